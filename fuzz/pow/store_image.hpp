@@ -39,7 +39,7 @@ class texts final : public pow::keeper {
  public:
   std::map<uint64_t, std::string> all;
   uint32_t measure(uint64_t index) override { return static_cast<uint32_t>(all.at(index).size()); }
-  void encode(uint64_t index, std::byte* to) override {
+  void encode(uint64_t index, std::byte* to, uint32_t) override {
     std::memcpy(to, all.at(index).data(), all.at(index).size());
   }
   void load(uint64_t index, uint32_t, const std::byte* bytes, uint32_t n) override {

@@ -33,7 +33,8 @@ enum scute_pow_protection SCUTE_ENUM {
                                      can lose a page of each, at different places; so can a file that was closed
                                      properly. What is not sealed yet is protected as with SCUTE_POW_NONE */
   SCUTE_POW_ALWAYS =
-      2 /* nothing: each segment lies on nine pages side by side, one of which can be lost */
+      2, /* nothing: each segment lies on nine pages side by side, one of which can be lost */
+  SCUTE_POW_DEFAULT = 3 /* in options: SCUTE_POW_ALWAYS for a new file; what a file has that is there */
 };
 
 enum scute_pow_flags {
@@ -84,12 +85,14 @@ typedef void (*scute_pow_details_fn)(void *arg, const scute_pow_damage *damage);
 typedef struct scute_pow_options {
   size_t struct_size;  /* sizeof(scute_pow_options) */
   uint64_t size;       /* of a new file; it grows */
-  uint64_t max_size;   /* up to which it grows */
+  uint64_t max_size;   /* up to which it grows; a file that is larger already is SCUTE_E_INVALID, unless this is the
+                          default: then it does not grow */
   uint64_t max_memory; /* of objects, and 24 for each; more is SCUTE_E_NOSPC. 0: no limit */
   uint64_t
       segment_size; /* of a new file: a multiple of 4096, of 36864 at least with SCUTE_POW_ALWAYS. No object can
-                                 be larger than what fits there */
-  enum scute_pow_protection protection; /* of a new file */
+                                 be larger than what fits there. Neither the default nor what a file has that is
+                                 there: SCUTE_E_INVALID */
+  enum scute_pow_protection protection; /* of a new file; another one than a file has that is there: SCUTE_E_INVALID */
   enum scute_medium medium;             /* as scute_options.medium */
   uint32_t mode;                        /* permission bits of a new file */
   uint32_t flags;                       /* SCUTE_POW_SALVAGE, ... */
@@ -106,16 +109,17 @@ typedef struct scute_pow_options {
   void *details_arg;
 } scute_pow_options;
 
-/* Defaults: 4 MiB that grow up to 4 GiB, segments of 256 KiB, SCUTE_POW_ALWAYS, mode 0600, a cleaner at a share of 0.5. */
+/* Defaults: 4 MiB that grow up to 4 GiB, segments of 256 KiB, SCUTE_POW_DEFAULT, mode 0600, a cleaner at a share of 0.5. */
 SCUTE_API void scute_pow_options_init(scute_pow_options *options);
 
 /* Opens the file, or makes it. options: null for the defaults. After a crash what is durable is found again; what was
  * undurable is there wholly, with all that it rests on, or not at all. SCUTE_E_BUSY: it is open already, here or
- * elsewhere. SCUTE_E_FORMAT, SCUTE_E_VERSION, SCUTE_E_TRUNCATED, SCUTE_E_CORRUPT: nothing was changed, but that the newest of the
+ * elsewhere. SCUTE_E_INVALID: the options make no sense, or the file has others. SCUTE_E_FORMAT, SCUTE_E_VERSION, SCUTE_E_TRUNCATED, SCUTE_E_CORRUPT: nothing was changed, but that the newest of the
  * three head pages may be in all of its places. */
 SCUTE_API int scute_pow_open(const char *path, const scute_pow_options *options, scute_pow **store);
 /* Makes everything durable and lets go of the file; handles of tables are void then. SCUTE_E_INVALID: this thread has a
- * section open. No other thread uses the store. After SCUTE_E_IO the store is closed all the same. */
+ * section open; SCUTE_E_BUSY: another thread has one open, or is in a call: nothing is done, and the store stays open. After
+ * SCUTE_E_IO the store is closed all the same. */
 SCUTE_API int scute_pow_close(scute_pow *store);
 /* All sections that have ended, of all threads, are durable when it returns. SCUTE_E_IO: nobody knows; the store takes no
  * more changes then. */
@@ -207,18 +211,26 @@ typedef struct scute_pow_keeper {
   void *arg;           /* of the functions */
   /* Bytes of the object now, or a negative code, which ends the section. Not called if size is given. */
   int64_t (*measure)(void *arg, uint64_t index);
-  /* Writes them. Called at a section's end, in its thread, its locks held. */
+  /* Writes them, as many as measure() or `size` said. Called at a section's end, in its thread, its locks held. Null if
+   * there is `write`. */
   void (*encode)(void *arg, uint64_t index, void *to);
   /* An object that was found in the file; 0 or a negative code, which ends scute_pow_table_open(). */
   int (*load)(void *arg, uint64_t id, const void *bytes, uint32_t n);
   uint32_t
       type_before; /* of a table in a file of format 2 or older that may be found instead of `type`; 0: none */
+  /* Null, or called instead of encode(): writes `size` bytes, as many as measure() has said. 0, or a negative code if they
+   * would be more or less, which ends the section with nothing written. */
+  int (*write)(void *arg, uint64_t index, void *to, uint32_t size);
 } scute_pow_keeper;
 
-/* Opens the table of that name (1 to 255 bytes), or makes it; loads its objects. Once per table and opening of the store
- * (SCUTE_E_BUSY). Not inside a section (SCUTE_E_INVALID). The table is valid until the store is closed. */
+/* Opens the table of that name (1 to 255 bytes), or makes it; loads its objects. One at a time of each table (SCUTE_E_BUSY).
+ * Not inside a section (SCUTE_E_INVALID). The table is valid until it or the store is closed. */
 SCUTE_API int scute_pow_table_open(scute_pow *store, const char *name,
                                    const scute_pow_keeper *keeper, scute_pow_table **table);
+/* Calls the keeper no more, and lets go of the handle; the table may be opened again. If a section of this thread has changed
+ * objects of it, all of that section is undone now, and its commit is SCUTE_E_ABORTED. No other thread's section has changed
+ * any; a scute_pow_check() of another thread is waited for. The store is open still. */
+SCUTE_API int scute_pow_table_close(scute_pow_table *table);
 
 /* ---- sections ----------------------------------------------------------------------------------------------------- */
 

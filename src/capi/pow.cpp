@@ -42,6 +42,8 @@ pow::table& of_section(scute_pow_table* handle, const pow::section& s) {
   return *t.in;
 }
 
+constexpr uint64_t default_max_size = uint64_t{4} << 30, default_segment_size = 256 * 1024;
+
 scute_pow_options normalise(const scute_pow_options* given) {
   scute_pow_options o;
   scute_pow_options_init(&o);
@@ -61,8 +63,8 @@ scute_pow_options normalise(const scute_pow_options* given) {
   if (o.mode > 0777) throw failure(SCUTE_E_INVALID, "options->mode is not permission bits");
   if (o.medium < SCUTE_MEDIUM_AUTO || o.medium > SCUTE_MEDIUM_RAM)
     throw failure(SCUTE_E_INVALID, "options->medium must be auto, dax, file or ram");
-  if (o.protection < SCUTE_POW_NONE || o.protection > SCUTE_POW_ALWAYS)
-    throw failure(SCUTE_E_INVALID, "options->protection must be none, sealed or always");
+  if (o.protection < SCUTE_POW_NONE || o.protection > SCUTE_POW_DEFAULT)
+    throw failure(SCUTE_E_INVALID, "options->protection must be none, sealed, always or default");
   if (!(o.max_live_share >= 0.1 && o.max_live_share <= 0.9))
     throw failure(SCUTE_E_INVALID, "options->max_live_share must be between 0.1 and 0.9");
   if (o.segment_size == 0 || o.segment_size > (uint64_t{1} << 30))
@@ -87,9 +89,16 @@ pow::file_wish wish_of(const scute_pow_options& o) {
   w.read_only = (o.flags & SCUTE_POW_READONLY) != 0;
   w.may_create = (o.flags & SCUTE_POW_EXISTING) == 0 && !w.read_only;
   w.may_exist = (o.flags & SCUTE_POW_NEW) == 0;
-  w.fresh.protect = static_cast<pow::protection>(o.protection);
   w.fresh.segment_size = o.segment_size;
   w.fresh.segments = std::max(pow::segments_least, o.size / o.segment_size);
+  if (o.protection != SCUTE_POW_DEFAULT) {
+    w.fresh.protect = static_cast<pow::protection>(o.protection);
+    w.how.asked.protect = w.fresh.protect;
+  }
+  // (A new file of `size` may be a little larger.)
+  const uint64_t made = pow::first_segment + w.fresh.segments * o.segment_size;
+  if (o.max_size != default_max_size) w.how.asked.size_most = std::max(o.max_size, made);
+  if (o.segment_size != default_segment_size) w.how.asked.segment_size = o.segment_size;
   w.how.limit.watch_locks = (o.flags & SCUTE_POW_WATCH_LOCKS) != 0;
   w.how.limit.max_size = o.max_size;
   w.how.limit.max_memory = o.max_memory;
@@ -114,7 +123,13 @@ class c_keeper final : public pow::keeper {
           "the keeper of a table cannot say how large object " + std::to_string(index) + " is");
     return static_cast<uint32_t>(std::min<int64_t>(n, UINT32_MAX));
   }
-  void encode(uint64_t index, std::byte* to) override { k_.encode(k_.arg, index, to); }
+  void encode(uint64_t index, std::byte* to, uint32_t size) override {
+    if (k_.write == nullptr) return k_.encode(k_.arg, index, to);
+    if (const int e = k_.write(k_.arg, index, to, size); e < 0)
+      throw failure(static_cast<scute_error>(e), "the keeper of a table does not write object " +
+                                                     std::to_string(index) +
+                                                     " as it has measured it");
+  }
   void load(uint64_t index, uint32_t tag, const std::byte* bytes, uint32_t n) override {
     const int e = k_.load(k_.arg, pow::make_id(index, tag), bytes, n);
     if (e < 0)
@@ -166,6 +181,13 @@ scute_pow_table& attach(scute_pow& p, const char* name, uint32_t type, uint32_t 
   return *p.tables.back();
 }
 
+void detach(scute_pow_table& t) {
+  scute_pow& p = *t.owner;
+  p.in->detach(*t.in);
+  const locked guard(p.lock);
+  std::erase_if(p.tables, [&](const auto& one) { return one.get() == &t; });
+}
+
 }  // namespace
 }  // namespace scute::core::capi
 
@@ -178,9 +200,9 @@ void scute_pow_options_init(scute_pow_options* options) {
   *options = scute_pow_options{};
   options->struct_size = sizeof *options;
   options->size = uint64_t{4} << 20;
-  options->max_size = uint64_t{4} << 30;
-  options->segment_size = 256 * 1024;
-  options->protection = SCUTE_POW_ALWAYS;
+  options->max_size = default_max_size;
+  options->segment_size = default_segment_size;
+  options->protection = SCUTE_POW_DEFAULT;
   options->mode = 0600;
   options->max_live_share = 0.5;
 }
@@ -210,6 +232,9 @@ int scute_pow_close(scute_pow* store) {
   return guarded([&] {
     if (pow::section::of_thread(store->in->parts()) != nullptr)
       throw failure(SCUTE_E_INVALID, "this thread has a section of the store open");
+    if (store->in->parts().is_anyone_seated())
+      throw failure(SCUTE_E_BUSY, "another thread has a section of " + store->in->parts().name +
+                                      " open; close it when all have ended");
     const std::unique_ptr<scute_pow> end(store);
     store->in->end_background();
     store->in->close();
@@ -256,11 +281,17 @@ int scute_pow_table_open(scute_pow* store, const char* name, const scute_pow_kee
       throw failure(SCUTE_E_INVALID, "keeper->struct_size is not sizeof(scute_pow_keeper)");
     scute_pow_keeper k{};
     std::memcpy(&k, &given, given.struct_size);
-    if (k.encode == nullptr || k.load == nullptr || (k.size == 0 && k.measure == nullptr))
+    if ((k.encode == nullptr && k.write == nullptr) || k.load == nullptr ||
+        (k.size == 0 && k.measure == nullptr))
       throw failure(SCUTE_E_INVALID, "a function of the keeper is null");
     *table = &attach(p, name, k.type, k.size, k.chooses_indexes != 0, std::make_unique<c_keeper>(k),
                      k.type_before);
   });
+}
+
+int scute_pow_table_close(scute_pow_table* table) {
+  if (table == nullptr) return SCUTE_OK;
+  return guarded_pow(table->owner, [&] { detach(*table); });
 }
 
 int scute_pow_begin(scute_pow* store, enum scute_pow_durability how, scute_pow_section** section) {

@@ -16,7 +16,7 @@ struct scute_pow_file final : pow::keeper {
 
   uint32_t measure(uint64_t) override { return table->size; }
   // (Threads under other locks may make objects meanwhile.)
-  void encode(uint64_t index, std::byte* to) override {
+  void encode(uint64_t index, std::byte* to, uint32_t) override {
     const locked guard(lock);
     const object& o = objects[index];
     std::memcpy(to, o.at != nullptr ? o.at : o.found.data(), table->size);

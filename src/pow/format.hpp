@@ -55,7 +55,8 @@
 //    looked first: what a batch names was finished before it.
 // POW-16 Bytes that count are counted for the segment that they lie in. A tombstone that is needed no more lies nowhere.
 // POW-17 Beside a cleaner that may work as fast as it can, a file grows only while max_live_share of it counts, but for
-//    the segments that are open or kept back, or when the section that needs room has cleaned for long enough.
+//    the segments that are open or kept back, or when the section that needs room gains nothing more by cleaning. Whoever has
+//    waited for another one that cleans, or has the file grow, looks again before growing.
 //
 // What a crash leaves, and who decides:
 //   in a batch                     torn: dropped. Whole and not acknowledged: kept, if all that it names is kept

@@ -45,14 +45,15 @@ class lock_table {
   size_t size() const;
 
   // Who holds which lock alone, for those who want to know whether a section has given one away (it waited on a condition
-  // variable). Calls there(section) if another one has it, and returns false then.
+  // variable). Calls there(section) if another one has it, and returns false then. (The same one takes a recursive lock again.)
   template <typename Fn>
   bool add_holder(const void* lock, void* section, Fn&& there) {
     bucket& b = buckets_[bucket_of(lock)];
     const locked guard(b.lock);
     const auto [at, fresh] = b.holder.try_emplace(lock, section);
-    if (!fresh) there(at->second);
-    return fresh;
+    if (fresh || at->second == section) return true;
+    there(at->second);
+    return false;
   }
   void drop_holder(const void* lock, const void* section) noexcept;
 

@@ -137,8 +137,8 @@ bool seals::describe(uint32_t segment, seal_member& m) {
 bool seals::make_one(medium::writer& w, const std::vector<uint32_t>& from) {
   uint32_t seal = nowhere;
   // Room that is kept back is for those who make more of it.
-  while (!s_.space->take(need::ordinary, seal))
-    if (!s_.grow(w)) return false;
+  for (int refusal = 0; !s_.space->take(need::ordinary, seal);)
+    if (!s_.grow(w, s_.space->count(), refusal)) return false;
   bool made = false;
   try {
     made = write(w, from, seal);

@@ -42,7 +42,7 @@ section& section::begin(state& s, durability how) {
   try {
     if (place == nullptr) place.reset(new std::byte[sizeof(section)]);
   } catch (...) {
-    where.busy.store(false, std::memory_order_release);
+    s.leave_seat(where);
     throw;
   }
   return *new (place.get()) section(s, where, how);

@@ -42,6 +42,9 @@ class section {
   // SCUTE_E_NOSPC, SCUTE_E_NOMEM; or what the keepers throw. SCUTE_E_IO: nobody knows what is durable.
   void commit();
   void abort() noexcept;
+  // All of it is undone now, as an abort does, and it ends later, by nothing but an abort: a table that it has changed goes.
+  void give_up() noexcept;
+  bool changes(const table& t) const noexcept;
   bool is_open() const noexcept { return depth_ != 0; }
   seat& where() const noexcept { return seat_; }
   uint32_t depth() const noexcept { return depth_; }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How sections end (pow/section.hpp).
+#include <algorithm>
 #include <mutex>
 #include <utility>
 
@@ -17,7 +18,9 @@ void section::commit() {
   }
   if (aborted_) {
     abort();
-    throw failure(SCUTE_E_ABORTED, "a section inside this one was aborted, so all of it was");
+    throw failure(SCUTE_E_ABORTED,
+                  "a section inside this one was aborted, or a table that it had changed was "
+                  "closed, so all of it was undone");
   }
   if (gave_away_.load()) {
     abort();
@@ -134,6 +137,19 @@ void section::abort() noexcept {
   end();
 }
 
+bool section::changes(const table& t) const noexcept {
+  return std::ranges::any_of(items_, [&](const item& i) { return i.t == &t; });
+}
+
+void section::give_up() noexcept {
+  abandon_parts();
+  roll_back();
+  items_.clear();
+  actions_.clear();
+  streamed_ = 0;
+  aborted_ = true;
+}
+
 void section::give_locks_back() noexcept {
   for (size_t k = locks_.size(); k-- != 0;) {
     if (s_.limit.watch_locks) s_.locks.drop_holder(locks_[k].lock, this);
@@ -187,7 +203,7 @@ void section::end() noexcept {
   leave_thread();
   seat_.memory.clear();
   seat_.open = nullptr;
-  seat_.busy.store(false, std::memory_order_release);
+  s_.leave_seat(seat_);
 }
 
 }  // namespace scute::core::pow

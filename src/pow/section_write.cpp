@@ -43,7 +43,7 @@ uint64_t section::trailer_bytes() const noexcept {
 void section::put_record(item& i) {
   const uint32_t tag = tag_of(i.e->state.load(std::memory_order_relaxed));
   std::byte* const to = add_record(image_, i.t->number, make_id(i.index, tag), i.size, i.erases);
-  if (!i.erases && i.size != 0) i.t->kept_by->encode(i.index, to);
+  if (!i.erases && i.size != 0) i.t->kept_by->encode(i.index, to, i.size);
 }
 
 uint32_t section::put_dependencies() {

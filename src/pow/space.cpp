@@ -97,10 +97,8 @@ uint64_t space::live_bytes() const noexcept {
 }
 
 uint64_t space::used_bytes() const noexcept {
-  uint64_t n = 0;
-  for (uint64_t s = 0; s < count(); ++s)
-    n += notes_.get()[s].what.load(std::memory_order_relaxed) != use::free;
-  return n * size_;
+  const uint64_t all = count(), free = free_count();
+  return all < free ? 0 : (all - free) * size_;
 }
 
 }  // namespace scute::core::pow

@@ -2,6 +2,8 @@
 // What all parts of a store know of it.
 #pragma once
 
+#include <sys/types.h>
+
 #include <array>
 #include <atomic>
 #include <map>
@@ -26,8 +28,8 @@ class section;
 
 // Victims in a row that gave no free segment more: then others will not either.
 inline constexpr unsigned cleaned_in_vain_max = 8;
-// Victims that a section takes before it has the file grow all the same: so much it has to wait for at most (POW-17).
-inline constexpr unsigned cleaned_before_growth_max = 4;
+// The same before the file grows (POW-17). At the largest max_live_share there is, one victim in ten gives a segment.
+inline constexpr unsigned cleaned_before_growth_max = 16;
 // Segments that are open, or nearly: they are no reason to clean.
 inline constexpr uint64_t segments_in_hand = 4;
 
@@ -37,9 +39,10 @@ inline constexpr uint32_t cleaner_lane = 0, stream_lane = 1;
 struct seat {
   std::atomic<bool> busy{false};
   std::atomic<uint64_t> thread{
-      0};                 // whose it was last; written while busy, read by whoever looks for one
-  uint32_t number = 0;    // from 1; owner of entries, and lane where each thread has one
-  bool is_ready = false;  // its lane and its writer are there; accessed while busy
+      0};  // whose it was last; written while busy, read by whoever looks for one
+  std::atomic<pid_t> task{0};  // the system's number of that thread, likewise
+  uint32_t number = 0;         // from 1; owner of entries, and lane where each thread has one
+  bool is_ready = false;       // its lane and its writer are there; accessed while busy
   section* open = nullptr;
   std::unique_ptr<medium::writer> own;  // where all threads have one lane
   dependencies seen;                    // undurable batches that the thread has written or seen
@@ -93,8 +96,9 @@ class state {
   file_head head{};
   uint64_t salt = 0;
   waiting_mutex head_lock;
-  // More segments, if that is allowed and there is room. w: the caller's.
-  bool grow(medium::writer& w) SCUTE_EXCLUDES(head_lock);
+  // There are more segments than `seen`: others have made them meanwhile, or this does. False: it is not allowed, or the file
+  // system refuses it (an errno). w: the caller's.
+  bool grow(medium::writer& w, uint64_t seen, int& refusal) SCUTE_EXCLUDES(head_lock);
   // The file ends behind the last segment that is in use, and some that are free. w: the caller's.
   void shrink(medium::writer& w) SCUTE_EXCLUDES(head_lock);
 
@@ -115,13 +119,20 @@ class state {
   // This thread's, now busy, with its lane and its writer, so that nothing which has to become durable later on fails for want
   // of memory. Waits if all are busy. Throws failure(SCUTE_E_READONLY).
   seat& take_seat();
+  void leave_seat(seat& s) noexcept SCUTE_EXCLUDES(seats_lock_);
+  // Somebody has a section open, or makes something durable.
+  bool is_anyone_seated() const noexcept;
   lane& lane_of(const seat& s) { return lane_at(limit.one_stream ? stream_lane : s.number); }
   waiting_mutex stream_lock;  // where all threads have one lane
   // What the thread in the seat writes back and fences with.
   medium::writer& writer_of(seat& s);
 
-  // Segments that threads have open and append nothing to at this moment are full: they can be cleaned.
-  void end_idle_segments();
+  // Segments that threads have open and append nothing to at this moment are full: they can be cleaned. orphans: only those
+  // of threads that have ended. False: there is none.
+  enum class idle : uint8_t { any, orphans };
+  bool end_idle_segments(idle which);
+  // Sections that have written something, of all threads.
+  uint64_t batches() const noexcept;
   // Less of what is used counts than shall.
   bool worth_cleaning() const noexcept;
   // Sees to it that a frame of so many bytes fits, with another segment if need be. Throws failure(SCUTE_E_NOSPC).
@@ -129,6 +140,9 @@ class state {
 
   // All that is finished becomes durable. w: a writer of the calling thread's. Throws failure(SCUTE_E_IO).
   void sync(medium::writer& w);
+  // The same for a thread that has no section open. It waits for no seat: sections may be in all of them that wait for locks of
+  // this thread's.
+  void sync_outside();
   // Throws if something could not be made durable before: nothing is written any more.
   void refuse_if_failed() const;
   std::atomic<bool> names{false};  // some section was released before it was durable
@@ -145,8 +159,9 @@ class state {
   // ---- the cleaner: one at a time ----
   waiting_mutex clean_lock;
   bool marks = false;  // some batch counts only as the latest mark says; with clean_lock
-  // Takes one segment: 0: there is none, 1: it was taken, 2: and there is more room now. Set by whoever puts the parts together.
-  int (*clean_one)(state&, need kept) = nullptr;
+  // Takes one segment, unless `enough` are free when it is this thread's turn: 0: there is none, 1: it was taken, 2: and there is
+  // more room now. Set by whoever puts the parts together.
+  int (*clean_one)(state&, need kept, uint64_t enough) = nullptr;
   class cleaner* cleans = nullptr;
   class seals* groups = nullptr;  // protection `sealed`
 
@@ -156,9 +171,25 @@ class state {
  private:
   lane& make_lane(uint32_t number);
   seat& find_seat();
+  seat* own_seat() noexcept;
+  seat* other_seat();
+  seat& sit_down(uint32_t i);
+
+  struct search;
+  bool owes(const search& r) const;
+  bool has_room(const search& r) const;
+  uint64_t enough_free(const search& r) const;
+  bool take_segment(search& r);
+  bool clean_before_growth(search& r);
+  bool clean_at_last(search& r);
+  [[noreturn]] void refuse_growth(const search& r) const;
+
   std::array<std::atomic<lane*>, lanes_max> lanes_{};
   std::array<std::unique_ptr<lane>, lanes_max> lane_owners_;
   std::array<seat, lanes_max> seats_;
+  std::atomic<uint32_t> seats_wanted_{0};  // threads that wait for one
+  plain_mutex seats_lock_;
+  condition seat_left_;
   std::array<std::atomic<table*>, tables_max> tables_{};
   std::map<uint32_t, std::unique_ptr<table>> table_owners_ SCUTE_GUARDED_BY(tables_lock_);
   plain_mutex lanes_lock_, tables_lock_;

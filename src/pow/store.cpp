@@ -2,9 +2,7 @@
 #include "pow/store.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
-#include <system_error>
 
 #include "base/planted.hpp"
 
@@ -19,6 +17,29 @@ log::segment_layout layout_of(const file_head& h) {
   return {how, h.segment_size, h.version >= version_with_ends, sealed ? lines_kept_for_seals : 0};
 }
 
+const char* name_of(protection p) {
+  return p == protection::none ? "none" : p == protection::sealed ? "sealed" : "always";
+}
+
+// Before anything is written.
+void refuse_other(const file_head& h, const std::string& name, const demand& asked,
+                  bool read_only) {
+  const auto refuse = [&](const std::string& has, const std::string& instead) {
+    throw failure(SCUTE_E_INVALID, name + " has " + has + ", and " + instead +
+                                       " was asked for: leave that option at its default to open "
+                                       "the file as it is, or copy its objects to a new file");
+  };
+  const auto protect = static_cast<protection>(h.protect);
+  if (asked.protect && *asked.protect != protect)
+    refuse(std::string("protection ") + name_of(protect), name_of(*asked.protect));
+  if (asked.segment_size != 0 && asked.segment_size != h.segment_size)
+    refuse("segments of " + std::to_string(h.segment_size) + " bytes",
+           std::to_string(asked.segment_size));
+  const uint64_t size = first_segment + h.segments * h.segment_size;
+  if (asked.size_most != 0 && asked.size_most < size && !read_only)
+    refuse(std::to_string(size) + " bytes", "a max_size of " + std::to_string(asked.size_most));
+}
+
 uint64_t most_segments(const file_head& h, uint64_t max_size) {
   return max_size <= first_segment ? 0 : (max_size - first_segment) / h.segment_size;
 }
@@ -29,7 +50,7 @@ uint32_t store::catalogue::measure(uint64_t index) {
   return static_cast<uint32_t>(sizeof(catalogue_record) +
                                s.table_at(static_cast<uint32_t>(index)).name.size());
 }
-void store::catalogue::encode(uint64_t index, std::byte* to) {
+void store::catalogue::encode(uint64_t index, std::byte* to, uint32_t) {
   const table& t = s.table_at(static_cast<uint32_t>(index));
   const catalogue_record r{t.type, t.size};
   std::memcpy(to, &r, sizeof r);
@@ -103,6 +124,7 @@ std::unique_ptr<store> store::open(std::unique_ptr<medium::medium> m, const std:
   state& s = made->s_;
   uint32_t damaged = 0;
   s.head = read_head(*s.medium, file_size, name, damaged);
+  refuse_other(s.head, name, w.asked, s.read_only);
   made->clean_ = s.head.clean != 0;
   if (!made->clean_) s.medium->refresh();
   made->set_up(w);
@@ -128,25 +150,6 @@ void store::load_catalogue() {
 
 store::~store() {
   end_background();
-}
-
-void store::begin_background(uint64_t rate) {
-  try {
-    thread_ = std::thread([this, rate] { clean_in_background(rate); });
-  } catch (const std::system_error&) {
-    throw failure(SCUTE_E_NOMEM, "the thread that cleans " + s_.name +
-                                     " cannot be started; open it without a cleaner");
-  }
-}
-
-void store::end_background() noexcept {
-  if (!thread_.joinable()) return;
-  {
-    const locked guard(sleep_lock_);
-    ending_ = true;
-  }
-  wake_.notify_all();
-  thread_.join();
 }
 
 void store::close() {
@@ -220,6 +223,41 @@ void store::load(table& t, keeper& k) {
   t.found.reset();
 }
 
+// Of a table that had a keeper before: where its objects lie is known no more, so all segments are looked through. (No section
+// changes it meanwhile. Whoever writes other tables writes behind what is looked for.)
+void store::load_again(table& t, keeper& k) {
+  const auto counts = [&](uint64_t index) {
+    const entry* const e = t.find(index);
+    return e != nullptr && (e->state.load(std::memory_order_relaxed) & entry_live) != 0 ? e
+                                                                                        : nullptr;
+  };
+  uint64_t left = 0;
+  for (uint64_t i = 0; i < t.high(); ++i) left += counts(i) != nullptr;
+  log::segment_reader reader(s_.layout, s_.salt, [&](uint64_t offset, std::byte* to, size_t n) {
+    return s_.read_segment(offset, to, n);
+  });
+  for (uint32_t i = 0; i < s_.space->count() && left != 0; ++i) {
+    const use what = s_.space->note(i).what.load(std::memory_order_acquire);
+    if (what == use::free || what == use::seal) continue;
+    reader.read(s_.space->place(i), [&](const log::frame& f) {
+      frame_view v;
+      if (!parse(f, v) || v.kind == frame_kind::mark) return;
+      for_each_record(v, [&](const record& r) {
+        const entry* const e = r.table != t.number || r.tombstone ? nullptr : counts(r.index());
+        if (e == nullptr || e->version.load(std::memory_order_relaxed) != r.version ||
+            e->segment != i)
+          return;
+        k.load(r.index(), static_cast<uint32_t>(r.id >> 48), f.lines.data() + r.offset, r.size);
+        --left;
+      });
+    });
+  }
+  if (left != 0)
+    throw failure(SCUTE_E_CORRUPT, std::to_string(left) + " objects of table " + t.name +
+                                       " cannot be read; close " + s_.name + " and open it again");
+  t.kept_by = &k;
+}
+
 table& store::attach(const std::string& name, uint32_t type, uint32_t size, bool chooses, keeper& k,
                      uint32_t type_before) {
   if (section::of_thread(s_) != nullptr)
@@ -242,14 +280,11 @@ table& store::attach(const std::string& name, uint32_t type, uint32_t size, bool
                                       std::to_string(t->type) + " and size " +
                                       std::to_string(t->size) + ", not " + std::to_string(type) +
                                       " and " + std::to_string(size));
+    const locked cleaning(s_.clean_lock);  // nothing moves meanwhile
     if (t->kept_by != nullptr)
       throw failure(SCUTE_E_BUSY, "table " + name + " of " + s_.name + " is open already");
     t->chooses = chooses;
-    const locked cleaning(s_.clean_lock);  // nothing moves meanwhile
-    if (t->found == nullptr)
-      throw failure(SCUTE_E_BUSY,
-                    "table " + name + " of " + s_.name + " was open before; open the store again");
-    load(*t, k);
+    t->found == nullptr ? load_again(*t, k) : load(*t, k);
     return *t;
   }
   if (free_number == 0)
@@ -273,6 +308,9 @@ table& store::attach(const std::string& name, uint32_t type, uint32_t size, bool
 }
 
 void store::detach(table& t) noexcept {
+  if (section* const open = section::of_thread(s_); open != nullptr && open->changes(t))
+    open->give_up();
+  const locked guard(s_.clean_lock);  // check() asks keepers
   t.kept_by = nullptr;
 }
 
@@ -283,14 +321,7 @@ void store::sync() {
     s_.sync(s_.writer_of(open->where()));
     return;
   }
-  seat& mine = s_.take_seat();
-  try {
-    s_.sync(s_.writer_of(mine));
-  } catch (...) {
-    mine.busy.store(false, std::memory_order_release);
-    throw;
-  }
-  mine.busy.store(false, std::memory_order_release);
+  s_.sync_outside();
 }
 
 check_report store::check(bool repair, bool compare, const progress_fn& progress) {
@@ -303,97 +334,6 @@ void store::refuse_if_read_only() const {
   if (s_.read_only)
     throw failure(SCUTE_E_READONLY,
                   s_.name + " is open read-only, so nothing in it can be changed");
-}
-
-// ---- cleaning -------------------------------------------------------------------------------------------
-
-int store::clean_for_room(state& s, need kept) {
-  const locked guard(s.clean_lock);
-  const int64_t before = s.cleans->gained();
-  const bool any =
-      s.cleans->take_one(need::cleaning) ||
-      (kept == need::erasing && s.cleans->take_one(need::cleaning, cleaner::gains::any));
-  if (s.groups != nullptr && s.space->unsealed() >= members_max)
-    s.groups->make(s.lane_at(cleaner_lane).w, false);
-  return !any ? 0 : s.cleans->gained() > before ? 2 : 1;
-}
-
-uint64_t store::clean(uint64_t most) {
-  refuse_if_read_only();
-  uint64_t n = 0;
-  for (unsigned in_vain = 0; n < most && in_vain < cleaned_in_vain_max; ++n) {
-    const int cleaned = clean_for_room(s_, need::ordinary);
-    if (cleaned == 0) break;
-    in_vain = cleaned == 2 ? 0 : in_vain + 1;
-  }
-  return n;
-}
-
-void store::compact(const progress_fn& progress) {
-  const uint64_t segments = s_.space->count();
-  const auto tell = [&](uint64_t done) {
-    if (progress) progress(std::min(done, 2 * segments), 2 * segments);
-  };
-  s_.end_idle_segments();
-  for (uint64_t done = 0; clean(1) != 0 && done < 2 * segments; ++done)
-    tell(std::min(done, segments));
-  s_.end_idle_segments();
-  {
-    const locked guard(s_.clean_lock);
-    s_.lane_at(cleaner_lane).end_segment();
-  }
-  for (uint64_t victim = segments; victim-- != 0;) {
-    tell(2 * segments - victim);
-    const locked guard(s_.clean_lock);
-    const segment_note& n = s_.space->note(static_cast<uint32_t>(victim));
-    if (s_.space->prefer_low() >= victim) break;
-    if (n.what.load() == use::seal) {
-      // Its group gets another one further down. What it can give back it gives before.
-      if (!SCUTE_PLANTED(pow_compact_unmended))
-        s_.groups->mend(s_.lane_at(cleaner_lane).w, static_cast<uint32_t>(victim));
-      s_.groups->give_up(s_.lane_at(cleaner_lane).w, static_cast<uint32_t>(victim));
-      continue;
-    }
-    if (n.what.load() != use::full || n.pinned.load() || n.damaged.load() ||
-        n.after.load() != nowhere)
-      continue;
-    cleaner_->take(static_cast<uint32_t>(victim), need::cleaning);
-  }
-  tell(2 * segments);
-  const locked guard(s_.clean_lock);
-  s_.space->prefer_low();
-  seal_all();
-  s_.shrink(s_.lane_at(cleaner_lane).w);
-}
-
-void store::clean_in_background(uint64_t rate) {
-  using clock = std::chrono::steady_clock;
-  auto allowed = clock::now();
-  for (;;) {
-    {
-      const locked guard(sleep_lock_);
-      if (ending_) return;
-      wake_.wait_for(sleep_lock_, std::chrono::milliseconds(20));
-      if (ending_) return;
-    }
-    for (unsigned in_vain = 0;
-         in_vain < cleaned_in_vain_max && s_.worth_cleaning() && clock::now() >= allowed;) {
-      int cleaned = 0;
-      const uint64_t before = s_.count.copied_bytes.load(std::memory_order_relaxed);
-      try {
-        cleaned = clean_for_room(s_, need::ordinary);
-        if (cleaned == 0) break;
-      } catch (const std::exception&) {
-        break;  // no room, no memory, or a device that fails: whoever commits is told
-      }
-      in_vain = cleaned == 2 ? 0 : in_vain + 1;
-      const uint64_t copied = s_.count.copied_bytes.load(std::memory_order_relaxed) - before;
-      if (rate != 0)
-        allowed = clock::now() + std::chrono::nanoseconds(copied * 1'000'000'000 / rate);
-      const locked guard(sleep_lock_);
-      if (ending_) return;
-    }
-  }
 }
 
 }  // namespace scute::core::pow

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -25,7 +26,15 @@ struct shape {  // of a new file
   uint32_t version = file_version;  // of the format; older ones are for tests
 };
 
+// What a file that is there has to have; nothing, or 0: whatever it has.
+struct demand {
+  std::optional<protection> protect;
+  uint64_t segment_size = 0;
+  uint64_t size_most = 0;  // of the file
+};
+
 struct wish {
+  demand asked;
   limits limit;
   bool background = false;  // a thread cleans
   uint64_t clean_rate = 0;  // bytes per second that it may copy; 0: no limit
@@ -38,7 +47,8 @@ class store {
   static std::unique_ptr<store> create(std::unique_ptr<medium::medium> m, const std::string& name,
                                        const shape& how, const wish& w);
   static std::unique_ptr<store> open(std::unique_ptr<medium::medium> m, const std::string& name,
-                                     uint64_t file_size, const wish& w);
+                                     uint64_t file_size,
+                                     const wish& w);  // SCUTE_E_INVALID: w asks for another one
   // As a process that dies.
   ~store();
   void end_background() noexcept;
@@ -71,17 +81,18 @@ class store {
   void set_up(const wish& w);
   void load_catalogue();
   void load(table& t, keeper& k);
+  void load_again(table& t, keeper& k);
   void seal_all();
   void leave_cuts() noexcept;
   void begin_background(uint64_t rate);
   void clean_in_background(uint64_t rate);
   void refuse_if_read_only() const;
-  static int clean_for_room(state& s, need kept);
+  static int clean_for_room(state& s, need kept, uint64_t enough);
 
   struct catalogue final : keeper {
     explicit catalogue(state& in) : s(in) {}
     uint32_t measure(uint64_t index) override;
-    void encode(uint64_t index, std::byte* to) override;
+    void encode(uint64_t index, std::byte* to, uint32_t size) override;
     void load(uint64_t index, uint32_t tag, const std::byte* bytes, uint32_t n) override;
     state& s;
   };

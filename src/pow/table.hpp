@@ -19,9 +19,10 @@ namespace scute::core::pow {
 class keeper {
  public:
   virtual ~keeper() = default;
-  // Bytes that the object takes now, and writes them.
+  // Bytes that the object takes now; and writes them, exactly so many. What either throws ends the section, with nothing
+  // written.
   virtual uint32_t measure(uint64_t index) = 0;
-  virtual void encode(uint64_t index, std::byte* to) = 0;
+  virtual void encode(uint64_t index, std::byte* to, uint32_t size) = 0;
   // An object that recovery has found. What it throws ends the attaching.
   virtual void load(uint64_t index, uint32_t tag, const std::byte* bytes, uint32_t n) = 0;
 };

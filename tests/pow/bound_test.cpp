@@ -4,6 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
 #include <random>
 #include <thread>
 #include <vector>
@@ -11,6 +15,7 @@
 #include "files.hpp"
 #include "plain_medium.hpp"
 #include "pow/store.hpp"
+#include "sleepers.hpp"
 #include "store_fixture.hpp"
 
 namespace scute::core::pow {
@@ -64,6 +69,52 @@ TEST_P(Bound, HoldsAtEveryMomentWithoutABackground) {
   EXPECT_TRUE(db->check(false, true).damage.empty());
 }
 
+// Sections that all wait to have the file grow: one of them does, and the others look again.
+TEST(Herd, GrowsOnce) {
+  constexpr uint64_t segment = 9 * head_page, most = 100, threads = 5;
+  std::vector<std::byte> memory(first_segment + most * segment + head_page);
+  void* at = memory.data();
+  size_t room = memory.size();
+  std::align(head_page, room - head_page, at, room);
+  const std::span bytes(static_cast<std::byte*>(at), memory.size() - head_page);
+  shape how;
+  how.segment_size = segment;
+  how.segments = segments_least;
+  wish w;
+  w.limit.max_size = bytes.size();
+  w.limit.bounded = true;
+  const auto db = store::create(std::make_unique<plain_medium>(bytes), "plain", how, w);
+  state& s = db->parts();
+  std::array<cells, threads + 1> all;
+  for (uint64_t t = 0; t <= threads; ++t)
+    all[t].t = &db->attach("cells " + std::to_string(t), 7, 0, true, all[t]);
+  // Until nothing is free but what is kept back.
+  for (uint64_t i = 0; s.space->free_count() > s.space->stays(need::ordinary); ++i) {
+    section one(s, durability::strict);
+    all[threads].put(one, i, std::string(20'000, 'a'));
+    one.commit();
+  }
+  ASSERT_EQ(s.count.growths.load(), 0U);
+  std::vector<std::thread> running;
+  std::array<std::atomic<pid_t>, threads> numbers{};
+  {
+    const locked guard(s.head_lock);
+    for (uint64_t t = 0; t < threads; ++t)
+      running.emplace_back([&, t] {
+        numbers[t] = gettid();
+        section one(s, durability::strict);
+        all[t].put(one, 0, "text");
+        one.commit();
+      });
+    for (const auto& number : numbers)
+      while (number == 0 || !test::sleeps(number)) std::this_thread::yield();
+    EXPECT_EQ(s.space->count(), segments_least);
+  }
+  for (std::thread& t : running) t.join();
+  EXPECT_EQ(s.count.growths.load(), 1U);
+  EXPECT_EQ(s.space->count(), segments_least + s.limit.growth);
+}
+
 }  // namespace
 }  // namespace scute::core::pow
 
@@ -94,6 +145,40 @@ TEST_P(BoundOfFiles, HoldsWithThreads) {
   const scute_pow_info i = db.info();
   EXPECT_LE(i.file_size, 2 * i.live_bytes + (15 + threads + 2) * i.segment_size);
   EXPECT_EQ(db.check(SCUTE_POW_COMPARE), 0U);
+}
+
+// Little that counts, and threads that need room all at once.
+TEST_P(BoundOfFiles, HoldsInAHerd) {
+  const bool memory = GetParam() == test::scratch::memory;
+  options o = small();
+  o.flags = 0;
+  o.size = 1 << 20;
+  o.max_size = 256 << 20;
+  for (const uint64_t threads : {8, 24}) {
+    const std::string name = path + std::to_string(threads);
+    store db(name, o);
+    map<uint64_t, std::string> all(db, "all");
+    std::vector<std::mutex> locks(threads);
+    {
+      auto s = db.section(m);
+      for (uint64_t k = 0; k < threads * 16; ++k) all.edit(k) = std::string(3000, 'a');
+      s.commit();
+    }
+    std::vector<std::thread> running;
+    for (uint64_t t = 0; t < threads; ++t)
+      running.emplace_back([&, t] {
+        for (uint64_t i = 0; i < (memory ? 24'000 : 1'200) / threads; ++i) {
+          auto s = db.section(locks[t]);
+          all.edit(t * 16 + i % 16) = std::string(3000, static_cast<char>('a' + i % 26));
+          s.commit();
+        }
+      });
+    for (auto& t : running) t.join();
+    const scute_pow_info i = db.info();
+    EXPECT_LE(i.file_size, 2 * i.live_bytes + (15 + threads + 2) * i.segment_size)
+        << i.segments << " segments for " << i.live_bytes << " bytes of " << threads << " threads";
+    EXPECT_EQ(db.check(SCUTE_POW_COMPARE), 0U);
+  }
 }
 
 }  // namespace

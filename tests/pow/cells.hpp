@@ -18,7 +18,7 @@ class cells final : public keeper {
   uint32_t measure(uint64_t index) override {
     return static_cast<uint32_t>(texts.at(index).size());
   }
-  void encode(uint64_t index, std::byte* to) override {
+  void encode(uint64_t index, std::byte* to, uint32_t) override {
     const std::string& s = texts.at(index);
     std::memcpy(to, s.data(), s.size());
   }

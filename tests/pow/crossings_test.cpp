@@ -121,14 +121,24 @@ TEST_P(Crossings, TheLargestObjectBehindManyThreads) {
   size_t kept = 0;
   for (size_t n = 73000; code_of([&] { put(n, durability::strict); }) == errc{}; n += 8) kept = n;
   ASSERT_GT(kept, 0U);
-  for (uint64_t t = 0; t < 60; ++t)
-    std::thread([&] {
+  // (Each has a lane of its own as long as all of them are there.)
+  std::atomic<uint64_t> done{0};
+  std::atomic<bool> go{false};
+  std::vector<std::thread> all;
+  for (uint64_t t = 0; t < 60; ++t) {
+    all.emplace_back([&, t] {
       shared<std::shared_mutex> beside(lock);
       auto s = db.section(beside, durability::later);
       words.edit(100 + t) = "small";
       s.commit();
-    }).join();
+      ++done;
+      while (!go.load()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    });
+    while (done.load() != t + 1) std::this_thread::yield();
+  }
   EXPECT_EQ(code_of([&] { put(kept, durability::later); }), errc{});
+  go = true;
+  for (std::thread& t : all) t.join();
   db.close();
 }
 

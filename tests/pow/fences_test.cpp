@@ -65,7 +65,8 @@ TEST_P(Fences, AFailingGrowthLeavesTheFileAsItIs) {
       },
       [&] {
         medium::writer w(*db->parts().medium);
-        ASSERT_TRUE(db->parts().grow(w));
+        int refusal = 0;
+        ASSERT_TRUE(db->parts().grow(w, db->parts().space->count(), refusal));
       },
       [](const file_head& before, const file_head& now) {
         EXPECT_EQ(now.segments, before.segments);

@@ -85,5 +85,34 @@ TEST_P(Files, CompactFilesAreAsSmallAsTheyCanBe) {
   EXPECT_EQ(db.check(SCUTE_POW_COMPARE), 0U);
 }
 
+// What an option asks for the file has, or it is not opened; defaults ask for nothing.
+TEST_P(Files, OptionsThatAFileHasNot) {
+  options o = small();
+  o.protection = SCUTE_POW_NONE;
+  {
+    store db(path, o);
+  }
+  const auto opened = [&](auto&& change) {
+    options other = o;
+    change(other);
+    return code_of([&] { store db(path, other); });
+  };
+  for (const uint32_t flags : {0U, static_cast<uint32_t>(SCUTE_POW_READONLY)}) {
+    EXPECT_EQ(opened([&](options& x) { x.protection = SCUTE_POW_ALWAYS, x.flags |= flags; }),
+              errc::invalid);
+    EXPECT_NE(std::string(scute_errormsg()).find("has protection none"), std::string::npos);
+    EXPECT_EQ(opened([&](options& x) { x.protection = SCUTE_POW_SEALED, x.flags |= flags; }),
+              errc::invalid);
+    EXPECT_EQ(opened([&](options& x) { x.segment_size *= 2, x.flags |= flags; }), errc::invalid);
+    EXPECT_EQ(opened([&](options& x) { x.flags |= flags; }), errc{});
+    EXPECT_EQ(opened([&](options& x) { x = options{}, x.flags |= flags; }), errc{});
+  }
+  EXPECT_EQ(opened([](options& x) { x.size = x.max_size = 512 << 10; }), errc::invalid);
+  options defaults;
+  store db(path, defaults);
+  EXPECT_EQ(db.info().protection, SCUTE_POW_NONE);
+  EXPECT_EQ(db.info().segment_size, o.segment_size);
+}
+
 }  // namespace
 }  // namespace scute::pow

@@ -199,7 +199,7 @@ TEST_F(Seals, ACheckDoesNotWriteAnEndThatDamageHasMade) {
   uint64_t at = first_segment;
   while (bytes[at] == before[at]) ++at;
   at = at / 64 * 64;
-  db->parts().end_idle_segments();
+  db->parts().end_idle_segments(state::idle::any);
   const uint64_t end = first_segment + ((at - first_segment) / segment_bytes + 1) * segment_bytes;
   std::fill(bytes.begin() + static_cast<ptrdiff_t>(at), bytes.begin() + static_cast<ptrdiff_t>(end),
             std::byte{0x5a});

@@ -14,7 +14,7 @@
 namespace scute::pow {
 namespace {
 
-// Cannot be copied, or moved, at the moment.
+// Cannot be copied, or made from another one, at the moment.
 struct brittle {
   static constexpr std::string_view scute_type = "brittle";
   static inline bool copies = true, moves = true;
@@ -32,8 +32,7 @@ struct brittle {
     text = o.text;
     return *this;
   }
-  brittle& operator=(brittle&& o) {
-    if (!moves) throw std::bad_alloc();
+  brittle& operator=(brittle&& o) noexcept {  // as an abort needs it
     text = std::move(o.text);
     return *this;
   }
@@ -115,10 +114,8 @@ TEST_P(Undoing, WhatCannotBeKeptIsNotEdited) {
       without_copies([&] { f.one.edit(); });
       f.one.edit().text = "changed";
       // Made, and the next one has another place.
-      without_moves([&] { f.nodes.make(std::string("never")); });
       without_copies([&] { f.nodes.make(std::string("never")); });
       f.nodes.make(std::string("second"));
-      without_moves([&] { f.numbers.push_back(brittle("never")); });
       without_copies([&] { f.numbers.push_back(brittle("never")); });
       f.numbers.push_back(brittle("second"));
       without_moves([&] { f.jobs.push(brittle("never")); });

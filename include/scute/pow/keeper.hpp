@@ -8,8 +8,10 @@
 #include <scute/pow/store.hpp>
 #include <scute/type_number.hpp>
 
+#include <atomic>
 #include <memory>
 #include <new>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -26,16 +28,33 @@ struct unmoved {
   unmoved& operator=(const unmoved&) = delete;
 };
 
+/// What a face keeps of a T: it can be written, and an abort can put it back without failing.
+template <class T>
+consteval void require_kept() {
+  require_writable<T>();
+  static_assert(std::is_nothrow_move_assignable_v<T>,
+                "scute: a type in a persist-on-write store must have a move assignment that is "
+                "noexcept: an aborted section puts old values back, and that must not fail");
+}
+
 /// Face has: void write(uint64_t index, bytes_out&), void found(uint64_t id, bytes_in&). size: of plain objects; 0: they
-/// vary. A face must not move: the store has its address.
+/// vary. A face must not move: the store has its address. Its destructor calls close().
 template <class Face>
 class keeper {
  protected:
   ~keeper() = default;
   /// To be called when the face is made, as its last step.
-  void open() { check(scute_pow_table_open(store_, name_.c_str(), &k_, &table_)); }
+  void open() {
+    require_open();
+    check(scute_pow_table_open(store_, name_.c_str(), &k_, &table_));
+  }
+  /// To be called before anything of the face goes: what an open section of this thread has changed in it is put back now.
+  void close() noexcept {
+    if (table_ != nullptr && *store_is_open_) scute_pow_table_close(std::exchange(table_, nullptr));
+  }
 
   scute_pow_section* here_or_throw() const {
+    require_open();
     scute_pow_section* s = nullptr;
     check(scute_pow_current(store_, &s));
     return s;
@@ -83,6 +102,13 @@ class keeper {
 
  private:
   friend Face;  // alone derives from a keeper of its own name
+  void require_open() const {
+    if (!*store_is_open_) [[unlikely]]
+      scute::detail::throw_error(errc::invalid,
+                                 ("the store of table " + name_ +
+                                  " is closed: what is in memory can be read, and not changed")
+                                     .c_str());
+  }
   template <class Fn>
   void or_take_back(scute_pow_section* s, uint64_t id, Fn&& fn) const {
     try {
@@ -109,7 +135,7 @@ class keeper {
   /// type_before: of files that were made when tables of several kinds had the same numbers; 0: the same.
   keeper(store& s, const std::string& name, uint32_t type, uint32_t size, bool chooses,
          uint32_t type_before = 0)
-      : store_(s.native_handle()), bytes_each_(size) {
+      : store_(s.native_handle()), store_is_open_(s.is_open_), bytes_each_(size) {
     k_.struct_size = sizeof k_;
     k_.type = type;
     k_.size = size;
@@ -129,17 +155,33 @@ class keeper {
         return SCUTE_E_ABORTED;
       }
     };
-    k_.encode = [](void* arg, uint64_t index, void* to) noexcept {
-      auto& f = *static_cast<Face*>(arg);
-      if (f.bytes_each_ != 0) return f.copy(index, to);
-      // As it was measured: nothing was changed since, and what a codec can throw it has thrown then. The bytes are still
-      // there, unless another object was measured meanwhile.
-      const auto last = std::exchange(measured(), {});
-      if (last.of != arg || last.index != index) {
-        out().clear();
-        f.write(index, out());
+    k_.write = [](void* arg, uint64_t index, void* to, uint32_t room) noexcept -> int {
+      try {
+        auto& f = *static_cast<Face*>(arg);
+        if (f.bytes_each_ != 0) {
+          f.copy(index, to);
+          return SCUTE_OK;
+        }
+        // The bytes are still there, unless another object was measured meanwhile.
+        const auto last = std::exchange(measured(), {});
+        if (last.of != arg || last.index != index) {
+          out().clear();
+          f.write(index, out());
+        }
+        const std::string& bytes = out().bytes();
+        if (bytes.size() != room)
+          scute::detail::throw_error(
+              errc::invalid,
+              ("a codec of table " + f.name_ + " has made " + std::to_string(room) +
+               " bytes of an object, and then " + std::to_string(bytes.size()) +
+               ": it must make the same bytes each time until the object is edited again")
+                  .c_str());
+        std::memcpy(to, bytes.data(), bytes.size());
+        return SCUTE_OK;
+      } catch (...) {
+        thrown_by_codec = std::current_exception();
+        return SCUTE_E_ABORTED;
       }
-      std::memcpy(to, out().bytes().data(), out().bytes().size());
     };
     k_.load = [](void* arg, uint64_t id, const void* bytes, uint32_t n) noexcept -> int {
       try {
@@ -167,6 +209,7 @@ class keeper {
     return one;
   }
   scute_pow* store_;
+  std::shared_ptr<const std::atomic<bool>> store_is_open_;
   scute_pow_table* table_ = nullptr;
   uint32_t bytes_each_;  // 0: they vary
   scute_pow_keeper k_{};

@@ -53,9 +53,10 @@ class basic_map : private keeper<basic_map<Container, K, V>> {
   basic_map(store& s, const std::string& name)
       : base(s, name, element_number<K> * 31 ^ element_number<V> ^ kind, 0, false) {
     require_writable<K>();
-    require_writable<V>();
+    require_kept<V>();
     this->open();
   }
+  ~basic_map() { this->close(); }
 
   size_t size() const noexcept { return all_.size(); }
   bool empty() const noexcept { return all_.empty(); }

@@ -7,6 +7,7 @@
 #include <scute/pow/table.hpp>
 
 #include <map>
+#include <memory>
 
 namespace scute::pow {
 
@@ -21,9 +22,10 @@ class vector : private detail::keeper<vector<T>> {
   vector(store& s, const std::string& name)
       : base(s, name, detail::element_number<T> ^ kind, detail::is_plain<T> ? sizeof(T) : 0, true,
              detail::element_number<T>) {
-    detail::require_writable<T>();
+    detail::require_kept<T>();
     this->open();
   }
+  ~vector() { this->close(); }
   uint64_t size() const noexcept { return size_; }
   bool empty() const noexcept { return size_ == 0; }
   /// Throws error(errc::range) behind the end.
@@ -97,9 +99,10 @@ class queue : private detail::keeper<queue<T>> {
  public:
   queue(store& s, const std::string& name)
       : base(s, name, detail::element_number<T> ^ kind, 0, false) {
-    detail::require_writable<T>();
+    detail::require_kept<T>();
     this->open();
   }
+  ~queue() { this->close(); }
   size_t size() const noexcept { return all_.size(); }
   bool empty() const noexcept { return all_.empty(); }
   /// Throws error(errc::range) if it is empty.
@@ -110,7 +113,7 @@ class queue : private detail::keeper<queue<T>> {
   void push(T x) {
     scute_pow_section* const s = this->here_or_throw();
     const uint64_t n = next_;
-    this->on_abort(s, saved{n, {}, false}, put_back{});
+    this->on_abort(s, n, take_out{});
     const auto at = all_.try_emplace(n, node{std::move(x), 0}).first;
     try {
       this->new_object(s, SCUTE_POW_ANY, [&](uint64_t id) {
@@ -128,11 +131,12 @@ class queue : private detail::keeper<queue<T>> {
     require();
     scute_pow_section* const s = this->here_or_throw();
     const auto at = all_.begin();
+    // All memory is taken before, and none when the section aborts.
+    T x = at->second.value;
+    auto gone = std::make_shared<extracted>();
     this->erase_object(s, at->second.id);
-    this->on_abort_of(
-        s, at->second.id, [&] { return saved{at->first, at->second, true}; }, put_back{});
-    T x = std::move(at->second.value);
-    all_.erase(at);
+    this->on_abort_of(s, at->second.id, [&] { return gone; }, bring_back{});
+    *gone = all_.extract(at);
     return x;
   }
 
@@ -141,17 +145,13 @@ class queue : private detail::keeper<queue<T>> {
     T value{};
     uint64_t id = 0;
   };
-  struct saved {
-    uint64_t n;
-    node old;
-    bool there;
+  using extracted = typename std::map<uint64_t, node>::node_type;
+  struct take_out {
+    void operator()(queue& q, uint64_t n) const { q.all_.erase(n); }
   };
-  struct put_back {
-    void operator()(queue& q, saved& s) const {
-      if (s.there)
-        q.all_[s.n] = std::move(s.old);
-      else
-        q.all_.erase(s.n);
+  struct bring_back {
+    void operator()(queue& q, const std::shared_ptr<extracted>& gone) const {
+      q.all_.insert(std::move(*gone));
     }
   };
   void require() const {

@@ -7,8 +7,10 @@
 #include <scute/pow.h>
 #include <scute/error.hpp>
 
+#include <atomic>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -41,6 +43,24 @@ inline void check(int result) {
   scute::detail::throw_last(result);
 }
 
+template <class Face>
+class keeper;
+
+/// std::unique_lock and the like: they hold the lock of another object.
+template <class T>
+inline constexpr bool holds_another = requires { typename T::mutex_type; };
+template <class... Locks>
+inline constexpr bool holds_another<std::scoped_lock<Locks...>> = true;
+
+/// A section knows a lock by its address, and gives it back itself.
+template <class Lock>
+consteval void require_lock() {
+  static_assert(!holds_another<Lock>,
+                "scute: a section takes the mutex itself and gives it back at its end: pass the "
+                "mutex, not a std::unique_lock, lock_guard, scoped_lock or shared_lock of it (for "
+                "a shared lock: scute::pow::shared)");
+}
+
 template <class Lock>
 void unlock(void* lock) {
   static_cast<Lock*>(lock)->unlock();
@@ -54,6 +74,7 @@ void unlock_shared(void* lock) {
 /// For store::section(): the lock is held together with others who only read.
 template <class Lock>
 struct shared {
+  static_assert((detail::require_lock<Lock>(), true));
   explicit shared(Lock& m) : lock_(&m) {}
   void lock() { lock_->lock_shared(); }
   bool try_lock() { return lock_->try_lock_shared(); }
@@ -109,21 +130,19 @@ class store {
     detail::check(scute_pow_open(path.c_str(), &o, &handle_));
   }
   /// Takes a handle over.
-  static store adopt(scute_pow* handle) noexcept { return store(handle); }
+  static store adopt(scute_pow* handle) { return store(handle); }
   ~store() {
-    if (handle_ != nullptr) scute_pow_close(handle_);
+    if (handle_ != nullptr) end();
   }
-  store(store&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  store(store&& other) noexcept
+      : handle_(std::exchange(other.handle_, nullptr)), is_open_(other.is_open_) {}
   store& operator=(store&&) = delete;
 
-  /// Makes everything durable and lets go of the file. The destructor does so as well, and cannot tell of errors.
-  /// Throws error: errc::invalid (this thread has a section open) leaves it open.
-  void close() {
-    const int result = scute_pow_close(handle_);
-    if (result != SCUTE_E_INVALID) handle_ = nullptr;
-    detail::check(result);
-  }
-  /// Lets go of the handle.
+  /// Makes everything durable and lets go of the file. What lies in it can be read from then on, and changing it throws
+  /// error(errc::invalid). The destructor does so as well, and cannot tell of errors. Throws error: errc::invalid (this
+  /// thread has a section open) and errc::busy (another one has) leave it open.
+  void close() { detail::check(end()); }
+  /// Lets go of the handle. Tables and maps that were made with this object end before the handle is closed.
   scute_pow* release() noexcept { return std::exchange(handle_, nullptr); }
 
   /// Takes the locks (each has lock() and unlock(), several of them try_lock() as well), and begins. Sections that read or
@@ -140,6 +159,7 @@ class store {
   [[nodiscard]] pow::section section(durability how) { return begin(how); }
   template <class... Locks>
   [[nodiscard]] pow::section begin(durability how, Locks&... locks) {
+    (detail::require_lock<Locks>(), ...);
     // The section first, which may have to wait for another one to end: who waits for that holds no lock that it needs.
     scute_pow_section* s = nullptr;
     detail::check(scute_pow_begin(handle_, static_cast<scute_pow_durability>(how), &s));
@@ -204,8 +224,20 @@ class store {
   scute_pow* native_handle() const noexcept { return handle_; }
 
  private:
-  explicit store(scute_pow* handle) noexcept : handle_(handle) {}
+  template <class Face>
+  friend class detail::keeper;
+  explicit store(scute_pow* handle) : handle_(handle) {}
+  int end() noexcept {
+    const int result = scute_pow_close(handle_);
+    if (result == SCUTE_E_INVALID || result == SCUTE_E_BUSY) return result;
+    handle_ = nullptr;
+    *is_open_ = false;
+    return result;
+  }
+
   scute_pow* handle_ = nullptr;
+  std::shared_ptr<std::atomic<bool>> is_open_ =
+      std::make_shared<std::atomic<bool>>(true);  // for what lies in it
 };
 
 }  // namespace scute::pow

@@ -73,9 +73,10 @@ class table : private detail::keeper<table<T>> {
   /// Opens the table of that name, or makes it. Throws error: errc::type (it has other objects), errc::busy.
   table(store& s, const std::string& name)
       : base(s, name, detail::element_number<T>, detail::is_plain<T> ? sizeof(T) : 0, false) {
-    detail::require_writable<T>();
+    detail::require_kept<T>();
     this->open();
   }
+  ~table() { this->close(); }
 
   /// Throws error(errc::freed): it was erased. errc::oid: the ref is null.
   const T& get(ref<T> r) const {
@@ -186,9 +187,10 @@ class value : private detail::keeper<value<T>> {
       : base(s, name, detail::element_number<T> ^ kind, detail::is_plain<T> ? sizeof(T) : 0, true,
              detail::element_number<T>),
         value_(std::move(initial)) {
-    detail::require_writable<T>();
+    detail::require_kept<T>();
     this->open();
   }
+  ~value() { this->close(); }
   const T& get() const noexcept { return value_; }
   const T& operator*() const noexcept { return value_; }
   const T* operator->() const noexcept { return &value_; }

@@ -31,6 +31,7 @@ const char* name_of(scute_pow_protection p) {
     case SCUTE_POW_NONE: return "none";
     case SCUTE_POW_SEALED: return "sealed";
     case SCUTE_POW_ALWAYS: return "always";
+    case SCUTE_POW_DEFAULT: break;  // of options alone
   }
   return "unknown";
 }

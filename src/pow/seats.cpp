@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which thread sits where (pow/state.hpp).
+#include <unistd.h>
+#include <csignal>
+
+#include <cerrno>
+#include <chrono>
+
+#include "pow/state.hpp"
+
+namespace scute::core::pow {
+namespace {
+
+thread_local uint32_t wanted_seat = 0, last_seat = 0;
+
+uint64_t this_thread_number() noexcept {
+  static std::atomic<uint64_t> last{0};
+  thread_local const uint64_t mine = ++last;
+  return mine;
+}
+
+bool is_gone(pid_t thread) noexcept {
+  const int keep = errno;
+  const bool gone = ::tgkill(::getpid(), thread, 0) != 0 && errno == ESRCH;
+  errno = keep;
+  return gone;
+}
+
+// Its thread has ended, as far as the system says so. (Another thread that has got its number hides it.)
+bool is_orphan(const seat& s) noexcept {
+  const pid_t thread = s.task.load(std::memory_order_relaxed);
+  return thread != 0 && is_gone(thread);
+}
+
+bool take(seat& s) noexcept {
+  return !s.busy.load(std::memory_order_relaxed) &&
+         !s.busy.exchange(true, std::memory_order_acquire);
+}
+
+}  // namespace
+
+void prefer_seat(uint32_t number) noexcept {
+  wanted_seat = number;
+}
+
+seat& state::take_seat() {
+  seat& s = find_seat();
+  if (s.is_ready) return s;
+  try {
+    static_cast<void>(lane_of(s));
+    static_cast<void>(writer_of(s));
+    s.is_ready = true;
+  } catch (...) {
+    leave_seat(s);
+    throw;
+  }
+  return s;
+}
+
+void state::leave_seat(seat& s) noexcept {
+  s.busy.store(false, std::memory_order_release);
+  if (seats_wanted_.load(std::memory_order_relaxed) == 0) return;
+  const locked guard(seats_lock_);
+  seat_left_.notify_one();
+}
+
+bool state::is_anyone_seated() const noexcept {
+  for (const seat& s : seats_)
+    if (s.busy.load(std::memory_order_acquire)) return true;
+  return false;
+}
+
+seat& state::find_seat() {
+  if (read_only)
+    throw failure(SCUTE_E_READONLY, name + " is open read-only, so nothing in it can be changed");
+  if (seat* const mine = own_seat()) return *mine;
+  for (;;) {
+    if (seat* const s = other_seat()) return *s;
+    if (this_thread_waits.call != nullptr) {
+      this_thread_waits.call(this_thread_waits.arg);
+      continue;
+    }
+    const locked guard(seats_lock_);
+    seats_wanted_.fetch_add(1);
+    // (Who leaves at this very moment may not have seen that somebody waits.)
+    seat_left_.wait_for(seats_lock_, std::chrono::milliseconds(5));
+    seats_wanted_.fetch_sub(1);
+  }
+}
+
+// The one that this thread had last. It has seen what nobody else may name, so this waits if end_idle_segments() is in it at
+// this moment. Null: it has none any more.
+seat* state::own_seat() noexcept {
+  const uint64_t me = this_thread_number();
+  const auto is_mine = [&](uint32_t i) {
+    return seats_[i].thread.load(std::memory_order_relaxed) == me;
+  };
+  if (wanted_seat != 0) {
+    for (unsigned spins = 0; !take(seats_[wanted_seat]);) spin_pause(spins);
+    seats_[wanted_seat].thread.store(me, std::memory_order_relaxed);
+    return &seats_[wanted_seat];
+  }
+  if (last_seat != 0 && take(seats_[last_seat])) {
+    if (is_mine(last_seat)) return &seats_[last_seat];
+    leave_seat(seats_[last_seat]);
+  }
+  // (Elsewhere than at the last store.)
+  for (uint32_t i = 1; i < lanes_max; ++i)
+    for (unsigned spins = 0; is_mine(i);) {
+      if (!take(seats_[i])) {
+        spin_pause(spins);
+        continue;
+      }
+      if (is_mine(i)) {
+        last_seat = i;
+        return &seats_[i];
+      }
+      leave_seat(seats_[i]);  // somebody else's by now
+    }
+  return nullptr;
+}
+
+// One that becomes this thread's; null: somebody is in every one of them. First that of a thread which has ended, so that threads
+// that come and go do not leave a lane and its open segment each; then one that nobody ever had; then anyone's.
+seat* state::other_seat() {
+  uint32_t unused = 1;
+  while (unused < lanes_max && seats_[unused].thread.load(std::memory_order_relaxed) != 0) ++unused;
+  for (uint32_t i = 1; unused < lanes_max && i < unused; ++i) {
+    if (!is_orphan(seats_[i]) || !take(seats_[i])) continue;
+    if (is_orphan(seats_[i])) return &sit_down(i);
+    leave_seat(seats_[i]);
+  }
+  for (uint32_t i = unused; i < lanes_max; ++i) {
+    if (seats_[i].thread.load(std::memory_order_relaxed) != 0 || !take(seats_[i])) continue;
+    if (seats_[i].thread.load(std::memory_order_relaxed) == 0) return &sit_down(i);
+    leave_seat(seats_[i]);
+  }
+  for (uint32_t i = 1; i < lanes_max; ++i)
+    if (take(seats_[i])) return &sit_down(i);
+  return nullptr;
+}
+
+// In a seat that was taken: it is this thread's from now on.
+seat& state::sit_down(uint32_t i) {
+  seat& s = seats_[i];
+  // What its thread has seen must be durable, since that thread will sit somewhere else. One that has ended will not: then
+  // this one goes on as if it had seen all that.
+  if (!s.seen.empty() && !is_orphan(s)) {
+    try {
+      sync(writer_of(s));
+    } catch (...) {
+      leave_seat(s);
+      throw;
+    }
+    s.seen.clear();
+  }
+  s.task.store(::gettid(), std::memory_order_relaxed);
+  s.thread.store(this_thread_number(), std::memory_order_relaxed);
+  last_seat = i;
+  return s;
+}
+
+void state::sync_outside() {
+  seat* const mine = own_seat();
+  if (mine == nullptr) {
+    medium::writer w(*medium);
+    return sync(w);
+  }
+  try {
+    sync(writer_of(*mine));
+  } catch (...) {
+    leave_seat(*mine);
+    throw;
+  }
+  leave_seat(*mine);
+}
+
+bool state::end_idle_segments(idle which) {
+  if (limit.one_stream) {
+    lane* const l = find_lane(stream_lane);
+    if (l == nullptr || which == idle::orphans) return false;
+    const locked alone(stream_lock);
+    l->end_segment_durably();
+    return true;
+  }
+  bool any = false;
+  for (uint32_t i = 1; i < lanes_max; ++i) {
+    lane* const l = find_lane(i);
+    seat& s = seats_[i];
+    if (l == nullptr || (which == idle::orphans && !is_orphan(s)) || !take(s)) continue;
+    if (l->segment() != nowhere && (which == idle::any || is_orphan(s))) {
+      l->end_segment_durably();
+      any = true;
+    }
+    leave_seat(s);
+  }
+  return any;
+}
+
+}  // namespace scute::core::pow

@@ -1,0 +1,14 @@
+// expect: pass the mutex, not a std::unique_lock
+#include <scute/pow.hpp>
+
+#include <mutex>
+
+void use(scute::pow::store& db, std::mutex& mutex) {
+#ifdef CONTROL
+  auto s = db.section(mutex);
+#else
+  std::unique_lock hold(mutex);
+  auto s = db.section(hold);
+#endif
+  s.commit();
+}
