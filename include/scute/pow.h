@@ -34,7 +34,8 @@ enum scute_pow_protection SCUTE_ENUM {
                                      properly. What is not sealed yet is protected as with SCUTE_POW_NONE */
   SCUTE_POW_ALWAYS =
       2, /* nothing: each segment lies on nine pages side by side, one of which can be lost */
-  SCUTE_POW_DEFAULT = 3 /* in options: SCUTE_POW_ALWAYS for a new file; what a file has that is there */
+  SCUTE_POW_DEFAULT =
+      3 /* in options: SCUTE_POW_ALWAYS for a new file; what a file has that is there */
 };
 
 enum scute_pow_flags {
@@ -83,20 +84,22 @@ typedef struct scute_pow_damage {
 typedef void (*scute_pow_details_fn)(void *arg, const scute_pow_damage *damage);
 
 typedef struct scute_pow_options {
-  size_t struct_size;  /* sizeof(scute_pow_options) */
-  uint64_t size;       /* of a new file; it grows */
-  uint64_t max_size;   /* up to which it grows; a file that is larger already is SCUTE_E_INVALID, unless this is the
+  size_t struct_size; /* sizeof(scute_pow_options) */
+  uint64_t size;      /* of a new file; it grows */
+  uint64_t
+      max_size; /* up to which it grows; a file that is larger already is SCUTE_E_INVALID, unless this is the
                           default: then it does not grow */
   uint64_t max_memory; /* of objects, and 24 for each; more is SCUTE_E_NOSPC. 0: no limit */
   uint64_t
       segment_size; /* of a new file: a multiple of 4096, of 36864 at least with SCUTE_POW_ALWAYS. No object can
                                  be larger than what fits there. Neither the default nor what a file has that is
                                  there: SCUTE_E_INVALID */
-  enum scute_pow_protection protection; /* of a new file; another one than a file has that is there: SCUTE_E_INVALID */
-  enum scute_medium medium;             /* as scute_options.medium */
-  uint32_t mode;                        /* permission bits of a new file */
-  uint32_t flags;                       /* SCUTE_POW_SALVAGE, ... */
-  uint32_t threads; /* that recovery uses; 0: as many as there are CPUs, 8 at most */
+  enum scute_pow_protection
+      protection; /* of a new file; another one than a file has that is there: SCUTE_E_INVALID */
+  enum scute_medium medium; /* as scute_options.medium */
+  uint32_t mode;            /* permission bits of a new file */
+  uint32_t flags;           /* SCUTE_POW_SALVAGE, ... */
+  uint32_t threads;         /* that recovery uses; 0: as many as there are CPUs, 8 at most */
   double
       max_live_share; /* the cleaner works while less than this part of the file counts; 0.1 to 0.9 */
   uint64_t clean_rate; /* bytes per second that the cleaner may copy; 0: no limit */

@@ -19,7 +19,7 @@ namespace {
 
 struct world {
   world(const std::string& path, scute_medium medium, uint32_t flags = 0)
-      : db(path, options(medium, flags)), words(db, "words") {}
+      : db(path, options(medium, flags)), words(db, "words"), jobs(db, "jobs") {}
   static pow::options options(scute_medium medium, uint32_t flags) {
     pow::options o;
     o.size = 512 << 10;
@@ -34,7 +34,7 @@ struct world {
     std::string s;
     for (const auto& [k, v] : words)
       s += std::to_string(k) + "=" + std::to_string(v.size()) + v.substr(0, 3) + " ";
-    return s;
+    return s + std::to_string(jobs.size()) + " jobs" + (jobs.empty() ? "" : " " + jobs.front());
   }
   void put(uint64_t k, size_t n, char c, pow::durability how = pow::strict) {
     auto s = db.section(m, how);
@@ -43,6 +43,7 @@ struct world {
   }
   pow::store db;
   pow::map<uint64_t, std::string> words;
+  pow::queue<std::string> jobs;
   std::mutex m;
 };
 
@@ -90,6 +91,17 @@ const std::vector<operation>& operations() {
          }
          w.put(6, 70, 's');
        }},
+      // What an abort puts back needs no memory.
+      {"undone", true, false,
+       [](world& w) {
+         auto s = w.db.section(w.m);
+         w.words.edit(3) = "changed";
+         w.words.erase(4);
+         w.jobs.pop();
+         w.jobs.push("another");
+         w.jobs.pop();
+         s.abort();
+       }},
       // An edit that has failed is made again, and the section aborts.
       {"retried", true, false,
        [](world& w) {
@@ -126,6 +138,9 @@ class pow_fault : public testing::TestWithParam<std::tuple<size_t, scute_medium>
       world w(path, medium());
       for (uint64_t i = 0; i < 60; ++i) w.put(i % 20, 2000 + i, static_cast<char>('a' + i % 26));
       for (uint64_t i = 5; i < 10; ++i) w.put(i + 20, 900, 'q');
+      auto s = w.db.section(w.m);
+      for (const char* job : {"first", "second", "third"}) w.jobs.push(job);
+      s.commit();
       crashed = read_file(path);
     }
     clean = read_file(path);
