@@ -2,6 +2,7 @@
 // A file that is bytes in memory: every store is there at once.
 #pragma once
 
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <functional>
@@ -29,7 +30,7 @@ class plain_medium final : public medium::medium {
 
   // The nth fence from now on does not make anything durable.
   void fail_fence(uint64_t nth) { fails_in_ = nth; }
-  uint64_t fences = 0;
+  std::atomic<uint64_t> fences{0};
   mutable std::function<void()> on_read;              // once
   static inline std::function<void()> before_read;    // each time
   static inline std::function<void()> before_fence;   // each time
@@ -50,11 +51,11 @@ class plain_medium final : public medium::medium {
   void do_fence(writer&) noexcept override {
     ++fences;
     if (before_fence) before_fence();
-    if (fails_in_ != 0 && --fails_in_ == 0) note_failure(EIO);
+    if (fails_in_ != 0 && fails_in_.fetch_sub(1) == 1) note_failure(EIO);
   }
 
  private:
-  uint64_t fails_in_ = 0;
+  std::atomic<uint64_t> fails_in_{0};
 };
 
 }  // namespace scute::core::pow
