@@ -142,7 +142,8 @@ class checker {
     s_.groups->store_member(w_, i, r.bytes.data(), t->members[which].end * log::line_size);
   }
 
-  // A seal that is damaged is made anew by the next group, if its members are sound.
+  // A seal that is damaged is written again where it lies, since there may be no room for another one; without a table its
+  // members get another one.
   void seal(uint32_t i) {
     const auto t = read_table(s_, i);
     if (t) {
@@ -153,6 +154,10 @@ class checker {
     }
     note(i, "segment " + std::to_string(i) + ", the seal of a group", false);
     if (!wish_.repair || s_.read_only) return;
+    if (t) {
+      s_.groups->restore(w_, i);
+      return;
+    }
     s_.groups->give_up(w_, i);
     s_.groups->forget_loose();
     s_.groups->make(w_, true);

@@ -201,6 +201,9 @@ class recoverer {
     w_.fence(fence_site::pow_found);
     s_.refuse_if_failed();
     s_.mended.clear();
+    // POW-22. Members are durable by now.
+    for (uint32_t i = 0; i < scan_.readings.size(); ++i)
+      if (scan_.readings[i].sum_differs) s_.groups->restore(w_, i);
   }
 
   // What its group has told, up to its end.

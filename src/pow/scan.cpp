@@ -4,14 +4,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
-#include <exception>
 #include <memory>
 #include <mutex>
-#include <thread>
 
 #include "base/planted.hpp"
 #include "pow/rebuilt.hpp"
 #include "pow/seal.hpp"
+#include "pow/thread_team.hpp"
 
 namespace scute::core::pow {
 namespace {
@@ -220,6 +219,9 @@ void scan::read_one(worker& w, uint32_t segment) {
   if (r.seal != nowhere && !c.stated) {
     const seal_member& m = readings[r.seal].table->members[r.which];
     r.stated = format::segment_end{format::segment_end_magic, 0, m.end, m.frames, m.last, {}};
+    r.stated_flawed = !SCUTE_PLANTED(pow_member_end);
+    if (r.rebuilt == 0)
+      note_damage("what says where segment " + std::to_string(segment) + " ends", false);
   }
   // With a frame behind it a gap tells how much is missing, and so does an end that is known; here there may have been
   // anything.
@@ -316,8 +318,8 @@ void scan::read_seals() {
   }
 }
 
-// One that was rebuilt may help to rebuild another one.
-void scan::read_broken(std::vector<uint32_t> broken) {
+// One that was rebuilt may help to rebuild another one. Returns those that are not whole.
+std::vector<uint32_t> scan::read_broken(std::vector<uint32_t> broken) {
   std::map<uint32_t, uint64_t> lines;  // that are valid, as far as is known
   for (bool again = true; again && !broken.empty() && !SCUTE_PLANTED(pow_seal_ignored);) {
     again = false;
@@ -336,6 +338,27 @@ void scan::read_broken(std::vector<uint32_t> broken) {
     }
     broken.swap(left);
   }
+  return broken;
+}
+
+// POW-22. broken: members that are not whole.
+void scan::compare_seals(uint32_t threads, const std::vector<uint32_t>& broken) {
+  std::vector<uint32_t> seals;
+  for (uint32_t i = 0; i < readings.size(); ++i)
+    if (readings[i].table &&
+        std::ranges::none_of(broken, [&](uint32_t member) { return readings[member].seal == i; }))
+      seals.push_back(i);
+  if (SCUTE_PLANTED(pow_sum_unread)) return;
+  in_threads(threads, seals.size(), [&](const auto& next) {
+    for (uint64_t k = next(); k < seals.size(); k = next()) {
+      segment_reading& r = readings[seals[k]];
+      r.sum_differs = !sums_are_right(s_, seals[k], *r.table);
+    }
+  });
+  for (const uint32_t i : seals)
+    if (readings[i].sum_differs)
+      damage.push_back(
+          {i, "the XOR in segment " + std::to_string(i) + ", the seal of a group", false});
 }
 
 void scan::take_over(worker& w) {
@@ -350,46 +373,29 @@ void scan::read_all(uint32_t threads, const progress_fn& progress) {
   const uint64_t count = readings.size();
   read_seals();
   std::vector<uint32_t> broken;
-  std::atomic<uint64_t> next{0}, done{0};
+  std::atomic<uint64_t> done{0};
   std::mutex lock;
-  std::exception_ptr thrown;
-  const auto work = [&] {
-    try {
-      worker w(*this);
-      for (uint64_t i = next++; i < count; i = next++) {
-        const auto segment = static_cast<uint32_t>(i);
-        const segment_reading& r = readings[i];
-        if (r.seal != nowhere &&
-            !is_whole(s_, w.reader, readings[r.seal].table->members[r.which])) {
-          const std::lock_guard guard(lock);
-          broken.push_back(segment);
-        } else if (!r.table) {
-          read_one(w, segment);
-        }
-        const uint64_t now = ++done;
-        if (progress && (now % 64 == 0 || now == count)) {
-          const std::lock_guard guard(lock);
-          progress(now, count);
-        }
+  in_threads(threads, count, [&](const auto& next) {
+    worker w(*this);
+    for (uint64_t i = next(); i < count; i = next()) {
+      const auto segment = static_cast<uint32_t>(i);
+      const segment_reading& r = readings[i];
+      if (r.seal != nowhere && !is_whole(s_, w.reader, readings[r.seal].table->members[r.which])) {
+        const std::lock_guard guard(lock);
+        broken.push_back(segment);
+      } else if (!r.table) {
+        read_one(w, segment);
       }
-      const std::lock_guard guard(lock);
-      take_over(w);
-    } catch (...) {
-      const std::lock_guard guard(lock);
-      if (!thrown) thrown = std::current_exception();
-      next = count;
+      const uint64_t now = ++done;
+      if (progress && (now % 64 == 0 || now == count)) {
+        const std::lock_guard guard(lock);
+        progress(now, count);
+      }
     }
-  };
-  std::vector<std::thread> others;
-  try {
-    others.reserve(threads);
-    for (uint32_t i = 1; i < threads; ++i) others.emplace_back(work);
-  } catch (...) {  // NOLINT(bugprone-empty-catch): fewer threads do it as well
-  }
-  work();
-  for (std::thread& t : others) t.join();
-  if (thrown) std::rethrow_exception(thrown);
-  read_broken(broken);
+    const std::lock_guard guard(lock);
+    take_over(w);
+  });
+  compare_seals(threads, read_broken(broken));
   worker w(*this);
   for (const uint32_t i : broken) {
     read_one(w, i);

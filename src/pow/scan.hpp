@@ -51,6 +51,7 @@ struct segment_reading {
   uint32_t seal = nowhere;          // of a member
   uint32_t which = 0;               // of its members
   uint64_t rebuilt = 0;             // pages that came from the others of its group
+  bool sum_differs = false;         // of a seal whose members are whole (POW-22)
   struct gap {  // numbers between these are missing behind a place that cannot be read
     uint64_t after, before;
     uint64_t from, to;  // lines
@@ -84,7 +85,8 @@ class scan {
   void read_seals();
   bool is_on_its_way(const std::byte* line, const format::segment_head& before) const;
   bool is_stale(const seal_table& t, uint32_t seal) const;
-  void read_broken(std::vector<uint32_t> broken);
+  std::vector<uint32_t> read_broken(std::vector<uint32_t> broken);
+  void compare_seals(uint32_t threads, const std::vector<uint32_t>& broken);
   void take_over(worker& w);
   void find_free();
   void read_one(worker& w, uint32_t segment);

@@ -237,6 +237,64 @@ void seals::mend(medium::writer& w, uint32_t seal) {
   s_.refuse_if_failed();
 }
 
+bool seals::restore(medium::writer& w, uint32_t seal) {
+  const auto t = read_table(s_, seal);
+  if (!t || s_.read_only) return false;
+  bool any = !has_both_tables(s_, seal);
+  if (any) store_table(w, seal, *t);
+  if (!sums_are_right(s_, seal, *t)) {
+    mend(w, seal);
+    log::segment_reader reader = reader_of(s_);
+    const auto sum = sum_of(s_, *t);
+    if (sum && std::all_of(t->members, t->members + t->head.count,
+                           [&](const seal_member& m) { return is_whole(s_, reader, m); })) {
+      store_sum(w, seal, *sum);
+      any = true;
+    }
+  }
+  for (uint32_t i = 0; i < t->head.count; ++i) any = restore_end(w, t->members[i]) || any;
+  if (!any) return false;
+  w.fence(fence_site::pow_mend);
+  s_.refuse_if_failed();
+  return true;
+}
+
+void seals::restore_all(medium::writer& w) {
+  for (uint32_t i = 0; i < s_.space->count(); ++i) {
+    if (s_.space->note(i).what.load(std::memory_order_acquire) != use::seal) continue;
+    if (read_table(s_, i))
+      restore(w, i);
+    else
+      give_up(w, i);
+  }
+}
+
+// Pages of the seal that have other bytes, or cannot be read. (What lies in front of the XOR, or behind it, is not touched.)
+void seals::store_sum(medium::writer& w, uint32_t seal, const std::vector<std::byte>& sum) {
+  std::byte there[head_page];
+  for (uint64_t from = 0; from < sum.size();) {
+    const uint64_t at = sum_at(s_, seal, from);
+    const uint64_t n = std::min(sum.size() - from, head_page - at % head_page);
+    if (!s_.read_segment(at, there, n) || std::memcmp(there, sum.data() + from, n) != 0)
+      w.append(s_.medium->base() + at, sum.data() + from, n, medium::purpose::log);
+    from += n;
+  }
+}
+
+bool seals::restore_end(medium::writer& w, const seal_member& m) {
+  const log::segment place = s_.space->place(m.segment);
+  const format::segment_head head = head_of(s_, m);
+  format::segment_end there;
+  if (s_.read_segment(place.at[0] + s_.layout.offset_of(s_.layout.lines()),
+                      reinterpret_cast<std::byte*>(&there), sizeof there) &&
+      there.magic == format::segment_end_magic && there.end == m.end && there.frames == m.frames &&
+      there.last == m.last &&
+      there.checksum == log::segment_end_checksum(log::seed_of(head), there))
+    return false;
+  log::store_end(w, s_.medium->base(), s_.layout, place, head, m.end, m.frames, m.last);
+  return true;
+}
+
 void seals::store_void(medium::writer& w, uint32_t seal) noexcept {
   static constexpr std::byte nothing[log::line_size]{};
   s_.store_void_head(w, seal);
@@ -279,17 +337,28 @@ uint64_t seals::live_of(uint32_t seal) const noexcept {
   return live <= 0 || n == 0 ? 0 : static_cast<uint64_t>(live) / n;
 }
 
-bool sums_are_right(const state& s, uint32_t seal, const seal_table& t) {
+std::optional<std::vector<std::byte>> sum_of(const state& s, const seal_table& t) {
   uint64_t most = 0;
   for (uint32_t i = 0; i < t.head.count; ++i) most = std::max(most, summed(t.members[i]));
-  std::vector<std::byte> sum(most), bytes(most);
-  if (!s.read_segment(sum_at(s, seal, 0), sum.data(), most)) return false;
+  std::vector<std::byte> sum(most), bytes;
   for (uint32_t i = 0; i < t.head.count; ++i) {
-    const seal_member& m = t.members[i];
-    if (!s.read_segment(base_of(s, m.segment), bytes.data(), summed(m))) return false;
-    codec::xor_into(sum.data(), bytes.data(), summed(m));
+    const uint64_t at = base_of(s, t.members[i].segment), n = summed(t.members[i]);
+    const std::byte* from = s.view_segment(at, n);
+    if (from == nullptr) {
+      bytes.resize(most);
+      if (!s.read_segment(at, bytes.data(), n)) return {};
+      from = bytes.data();
+    }
+    codec::xor_into(sum.data(), from, n);
   }
-  return codec::is_zero(sum.data(), most);
+  return sum;
+}
+
+bool sums_are_right(const state& s, uint32_t seal, const seal_table& t) {
+  const auto sum = sum_of(s, t);
+  if (!sum) return false;
+  std::vector<std::byte> there(sum->size());
+  return s.read_segment(sum_at(s, seal, 0), there.data(), there.size()) && there == *sum;
 }
 
 }  // namespace scute::core::pow

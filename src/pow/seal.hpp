@@ -12,6 +12,10 @@
 //    for damage, and bring back what it was.
 // POW-20 A member is what its table says, or damaged, unless it says itself that it is void, or another use: then the seal is
 //    stale, and none. What is rebuilt counts as far as the frames' checksums say.
+// POW-22 An opening for writing and a proper close compare every group with its members: the XOR, both tables, and the lines that
+//    say where members end. They write again what differs, where it lies. The XOR is written only if all members are whole:
+//    otherwise it may be all that is left of one. Its new bytes are those of the members, so a crash meanwhile leaves a
+//    group that the next opening writes again.
 #pragma once
 
 #include <cstdint>
@@ -37,6 +41,10 @@ class seals {
   // Members that are not what they were become so again, as far as the others tell. With the clean_lock. Throws
   // failure(SCUTE_E_IO), std::bad_alloc.
   void mend(medium::writer& w, uint32_t seal);
+  // POW-22, of one group. False if nothing differed, or a member cannot be made whole. Throws as mend().
+  bool restore(medium::writer& w, uint32_t seal);
+  // Of all of them. A seal that has lost both its tables is given up: make() may seal its members again.
+  void restore_all(medium::writer& w);
 
   // The first n bytes of a member, made anew: durable at w's next fence.
   void store_member(medium::writer& w, uint32_t segment, const std::byte* bytes,
@@ -57,6 +65,8 @@ class seals {
   bool describe(uint32_t segment, seal_member& m);
   bool make_one(medium::writer& w, const std::vector<uint32_t>& from);
   bool write(medium::writer& w, const std::vector<uint32_t>& from, uint32_t seal);
+  void store_sum(medium::writer& w, uint32_t seal, const std::vector<std::byte>& sum);
+  bool restore_end(medium::writer& w, const seal_member& m);
 
   state& s_;
 };
@@ -76,7 +86,9 @@ format::segment_head head_of(const state& s, const seal_member& m) noexcept;
 // Whether a member is as its table says.
 bool is_whole(const state& s, log::segment_reader& reader, const seal_member& m);
 
-// Whether the XOR is that of the members, all of which can be read.
+// The XOR of the members; none: one of them cannot be read.
+std::optional<std::vector<std::byte>> sum_of(const state& s, const seal_table& t);
+// Whether the seal has it.
 bool sums_are_right(const state& s, uint32_t seal, const seal_table& t);
 
 }  // namespace scute::core::pow

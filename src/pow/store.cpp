@@ -160,6 +160,7 @@ void store::close() {
   for (uint32_t i = 0; i < lanes_max; ++i)
     if (lane* const l = s_.find_lane(i)) l->end_segment_durably();
   s_.refuse_if_failed();  // the head must not say that they are there
+  restore_seals();
   seal_all();
   const locked guard(s_.head_lock);
   medium::writer w(*s_.medium);
@@ -173,6 +174,15 @@ void store::close() {
   leave_cuts();
   write_head(w, s_.head);
   s_.refuse_if_failed();
+}
+
+// POW-22.
+void store::restore_seals() {
+  if (s_.groups == nullptr || SCUTE_PLANTED(pow_close_blind)) return;
+  try {
+    s_.groups->restore_all(s_.lane_at(cleaner_lane).w);
+  } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): the next opening does it
+  }
 }
 
 // So that a file which was closed is protected as a whole, if there is room for it.

@@ -82,6 +82,7 @@ class store {
   void load_catalogue();
   void load(table& t, keeper& k);
   void load_again(table& t, keeper& k);
+  void restore_seals();
   void seal_all();
   void leave_cuts() noexcept;
   void begin_background(uint64_t rate);

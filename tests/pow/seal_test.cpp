@@ -269,11 +269,88 @@ TEST_F(Seals, WhereTheEndAndTheSealAreDamaged) {
   fill(0, 100);
   const uint32_t member = first_member(), seal = first_of(use::seal);
   page(member, 0)[db->parts().layout.offset_of(db->parts().layout.lines()) + 20] ^= std::byte{4};
-  std::fill_n(page(seal, 1), head_page, std::byte{9});
+  for (const uint64_t p : {0, 2}) std::fill_n(page(seal, p), head_page, std::byte{9});
   EXPECT_EQ(db->check(true, true).damage.size(), 2U);
   EXPECT_EQ(sealed(), count(use::full));
   EXPECT_NE(db->parts().space->note(member).seal.load(), nowhere);
   EXPECT_TRUE(db->check(false, true).damage.empty());
+}
+
+// POW-22. Each page of a closed file is lost, the file opened and closed, and then another one is lost.
+TEST_F(Seals, OnePageAfterTheOther) {
+  fill(0, 70);
+  db->close();
+  const auto all = c->texts;
+  const std::vector<std::byte> sound(bytes.begin(), bytes.end());
+  const uint64_t pages = db->parts().space->count() * segment_bytes / head_page;
+  for (uint64_t p = 0; p < pages; ++p) {
+    db.reset();
+    std::ranges::copy(sound, bytes.begin());
+    std::fill_n(page(0, p), head_page, std::byte{0x5a});
+    reopen();
+    ASSERT_EQ(db->recovered().lost, 0U);
+    db->close();
+    const std::vector<std::byte> after(bytes.begin(), bytes.end());
+    for (uint64_t q = 0; q < pages; ++q) {
+      db.reset();
+      std::ranges::copy(after, bytes.begin());
+      std::fill_n(page(0, q), head_page, std::byte{0xa5});
+      try {
+        reopen();
+      } catch (const failure& f) {
+        FAIL() << "page " << p << " and then page " << q << ": " << f.what();
+      }
+      ASSERT_EQ(c->texts, all) << p << " " << q;
+      ASSERT_TRUE(db->check(false, true).damage.empty()) << p << " " << q;
+    }
+  }
+}
+
+TEST_F(Seals, AProperCloseComparesTheGroups) {
+  fill(0, 100);
+  ASSERT_EQ(count(use::seal), 1U);
+  const uint32_t member = first_member(), seal = first_of(use::seal);
+  const auto all = c->texts;
+  // The XOR; a member; both tables, without which its members get another group.
+  for (const auto& damaged : std::vector<std::vector<std::pair<uint32_t, uint64_t>>>{
+           {{seal, 1}}, {{member, 1}}, {{seal, 0}, {seal, 2}}}) {
+    for (const auto& [segment, p] : damaged) std::fill_n(page(segment, p), head_page, std::byte{9});
+    db->close();
+    for (uint64_t p = 0; p < 3; ++p) {
+      const std::vector<std::byte> before(bytes.begin(), bytes.end());
+      std::fill_n(page(member, p), head_page, std::byte{7});
+      ASSERT_NO_THROW(reopen()) << p;
+      EXPECT_EQ(c->texts, all);
+      db.reset();
+      std::ranges::copy(before, bytes.begin());
+    }
+    reopen();
+    ASSERT_NE(db->parts().space->note(member).seal.load(), nowhere);
+  }
+}
+
+// What says where a member ends is on no other page but the seal's, and is needed when the group has ended.
+TEST_F(Seals, WhereAMemberEndsIsWrittenAgain) {
+  fill(0, 100);
+  ASSERT_EQ(count(use::seal), 1U);
+  const uint32_t member = first_member();
+  const auto end = [&] {
+    return page(member, 0) + db->parts().layout.offset_of(db->parts().layout.lines());
+  };
+  db->close();
+  const std::vector<std::byte> sound(end(), end() + 64);
+  db.reset();
+  std::byte* const at = page(member, 2) + head_page - sizeof(seal_table) * 2;
+  ASSERT_TRUE(std::equal(sound.begin(), sound.end(), at));
+  std::fill_n(at, 64, std::byte{0x33});
+  reopen();
+  EXPECT_EQ(db->recovered().lost, 0U);
+  EXPECT_EQ(db->recovered().repaired, 1U);
+  EXPECT_TRUE(std::equal(sound.begin(), sound.end(), at));
+  // At a close as well.
+  std::fill_n(at, 64, std::byte{0x44});
+  db->close();
+  EXPECT_TRUE(std::equal(sound.begin(), sound.end(), at));
 }
 
 // What it costs: the bytes of `none`, and one segment for eight.
