@@ -221,9 +221,14 @@ typedef struct scute_pow_keeper {
   int (*load)(void *arg, uint64_t id, const void *bytes, uint32_t n);
   uint32_t
       type_before; /* of a table in a file of format 2 or older that may be found instead of `type`; 0: none */
+  uint32_t reserved; /* 0 */
   /* Null, or called instead of encode(): writes `size` bytes, as many as measure() has said. 0, or a negative code if they
    * would be more or less, which ends the section with nothing written. */
   int (*write)(void *arg, uint64_t index, void *to, uint32_t size);
+  const uint32_t *
+      earlier_types; /* other numbers that the table may have in any file, given by an earlier program: it is
+                                  * opened, and has the number `type` from then on, unless the store is read-only or full */
+  size_t earlier_count;
 } scute_pow_keeper;
 
 /* Opens the table of that name (1 to 255 bytes), or makes it; loads its objects. One at a time of each table (SCUTE_E_BUSY).

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <system_error>
+#include <utility>
 
 #include "base/planted.hpp"
 
@@ -269,7 +271,7 @@ void store::load_again(table& t, keeper& k) {
 }
 
 table& store::attach(const std::string& name, uint32_t type, uint32_t size, bool chooses, keeper& k,
-                     uint32_t type_before) {
+                     uint32_t type_before, std::span<const uint32_t> earlier) {
   if (section::of_thread(s_) != nullptr)
     throw failure(SCUTE_E_INVALID, "table " + name + " is opened inside a section");
   if (name.empty() || name.size() > 255)
@@ -285,16 +287,21 @@ table& store::attach(const std::string& name, uint32_t type, uint32_t size, bool
     if (t->name != name) continue;
     const bool as_before =
         type_before != 0 && t->type == type_before && s_.head.version < version_with_kinds;
-    if ((t->type != type && !as_before) || t->size != size)
+    const bool was_earlier =
+        t->type != type && std::ranges::find(earlier, t->type) != earlier.end();
+    if ((t->type != type && !as_before && !was_earlier) || t->size != size)
       throw failure(SCUTE_E_TYPE, "table " + name + " of " + s_.name + " has objects of type " +
                                       std::to_string(t->type) + " and size " +
                                       std::to_string(t->size) + ", not " + std::to_string(type) +
                                       " and " + std::to_string(size));
-    const locked cleaning(s_.clean_lock);  // nothing moves meanwhile
-    if (t->kept_by != nullptr)
-      throw failure(SCUTE_E_BUSY, "table " + name + " of " + s_.name + " is open already");
-    t->chooses = chooses;
-    t->found == nullptr ? load_again(*t, k) : load(*t, k);
+    {
+      const locked cleaning(s_.clean_lock);  // nothing moves meanwhile
+      if (t->kept_by != nullptr)
+        throw failure(SCUTE_E_BUSY, "table " + name + " of " + s_.name + " is open already");
+      t->chooses = chooses;
+      t->found == nullptr ? load_again(*t, k) : load(*t, k);
+    }
+    if (was_earlier) renumber(*t, type);
     return *t;
   }
   if (free_number == 0)
@@ -315,6 +322,19 @@ table& store::attach(const std::string& name, uint32_t type, uint32_t size, bool
   t.kept_by = &k;
   t.found.reset();
   return t;
+}
+
+// From now on whoever takes the objects for others is refused. If it fails, for want of room perhaps, the next opening does it.
+void store::renumber(table& t, uint32_t type) noexcept {
+  if (s_.read_only) return;
+  const uint32_t was = std::exchange(t.type, type);
+  try {
+    section one(s_, durability::strict);
+    one.edit(s_.table_at(catalogue_table), t.number, section::any_tag);
+    one.commit();
+  } catch (const std::exception&) {
+    t.type = was;
+  }
 }
 
 void store::detach(table& t) noexcept {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -62,9 +63,10 @@ class store {
 
   // The table of that name, made if there is none; its objects are told to the keeper, which has to outlive the store
   // or detach(). Not inside a section. Throws failure: SCUTE_E_TYPE (another type or size), SCUTE_E_BUSY (it has a keeper).
-  // type_before: the table may have that one in a file older than version_with_kinds; 0: no.
+  // type_before: the table may have that one in a file older than version_with_kinds; 0: no. earlier: or one of these in any
+  // file; then it gets the new one.
   table& attach(const std::string& name, uint32_t type, uint32_t size, bool chooses, keeper& k,
-                uint32_t type_before = 0);
+                uint32_t type_before = 0, std::span<const uint32_t> earlier = {});
   void detach(table& t) noexcept;
 
   void sync();
@@ -82,6 +84,7 @@ class store {
   void load_catalogue();
   void load(table& t, keeper& k);
   void load_again(table& t, keeper& k);
+  void renumber(table& t, uint32_t type) noexcept;
   void restore_seals();
   void seal_all();
   void leave_cuts() noexcept;

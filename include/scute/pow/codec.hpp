@@ -10,13 +10,14 @@
 //     static void decode(account& a, scute::pow::bytes_in& in) { in.get(a.name); in.get(a.balance); }
 //   };
 //
-// std::string and std::vector of such types have one.
+// std::string and std::vector of such types have one. A type with a codec gets a name (SCUTE_TYPE): without one a store
+// cannot tell it from another type (scute/pow/identity.hpp). decode() reads all that encode() has written: bytes that are
+// left over, or missing, are error(errc::type).
 #ifndef SCUTE_POW_CODEC_HPP
 #define SCUTE_POW_CODEC_HPP
 
 #include <scute/error.hpp>
 #include <scute/storable.hpp>
-#include <scute/type_number.hpp>
 
 #include <cstdint>
 #include <cstring>
@@ -54,30 +55,31 @@ consteval void require_writable() {
                     "scute::pow::ref<T>, or give it a scute::pow::codec");
   }
 }
-/// What is stored to tell types apart (scute/type_number.hpp): built-in types, strings and vectors have a number here, too.
-template <class T>
-inline constexpr uint32_t element_number = type_number<T>;
-template <class T>
-  requires(std::is_arithmetic_v<T> && type_number<T> == 0)
-inline constexpr uint32_t element_number<T> = type_hash(std::is_floating_point_v<T> ? "float"
-                                                        : std::is_signed_v<T>       ? "signed"
-                                                                                    : "unsigned") +
-                                              sizeof(T);
-template <>
-inline constexpr uint32_t element_number<std::string> = type_hash("string");
-template <class T>
-inline constexpr uint32_t element_number<std::vector<T>> =
-    type_hash("vector") ^ element_number<T> * 31;
-
 /// All its objects have sizeof(T) bytes.
 template <class T>
 inline constexpr bool is_plain = !has_codec<T> && std::is_trivially_copyable_v<T>;
 }  // namespace detail
 
-/// Collects the bytes of one object.
+/// Collects the bytes of one object. More than max_bytes throw error(errc::range): no segment has room for them.
 class bytes_out {
  public:
-  void write(const void* p, size_t n) { bytes_.append(static_cast<const char*>(p), n); }
+  static constexpr size_t max_bytes = size_t{1} << 30;
+  void write(const void* p, size_t n) {
+    if (n > max_bytes - bytes_.size())
+      scute::detail::throw_error(errc::range,
+                                 "an object takes more than 1 GiB, and no segment has room for it; "
+                                 "divide it into several objects");
+    bytes_.append(static_cast<const char*>(p), n);
+  }
+  /// The number of elements that follow, in 4 bytes.
+  void put_count(uint64_t n) {
+    if (n > UINT32_MAX)
+      scute::detail::throw_error(errc::range,
+                                 "a string or vector of 2^32 elements or more cannot be stored in "
+                                 "one object; divide it into several objects");
+    const auto count = static_cast<uint32_t>(n);
+    write(&count, sizeof count);
+  }
   template <class T>
   void put(const T& x) {
     detail::require_writable<T>();
@@ -93,15 +95,17 @@ class bytes_out {
   std::string bytes_;
 };
 
-/// The bytes of one object. Reading more than there are throws error(errc::corrupt).
+/// The bytes of one object. Reading more than there are throws error(errc::type): their checksum was right, so they were
+/// written as another type.
 class bytes_in {
  public:
   bytes_in(const void* p, size_t n) noexcept : at_(static_cast<const char*>(p)), left_(n) {}
   size_t left() const noexcept { return left_; }
   void read(void* to, size_t n) {
     if (n > left_)
-      scute::detail::throw_error(errc::corrupt,
-                                 "an object in the file is shorter than its type says");
+      scute::detail::throw_error(errc::type,
+                                 "an object in the file is shorter than its type says: it was "
+                                 "written as another type");
     if (n != 0) std::memcpy(to, at_, n);
     at_ += n;
     left_ -= n;
@@ -123,15 +127,16 @@ class bytes_in {
 template <>
 struct codec<std::string> {
   static void encode(const std::string& s, bytes_out& out) {
-    const auto n = static_cast<uint32_t>(s.size());
-    out.write(&n, sizeof n);
-    out.write(s.data(), n);
+    out.put_count(s.size());
+    out.write(s.data(), s.size());
   }
   static void decode(std::string& s, bytes_in& in) {
     uint32_t n = 0;
     in.read(&n, sizeof n);
     if (n > in.left())
-      scute::detail::throw_error(errc::corrupt, "a string in the file is longer than its object");
+      scute::detail::throw_error(errc::type,
+                                 "a string in the file is longer than its object: it was written "
+                                 "as another type");
     s.resize(n);
     in.read(s.data(), n);
   }
@@ -140,8 +145,7 @@ struct codec<std::string> {
 template <class T>
 struct codec<std::vector<T>> {
   static void encode(const std::vector<T>& v, bytes_out& out) {
-    const auto n = static_cast<uint32_t>(v.size());
-    out.write(&n, sizeof n);
+    out.put_count(v.size());
     for (const T& x : v) out.put(x);
   }
   static void decode(std::vector<T>& v, bytes_in& in) {

@@ -5,8 +5,8 @@
 #define SCUTE_POW_KEEPER_HPP
 
 #include <scute/pow/codec.hpp>
+#include <scute/pow/identity.hpp>
 #include <scute/pow/store.hpp>
-#include <scute/type_number.hpp>
 
 #include <atomic>
 #include <memory>
@@ -132,15 +132,16 @@ class keeper {
     static_cast<void>(kept.release());
   }
 
-  /// type_before: of files that were made when tables of several kinds had the same numbers; 0: the same.
-  keeper(store& s, const std::string& name, uint32_t type, uint32_t size, bool chooses,
-         uint32_t type_before = 0)
+  keeper(store& s, const std::string& name, const identity& what, uint32_t size, bool chooses)
       : store_(s.native_handle()), store_is_open_(s.is_open_), bytes_each_(size) {
     k_.struct_size = sizeof k_;
-    k_.type = type;
+    k_.type = what.type;
     k_.size = size;
     k_.chooses_indexes = chooses;
-    k_.type_before = type_before;
+    k_.type_before = what.unkinded;
+    earlier_ = what.earlier;
+    k_.earlier_types = &earlier_;
+    k_.earlier_count = what.earlier != what.type;
     k_.arg = static_cast<Face*>(this);
     k_.measure = [](void* arg, uint64_t index) noexcept -> int64_t {
       measured().of = nullptr;
@@ -187,6 +188,10 @@ class keeper {
       try {
         bytes_in in(bytes, n);
         static_cast<Face*>(arg)->found(id, in);
+        if (in.left() != 0)
+          scute::detail::throw_error(errc::type,
+                                     "an object in the file is longer than its type says: it was "
+                                     "written as another type");
         return 0;
       } catch (...) {
         thrown_by_codec = std::current_exception();
@@ -212,6 +217,7 @@ class keeper {
   std::shared_ptr<const std::atomic<bool>> store_is_open_;
   scute_pow_table* table_ = nullptr;
   uint32_t bytes_each_;  // 0: they vary
+  uint32_t earlier_ = 0;
   scute_pow_keeper k_{};
   std::string name_;
   [[no_unique_address]] unmoved here_;

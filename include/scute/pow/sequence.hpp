@@ -20,8 +20,7 @@ class vector : private detail::keeper<vector<T>> {
 
  public:
   vector(store& s, const std::string& name)
-      : base(s, name, detail::element_number<T> ^ kind, detail::is_plain<T> ? sizeof(T) : 0, true,
-             detail::element_number<T>) {
+      : base(s, name, detail::kind_of_table<T>(kind), detail::is_plain<T> ? sizeof(T) : 0, true) {
     detail::require_kept<T>();
     this->open();
   }
@@ -97,8 +96,7 @@ class queue : private detail::keeper<queue<T>> {
   static constexpr uint32_t kind = 0x71756500;
 
  public:
-  queue(store& s, const std::string& name)
-      : base(s, name, detail::element_number<T> ^ kind, 0, false) {
+  queue(store& s, const std::string& name) : base(s, name, detail::queue_of<T>(kind), 0, false) {
     detail::require_kept<T>();
     this->open();
   }

@@ -72,7 +72,7 @@ class table : private detail::keeper<table<T>> {
  public:
   /// Opens the table of that name, or makes it. Throws error: errc::type (it has other objects), errc::busy.
   table(store& s, const std::string& name)
-      : base(s, name, detail::element_number<T>, detail::is_plain<T> ? sizeof(T) : 0, false) {
+      : base(s, name, detail::table_of<T>, detail::is_plain<T> ? sizeof(T) : 0, false) {
     detail::require_kept<T>();
     this->open();
   }
@@ -184,8 +184,7 @@ class value : private detail::keeper<value<T>> {
  public:
   /// initial: what it is until it is edited first.
   value(store& s, const std::string& name, T initial = T{})
-      : base(s, name, detail::element_number<T> ^ kind, detail::is_plain<T> ? sizeof(T) : 0, true,
-             detail::element_number<T>),
+      : base(s, name, detail::kind_of_table<T>(kind), detail::is_plain<T> ? sizeof(T) : 0, true),
         value_(std::move(initial)) {
     detail::require_kept<T>();
     this->open();
