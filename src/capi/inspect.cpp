@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Enumeration, and the view of a pool's inside that tools and drills use.
 #include "capi/guard.hpp"
-#include "heap/regions.hpp"
+#include "pool/foreign_parts.hpp"
 #include "tx/verify.hpp"
 
 using namespace scute::core;
@@ -50,7 +50,7 @@ void locate_in_data(instance& in, uint64_t offset, scute_location& l) {
   }
   if (use == heap::use::span) {
     if (in.s.foreign && l.chunk >= in.s.foreign->first &&
-        !heap::foreign_parts_of(in.s, l.zone).in_use(offset))
+        !pool::foreign_parts_of(in.s, l.zone).in_use(offset))
       return;
     o = in.heap->zones().span_object(*c);
   } else if (use == heap::use::run) {

@@ -10,6 +10,7 @@
 #include "base/rounding.hpp"
 #include "heap/regions.hpp"
 #include "mend/page_repair.hpp"
+#include "pool/foreign_parts.hpp"
 #include "pool/optimistic.hpp"
 
 namespace scute::core::heal {
@@ -39,7 +40,7 @@ class random_numbers {
 // How many of the n bytes at offset a file has (INJECT-6).
 uint64_t in_a_file(const pool::state& s, uint64_t offset, uint64_t n) {
   if (!s.foreign || offset < s.geo.zones_offset || offset >= s.geo.zones_end()) return n;
-  const heap::foreign_parts p = heap::foreign_parts_of(s, pool::zone_of(s.geo, offset));
+  const pool::foreign_parts p = pool::foreign_parts_of(s, pool::zone_of(s.geo, offset));
   if (offset >= p.memory_end || offset + n <= p.payload_end || p.memory_end == p.payload_end)
     return n;
   return p.payload_end - std::min(offset, p.payload_end);

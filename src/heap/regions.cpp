@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "heap/regions.hpp"
 
-#include "base/rounding.hpp"
+#include "pool/foreign_parts.hpp"
 
 namespace scute::core::heap {
 namespace {
@@ -30,7 +30,7 @@ void superblock_page(region_map& to, uint64_t offset) {
   to.until(offset + format::page, SCUTE_REGION_NOTES);
 }
 
-void foreign_span(region_map& to, const foreign_parts& p, uint64_t end) {
+void foreign_span(region_map& to, const pool::foreign_parts& p, uint64_t end) {
   to.until(p.headers_end, SCUTE_REGION_OBJECT);
   to.until(p.payload, SCUTE_REGION_FREE);
   to.until(p.payload_end, SCUTE_REGION_OBJECT);
@@ -51,7 +51,7 @@ void chunks(region_map& to, const pool::state& s, uint64_t z, zone& zn) {
       case use::span:
       case use::span_body:
         if (s.foreign && i >= s.foreign->first)
-          return foreign_span(to, foreign_parts_of(s, z), g.chunk_offset(z, high));
+          return foreign_span(to, pool::foreign_parts_of(s, z), g.chunk_offset(z, high));
         to.until(end, SCUTE_REGION_OBJECT);
         break;
       case use::log: to.until(end, SCUTE_REGION_LOG); break;
@@ -63,20 +63,6 @@ void chunks(region_map& to, const pool::state& s, uint64_t z, zone& zn) {
 }
 
 }  // namespace
-
-foreign_parts foreign_parts_of(const pool::state& s, uint64_t zone) noexcept {
-  const uint64_t size = __atomic_load_n(&s.sb.foreign.size, __ATOMIC_ACQUIRE);
-  const uint64_t mine = s.foreign->object_size(zone, size);
-  const uint64_t fragments = (mine + format::fragment_payload - 1) / format::fragment_payload;
-  foreign_parts p{};
-  p.headers = s.foreign->span_offset(s.geo, zone);
-  p.headers_end = p.headers + fragments * format::header_size;
-  p.payload = s.foreign->payload_offset(s.geo, zone);
-  p.payload_end = p.payload + mine;
-  p.memory_end =
-      s.foreign->covered(zone, size) == 0 ? p.payload_end : round_up(p.payload_end, format::page);
-  return p;
-}
 
 std::vector<region_range> map_regions(const pool::state& s, zone_table& zones) {
   const auto& g = s.geo;

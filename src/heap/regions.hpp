@@ -19,19 +19,4 @@ struct region_range {
 // regions. What transactions of other threads change meanwhile is seen or not.
 std::vector<region_range> map_regions(const pool::state& s, zone_table& zones);
 
-// The parts of a foreign pool's span in one zone that are in use. The rest of the span is room to grow.
-struct foreign_parts {
-  uint64_t headers, headers_end;
-  uint64_t payload, payload_end;
-  // The last page of the file goes on to here in memory, and in no file.
-  uint64_t memory_end;
-
-  bool in_use(uint64_t offset) const noexcept {
-    return (offset >= headers && offset < headers_end) ||
-           (offset >= payload && offset < payload_end);
-  }
-};
-// s.foreign is there.
-foreign_parts foreign_parts_of(const pool::state& s, uint64_t zone) noexcept;
-
 }  // namespace scute::core::heap
