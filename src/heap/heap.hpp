@@ -38,6 +38,8 @@ class heap {
   void release(const object& o) noexcept;
   // To be called when a transaction decides to free o (HEAP-2).
   void prepare_free(const object& o);
+  // The file system had no blocks when chunks were last asked for: it is full, and not the pool.
+  bool lacks_blocks() const noexcept { return no_blocks_ != 0; }
   // Largest object that any zone could hold.
   uint64_t size_max() const noexcept;
 

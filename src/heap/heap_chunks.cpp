@@ -201,6 +201,7 @@ std::vector<uint64_t> heap::lend(pool::lane& l, size_t n) {
   std::vector<chunk_record*> chunks;
   std::vector<uint64_t> offsets;
   const size_t ready = std::min(n, shelf_.size()), fresh = n - ready;
+  no_blocks_ = 0;
   chunks.reserve(fresh);
   offsets.reserve(n);
   // Before anything is lent, and zeroed, that has to be given back again.
@@ -210,7 +211,8 @@ std::vector<uint64_t> heap::lend(pool::lane& l, size_t n) {
   try {
     while (chunks.size() < fresh) {
       chunk_record* c = take_last(l);
-      if (c == nullptr && no_blocks_ != 0) disk_full("the log of so large a transaction");
+      if (c == nullptr && no_blocks_ != 0)
+        disk_full("a log of " + std::to_string(n * s_.geo.chunk_size) + " bytes");
       if (c == nullptr) no_log(n);
       const uint64_t offset = zones_.offset_of(*c);
       // Somebody has made up a list of the log's segments (LIST-1): free chunks are in none.

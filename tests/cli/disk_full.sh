@@ -15,6 +15,13 @@ drill() {
   expect 6 run create "$pool" --size 64M --preallocate
   one_error_line
   equal "$(ls "$1")" ""
+  # Nor for a log: it is the disk that is full, not the pool.
+  leave 300
+  expect 6 run create "$pool" --size 64M --lanes 4 --engine spec
+  one_error_line
+  in_err 'file system\|No space left on device'
+  ! grep -q 'larger pool' err || fail "a full disk is reported as a full pool: $(cat err)"
+  equal "$(ls -A "$1" | grep -v '^\.others$')" ""
   # The pool is larger than the disk.
   leave 1200
   expect 0 run create "$pool" --size 16M --lanes 4

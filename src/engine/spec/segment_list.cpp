@@ -106,7 +106,7 @@ void lend_log(pool::state& s, heap::heap& h, pool::lane& l, medium::writer& w, u
   try {
     plan.chunks = h.lend(l, chunks);
   } catch (const failure& e) {
-    if (e.code() != SCUTE_E_NOSPC) throw;
+    if (e.code() != SCUTE_E_NOSPC || h.lacks_blocks()) throw;
     throw failure(SCUTE_E_NOSPC, s.path + ": the log takes " + std::to_string(chunks) +
                                      " chunks of " + std::to_string(s.geo.chunk_size) +
                                      " bytes, and fewer are free; free objects, ask for a smaller "
