@@ -117,7 +117,8 @@ SCUTE_API void scute_injection_init(scute_injection *injection);
 
 /* Damages an open pool behind its own back, for drills; transactions may run. Visits each injury with
  * its place (visit may be null) and returns their number in *done (may be null). SCUTE_E_NOENT: the
- * pool has no byte in such a region; SCUTE_E_READONLY; SCUTE_E_RANGE. Any thread. */
+ * pool has no byte in such a region; SCUTE_E_READONLY; SCUTE_E_RANGE. Any thread. By rate, 0 is a possible
+ * result. In what protects a file, an injury that reaches the file's end ends there. */
 SCUTE_API int scute_inject(scute_pool *pool, const scute_injection *injection,
                            void (*visit)(void *arg, uint64_t offset, uint64_t length), void *arg,
                            uint64_t *done);

@@ -104,7 +104,7 @@ enum scute_flags {
 
 /* Everything that can be chosen. Set struct_size and the defaults with scute_options_init(). The
  * `scute` command's flags (--rows) and the environment (SCUTE_ROWS) have the same names. Fields
- * marked [create] are stored in the pool and ignored by open. */
+ * marked [create] are for a new pool; open ignores them: scute_pool_info() has those of the pool. */
 typedef struct scute_options {
   size_t struct_size;       /* sizeof(scute_options), for later growth */
   uint64_t size;            /* [create] file size; multiple of 4096, at least SCUTE_SIZE_MIN */
@@ -124,7 +124,7 @@ typedef struct scute_options {
   uint32_t chunk_size;        /* [create] unit of space management, a power of two from 16 KiB to
                                   256 KiB; 0: by pool size */
   uint32_t flags;             /* SCUTE_READONLY, ... */
-  uint32_t mode;              /* [create] file permission bits, e.g. 0600 */
+  uint32_t mode;              /* [create] permission bits; 0: 0600, or of the replaced pool */
   scute_progress_fn progress; /* null: none */
   void *progress_arg;
   enum scute_policy policy; /* when checksums are tested, in this session */
