@@ -81,3 +81,14 @@ equal "$(cat out)" yes
 reader=$!
 expect 0 "$scute" kv count "$pool"
 wait "$reader"
+
+# Damage beyond repair is said once, with one way on.
+records 5000 >many.tsv
+for seed in 1 2 3; do
+  rm -f "$pools/lost.pool"
+  "$scute" kv load "$pools/lost.pool" many.tsv --create --size 6M --rows 4 --engine logfree --quiet >/dev/null
+  expect 0 "$scute" inject "$pools/lost.pool" --kind scribble --count 300 --length 4000 --seed $seed
+  expect "1 3 7" "$scute" kv scan "$pools/lost.pool"
+  equal "$(grep -o 'scute check' err | wc -l)" 1
+  equal "$(wc -l <err)" 1
+done

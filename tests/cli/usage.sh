@@ -62,7 +62,9 @@ for command in info check "kv get"; do
   one_error_line
   in_err "\`scute info $pools/kind.pool\`"
 done
-# A message names the file once.
+# A message names the file once, and the option.
+expect 1 "$scute" create "$pools/x.pool" --rows 0x
+in_err '^scute: --rows: "0x" is not a whole number'
 expect 1 "$scute" engine "$pools/kind.pool" redo --log-cap 1M
 equal "$(grep -o "$pools/kind.pool" err | wc -l)" 1
 (cd "$pools" && expect 1 "$scute" engine kind.pool redo --log-cap 1M && [ "$(grep -o kind.pool err | wc -l)" = 1 ]) || fail "the path is there twice"

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 namespace scute_tool {
@@ -82,6 +83,8 @@ decltype(auto) reading(const std::string& path, F&& f) {
   } catch (const scute::error& error) {
     if (!means_damage(error)) throw failure(path, error);
     const failure cause(path, error);
+    // Of an object that is lost the library says all of it.
+    if (std::string_view(cause.what()).find("scute check") != std::string_view::npos) throw cause;
     throw failure(cause.code(), cause.what(),
                   fmt::format("the store is damaged; try `scute check {} --repair`", path));
   }

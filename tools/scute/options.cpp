@@ -107,7 +107,15 @@ scute::options pool_options::resolve() const {
   scute::options options;
   working_on("environment", [&] { options.apply_env(); });
   for (const flag& f : flags_) {
-    if (f.option->count() > 0) working_on(flag_name(f.name), [&] { options.set(f.name, f.value); });
+    if (f.option->count() == 0) continue;
+    try {
+      options.set(f.name, f.value);
+    } catch (const scute::error& error) {
+      std::string why = scute_errormsg();
+      const std::string named = "option " + f.name + ": ";  // as the flag is
+      if (why.starts_with(named)) why.erase(0, named.size());
+      throw failure(exit_code_of(error.code().value()), flag_name(f.name), why);
+    }
   }
   return options;
 }
