@@ -97,6 +97,7 @@ void pow_close(stage& s) {
   open_store in;
   EXPECT_EQ(scute_pow_close(nullptr), SCUTE_OK);
   REFUSED(SCUTE_E_INVALID, scute_pow_close(in.store));
+  std::thread([&] { REFUSED(SCUTE_E_BUSY, scute_pow_close(in.store)); }).join();
 }
 void pow_sync(stage& s) {
   REFUSED(SCUTE_E_INVALID, scute_pow_sync(nullptr));
@@ -161,6 +162,18 @@ void pow_table_open(stage& s) {
   with(SCUTE_E_TYPE, "t", [](auto& k) { k.type = 5; });
   with(SCUTE_E_BUSY, "t", [](auto&) {});
   SCUTE_OKAY(scute_pow_begin(in.store, SCUTE_POW_STRICT, &in.section));
+}
+// What a section has changed in a table that is closed counts no more, and no call of its keeper follows.
+void pow_table_close(stage& s) {
+  open_store in;
+  EXPECT_EQ(scute_pow_table_close(nullptr), SCUTE_OK);
+  SCUTE_OKAY(scute_pow_edit(in.section, in.table, in.id, nullptr));
+  SCUTE_OKAY(scute_pow_table_close(in.table));
+  REFUSED(SCUTE_E_ABORTED, scute_pow_commit(in.section));
+  SCUTE_OKAY(scute_pow_table_open(in.store, "t", &in.keeper, &in.table));
+  REFUSED(SCUTE_E_BUSY, scute_pow_table_open(in.store, "t", &in.keeper, &in.table));
+  SCUTE_OKAY(scute_pow_begin(in.store, SCUTE_POW_STRICT, &in.section));
+  SCUTE_OKAY(scute_pow_edit(in.section, in.table, in.id, nullptr));
 }
 void pow_begin(stage& s) {
   open_store in;
@@ -289,12 +302,13 @@ void list_misuse_of_pow(misuse_list& to) {
              MISUSE(pow_sync),          MISUSE(pow_clean),         MISUSE(pow_compact),
              MISUSE(pow_list_tables),   MISUSE(pow_list_segments), MISUSE(pow_check),
              MISUSE(pow_check_details), MISUSE(pow_get_info),      MISUSE(pow_table_open),
-             MISUSE(pow_begin),         MISUSE(pow_current),       MISUSE(pow_lock),
-             MISUSE(pow_new),           MISUSE(pow_edit),          MISUSE(pow_erase),
-             MISUSE(pow_undo),          MISUSE(pow_undo_copy),     MISUSE(pow_take_back),
-             MISUSE(pow_stream),        MISUSE(pow_commit),        MISUSE(pow_abort),
-             MISUSE(pow_alloc),         MISUSE(pow_store),         MISUSE(pow_epoch),
-             MISUSE(pow_count),         MISUSE(pow_load),          MISUSE(pow_adopt)});
+             MISUSE(pow_table_close),   MISUSE(pow_begin),         MISUSE(pow_current),
+             MISUSE(pow_lock),          MISUSE(pow_new),           MISUSE(pow_edit),
+             MISUSE(pow_erase),         MISUSE(pow_undo),          MISUSE(pow_undo_copy),
+             MISUSE(pow_take_back),     MISUSE(pow_stream),        MISUSE(pow_commit),
+             MISUSE(pow_abort),         MISUSE(pow_alloc),         MISUSE(pow_store),
+             MISUSE(pow_epoch),         MISUSE(pow_count),         MISUSE(pow_load),
+             MISUSE(pow_adopt)});
 }
 
 }  // namespace scute::test
