@@ -87,7 +87,7 @@ bool may_be_torn_session(const format::superblock& copy,
   // Of numbers that are not both there nobody knows the check.
   const bool check = mine.check == last.check || mine.check == check_of(mine) ||
                      mine.number != last.number || mine.before != last.before ||
-                     copy.sequence != newest.sequence;
+                     copy.checksum != newest.checksum;
   return number && before && check && mine.reserved == last.reserved;
 }
 
