@@ -2,10 +2,14 @@
 // What a thread does while another one keeps it waiting. Everything in the core that waits comes
 // here, so that a test can run threads one at a time, in an order that it chooses: it gives each of
 // its threads a hook, which is called instead of waiting and hands the turn on.
+//
+// A thread that waits for another one spins at first, then yields, and then sleeps. Yielding is no wait: of threads with real-time
+// priorities on one processor the higher one goes on at once, and the lower one, which has what it waits for, never runs. Nobody
+// wakes a sleeper, so that letting go of something costs no more than a store. It sleeps about as long as it has
+// waited already, and a millisecond at most: no wait lasts much longer than what it is for.
 #pragma once
 
 #include <mutex>
-#include <thread>
 
 #include "base/lock_contract.hpp"
 
@@ -19,10 +23,13 @@ namespace scute::core {
 struct wait_hook {
   void (*call)(void* arg) = nullptr;
   void* arg = nullptr;
+#ifdef SCUTE_PLANTED_BUGS
   // At a switch point (below).
   void (*pass)(void* arg) = nullptr;
+#endif
 };
-inline thread_local wait_hook this_thread_waits;
+inline thread_local constinit wait_hook this_thread_waits
+    __attribute__((tls_model("initial-exec"))) = {};
 
 // Where one thread reads what another one may store to without any lock, a test has to be able to switch
 // threads as well. In a build with planted bugs (base/planted.hpp), and in no other.
@@ -32,19 +39,30 @@ inline void switch_point() noexcept {
 #endif
 }
 
-// One turn of a spinning loop.
-inline void spin_pause(unsigned& spins) noexcept {
+// So many turns of a loop take some 50 microseconds. Whoever looks a number of times, and gives up then, sleeps in the turns behind
+// these: in the first ten of them for 0.4 ms, in a hundred for 81 ms.
+inline constexpr unsigned turns_before_sleep = 1024;
+// Yields or sleeps. Async-signal-safe, no cancellation point, keeps errno; general registers only.
+void yield_or_sleep(unsigned& turns) noexcept;
+
+// One turn of a loop that waits; turns: 0 at the first one.
+inline void spin_pause(unsigned& turns) noexcept {
   if (this_thread_waits.call != nullptr) {
     this_thread_waits.call(this_thread_waits.arg);
     return;
   }
-  if (++spins % 64 == 0) {
-    std::this_thread::yield();
+  if (++turns % 64 == 0 || turns > turns_before_sleep) {
+    yield_or_sleep(turns);
     return;
   }
 #if defined(__x86_64__)
   _mm_pause();
 #endif
+}
+// Lets others run that may be needed for what is tried next.
+inline void give_way() noexcept {
+  unsigned turns = turns_before_sleep;
+  spin_pause(turns);
 }
 
 // For locks that are held across writes to the medium. (One that is not held there needs no hook: a

@@ -94,7 +94,7 @@ enumeration::outcome enumeration::put_right(const sighting& g) {
 
 // A header that its checksum accepts, of what others may be writing. False if there is none any more, or none to be had.
 bool enumeration::read_sound(const sighting& g, format::fragment_header& h) const {
-  constexpr unsigned looks = 10000;
+  constexpr unsigned looks = turns_before_sleep + 16;  // 1.2 ms
   for (unsigned spins = 0, k = 0; k < looks && still_there(g); ++k, spin_pause(spins))
     if (pool::valid(s_, g.f, h)) return true;
   return false;

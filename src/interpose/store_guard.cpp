@@ -21,7 +21,7 @@ namespace {
 std::atomic<bool> held{false};
 sigset_t before_hold;  // the signals of who holds it
 constexpr unsigned cuts_between_questions = 64;
-constexpr unsigned spins_before_look = 4096;
+constexpr unsigned spins_before_look = turns_before_sleep + 4;
 constexpr unsigned disturbed_most = 3;  // times one behind the other
 
 void take() noexcept {

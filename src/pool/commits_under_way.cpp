@@ -2,11 +2,9 @@
 #include "pool/commits_under_way.hpp"
 
 #include <algorithm>
-#include <thread>
 #include <vector>
 
 #include "base/rounding.hpp"
-#include "base/uncancelled.hpp"
 #include "base/waiting.hpp"
 #include "pool/columns.hpp"
 
@@ -22,19 +20,10 @@ bool let_commits_end(const state& s, const lane* but,
     const auto over = [&] {
       return s.lanes[i].applied.load(std::memory_order_acquire) >= decided[i];
     };
-    for (unsigned round = 0; !over(); ++round) {
-      if (this_thread_waits.call != nullptr) {
-        this_thread_waits.call(this_thread_waits.arg);
-        continue;
-      }
-      if (s.medium->failed() || std::chrono::steady_clock::now() > deadline) return false;
-      if (round < 64) {
-        std::this_thread::yield();
-        continue;
-      }
-      const uncancelled now;
-      std::this_thread::sleep_for(std::chrono::microseconds(50));
-    }
+    for (unsigned spins = 0; !over(); spin_pause(spins))
+      if (this_thread_waits.call == nullptr &&
+          (s.medium->failed() || std::chrono::steady_clock::now() > deadline))
+        return false;
   }
   return true;
 }

@@ -23,11 +23,6 @@ bool registered() noexcept {
   return ok;
 }
 
-void pause() {
-  const uncancelled now;
-  std::this_thread::sleep_for(std::chrono::microseconds(50));
-}
-
 // Between a taker's two steps: every other thread passes a full barrier.
 void heavy_barrier() noexcept {
   constexpr std::chrono::milliseconds stores_kept_back_max{20};
@@ -90,18 +85,13 @@ bool lane_leases::try_acquire(thread_state& me, uint32_t lane) {
 
 uint32_t lane_leases::acquire_another(thread_state& me) {
   me.take_part();
-  for (unsigned round = 0;; ++round) {
+  for (unsigned spins = 0;;) {
     if (const int lane = take(me); lane >= 0) {
       if (enter(static_cast<uint32_t>(lane), me.holder)) return static_cast<uint32_t>(lane);
       continue;
     }
     // More threads than lanes. A transaction takes microseconds, unless its thread sleeps in it.
-    if (this_thread_waits.call != nullptr)
-      this_thread_waits.call(this_thread_waits.arg);
-    else if (round < 64)
-      std::this_thread::yield();
-    else
-      pause();
+    spin_pause(spins);
   }
 }
 

@@ -22,9 +22,11 @@ void wait_in(void* self) {
   static_cast<scheduler*>(self)->wait();
 }
 
+#ifdef SCUTE_PLANTED_BUGS
 void pass_in(void* self) {
   static_cast<scheduler*>(self)->operation(true);
 }
+#endif
 
 }  // namespace
 
@@ -93,7 +95,11 @@ void scheduler::run(const std::vector<std::function<void()>>& bodies, const sche
   for (unsigned i = 0; i < bodies.size(); ++i)
     threads.emplace_back([&, i] {
       me = i;
-      this_thread_waits = {&wait_in, this, &pass_in};
+      this_thread_waits.call = &wait_in;
+      this_thread_waits.arg = this;
+#ifdef SCUTE_PLANTED_BUGS
+      this_thread_waits.pass = &pass_in;
+#endif
       {
         const locked hold(mutex_);
         while (running_ != i) changed_.wait(mutex_);

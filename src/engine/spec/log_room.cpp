@@ -92,8 +92,7 @@ bool log_room::give_back(pool::lane& l) {
     s_.require_healthy();
     fold_.all();
     if (take_off(l)) return true;
-    unsigned spins = 63;
-    spin_pause(spins);
+    give_way();
   }
   return false;
 }
