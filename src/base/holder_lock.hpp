@@ -17,6 +17,8 @@
 
 #include "base/kept_lock.hpp"
 
+#include "base/thread_block.hpp"
+
 namespace scute::core {
 
 // Bytes of a file that locks of its content cover, from the beginning.
@@ -38,14 +40,13 @@ bool is_held_by_holder(int fd) noexcept;
 // While one lives the calling thread opens pools for their holder.
 class for_holder {
  public:
-  for_holder() noexcept { ++depth_; }
-  ~for_holder() { --depth_; }
+  for_holder() noexcept { ++own_thread_block().for_holder; }
+  ~for_holder() { --own_thread_block().for_holder; }
   for_holder(const for_holder&) = delete;
   for_holder& operator=(const for_holder&) = delete;
-  static bool here() noexcept { return depth_ != 0; }
-
- private:
-  static inline thread_local constinit unsigned depth_ = 0;
+  static bool here() noexcept {
+    return this_thread_block != nullptr && this_thread_block->for_holder != 0;
+  }
 };
 
 }  // namespace scute::core

@@ -15,6 +15,7 @@ struct object_buffer {
   uint64_t magic;
   instance* in;  // gone when `life` says so
   const pool_life* life;
+  uint64_t serial;  // of the pool
   uint64_t oid;
   uint64_t size;
   uint64_t version;     // tag of the first header, when opened
@@ -194,7 +195,8 @@ int scute_obj_open(scute_pool* pool, scute_oid oid, void** bytes) {
       auto* at = static_cast<std::byte*>(
           std::aligned_alloc(64, round_up(lead + 2 * size + tx::canary_size, 64)));
       if (at == nullptr) throw std::bad_alloc();
-      auto* c = new (at) object_buffer{buffer_magic, &in, in.life, oid, size, h.tag, nullptr};
+      auto* c =
+          new (at) object_buffer{buffer_magic, &in, in.life, in.serial, oid, size, h.tag, nullptr};
       std::unique_ptr<object_buffer, releaser> owner(c);
       std::byte* user = at + lead;
       c->original = user + size + tx::canary_size;
@@ -215,7 +217,7 @@ int scute_obj_commit(void* bytes) {
   instance* where = nullptr;
   const int result = capi::guarded([&] {
     const std::unique_ptr<object_buffer, releaser> c(control(bytes));
-    if (!c->life->open.load(std::memory_order_acquire))
+    if (!c->life->is_open(c->serial))
       throw failure(SCUTE_E_INVALID,
                     "the pool of the buffer was closed; what was changed in the buffer is lost");
     if (c->in->inherited()) throw failure(SCUTE_E_FORKED, capi::inherited_message);

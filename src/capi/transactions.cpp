@@ -43,6 +43,7 @@ int scute_tx_begin(scute_pool* pool, scute_tx** out) {
     t.depth = 1;
     me.pool = &in;
     me.life = in.life;
+    me.serial = in.serial;
     me.current = &t;
     result = handle(&t);
   });

@@ -15,6 +15,15 @@ uint32_t checksum(checksum_kind kind, const void* a, size_t na, const void* b, s
   return 0;
 }
 
+uint32_t checksum_more(checksum_kind kind, uint32_t sum, const void* p, size_t n) noexcept {
+  switch (kind) {
+    case checksum_kind::crc32c: return crc32c(sum, p, n);
+    case checksum_kind::adler32: return adler32(sum, p, n);
+    case checksum_kind::none: break;
+  }
+  return 0;
+}
+
 uint32_t checksum_update(checksum_kind kind, uint32_t sum, const void* old_bytes,
                          const void* new_bytes, size_t n, uint64_t bytes_after) noexcept {
   switch (kind) {

@@ -12,6 +12,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/thread_block.hpp"
+
 #if defined(__x86_64__)
 #include <x86intrin.h>
 #else
@@ -48,12 +50,14 @@ class cost_clock {
 
   static inline std::atomic<bool> on{false};
 
-  static bool mine() noexcept { return owner_.load(std::memory_order_relaxed) == &here_; }
+  static bool mine() noexcept {
+    return owner_.load(std::memory_order_relaxed) == &this_thread_block;
+  }
 
   static void start() noexcept {
     now_ = cost_part::outside;
     clocks_ = {};
-    owner_.store(&here_, std::memory_order_relaxed);
+    owner_.store(&this_thread_block, std::memory_order_relaxed);
     since_ = tick();
     on.store(true, std::memory_order_release);
   }
@@ -81,8 +85,7 @@ class cost_clock {
   }
 
  private:
-  static inline thread_local char here_ = 0;
-  static inline std::atomic<const char*> owner_{nullptr};
+  static inline std::atomic<const void*> owner_{nullptr};  // a variable of that thread
   static inline cost_part now_ = cost_part::outside;
   static inline uint64_t since_ = 0;
   static inline std::array<reading, cost_parts> clocks_{};

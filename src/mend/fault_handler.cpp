@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mend/fault_handler.hpp"
 
-#include <pthread.h>
 #include <unistd.h>
 
 #include <array>
@@ -11,10 +10,12 @@
 #include "base/failure.hpp"
 #include "base/process.hpp"
 #include "base/rounding.hpp"
+#include "base/thread_block.hpp"
 #include "base/thread_signals.hpp"
 #include "base/uncancelled.hpp"
 #include "base/waiting.hpp"
 #include "mend/page_layout.hpp"
+#include "mend/passed_on.hpp"
 #include "pool/library_call.hpp"
 
 namespace scute::core::mend {
@@ -34,11 +35,26 @@ std::array<domain, domains_max> domains;
 std::atomic<int> domains_used{0};          // places that were ever taken
 std::atomic<uint64_t> domains_process{0};  // whose they are (FAULT-5)
 
-struct sigaction before_bus, before_segv;
+constinit passed_on of_bus, of_segv;
 
-thread_local constinit const void* last_address __attribute__((tls_model("initial-exec"))) =
-    nullptr;
-thread_local constinit unsigned last_times __attribute__((tls_model("initial-exec"))) = 0;
+// Where this thread's last fault was on a page that can be read, and how often in a row: in a word, and not in the thread's
+// block, since the block may be lent for the time of one fault.
+class last_fault {
+ public:
+  static unsigned times(const void* address) noexcept {
+    const uint64_t at = reinterpret_cast<uint64_t>(address) << count_bits;
+    if ((word_ & ~count_mask) != at) word_ = at;
+    return static_cast<unsigned>(++word_ & count_mask);
+  }
+  static void forget() noexcept { word_ = 0; }
+
+ private:
+  static constexpr unsigned count_bits = 10;
+  static constexpr uint64_t count_mask = (1u << count_bits) - 1;
+  static_assert(retries_max <= count_mask);
+  static inline thread_local constinit uint64_t word_ __attribute__((tls_model("initial-exec"))) =
+      0;
+};
 
 const domain* find(const std::byte* address) noexcept {
   if (domains_process.load(std::memory_order_acquire) != this_process()) return nullptr;
@@ -63,7 +79,8 @@ bool commits_rest(const pool::state& s) noexcept {
 bool sound_at(const pool::state& s, uint64_t offset) noexcept {
   const uint64_t page = round_down(offset, format::page);
   if (!s.has_checksums || !s.geo.in_data(page, format::page)) return true;
-  constexpr unsigned looks = 64 * 50, looks_max = 100 * looks;
+  constexpr unsigned looks = turns_before_sleep + 50;  // 31 ms
+  constexpr unsigned looks_max = turns_before_sleep + 10'000;
   unsigned spins = 0;
   for (unsigned all = 0, rested = 0; rested < looks && all < looks_max; ++all, spin_pause(spins)) {
     bool sound = true;
@@ -105,47 +122,15 @@ extern "C" void on_fault(int signal, siginfo_t* info, void* context) {
   const bool handled = handle_fault(signal, *info);
   errno = keep;
   if (handled) return;
-  // FAULT-1
-  const struct sigaction& before = signal == SIGBUS ? before_bus : before_segv;
-  if ((before.sa_flags & SA_SIGINFO) == 0 &&
-      (before.sa_handler == SIG_DFL || before.sa_handler == SIG_IGN)) {
-    // Ignoring a fault is no option: the kernel ends the process then, as by default.
-    struct sigaction standard{};
-    standard.sa_handler = SIG_DFL;
-    ::sigaction(signal, &standard, nullptr);
-    if (info->si_code <= 0) ::raise(signal);  // it was sent, so nothing will bring it again
-    return;
-  }
-  sigset_t mask = before.sa_mask, old;
-  if ((before.sa_flags & SA_NODEFER) == 0) sigaddset(&mask, signal);
-  ::pthread_sigmask(SIG_BLOCK, &mask, &old);
-  if ((before.sa_flags & SA_SIGINFO) != 0)
-    before.sa_sigaction(signal, info, context);
-  else
-    before.sa_handler(signal);
-  ::pthread_sigmask(SIG_SETMASK, &old, nullptr);
-}
-
-void install(int signal, struct sigaction& before) {
-  struct sigaction ours{}, found{};
-  ours.sa_sigaction = &on_fault;
-  // NODEFER: reading the rest of a column can find another lost page.
-  ours.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK;
-  sigemptyset(&ours.sa_mask);
-  if (::sigaction(signal, nullptr, &found) != 0)
-    throw_errno("look at the handlers of SIGBUS and SIGSEGV", errno);
-  // A child of fork() has it already, and what was before it, unless it has put up something else.
-  if ((found.sa_flags & SA_SIGINFO) != 0 && found.sa_sigaction == &on_fault) return;
-  before = found;
-  if (::sigaction(signal, &ours, nullptr) != 0)
-    throw_errno("install the handlers of SIGBUS and SIGSEGV", errno);
+  (signal == SIGBUS ? of_bus : of_segv)
+      .pass(signal, info, context, __builtin_return_address(0));  // FAULT-1
 }
 
 void install_once() SCUTE_REQUIRES(process_tables()) {
   static uint64_t installed_in = 0;  // process
   if (installed_in == this_process()) return;
-  install(SIGBUS, before_bus);
-  install(SIGSEGV, before_segv);
+  of_bus.install(SIGBUS, &on_fault);
+  of_segv.install(SIGSEGV, &on_fault);
   installed_in = this_process();
 }
 
@@ -189,6 +174,7 @@ bool handle_fault(int signal, const siginfo_t& info) noexcept {
   const domain* d = find(address);
   if (d == nullptr) return false;
   const uncancelled now;
+  const lent_thread_block mine;
   medium::medium& m = *d->s->medium;
   const auto offset = static_cast<uint64_t>(address - d->base.load(std::memory_order_relaxed));
   const uint64_t page = round_down(offset, format::page);
@@ -198,15 +184,13 @@ bool handle_fault(int signal, const siginfo_t& info) noexcept {
   }
   if (!m.is_revoked(page)) {
     // FAULT-3
-    if (last_address != address) last_times = 0;
-    last_address = address;
     std::byte probe[64];
     const bool readable = m.read(page + round_down(offset - page, 64), probe, sizeof probe);
-    if (readable && ++last_times < (signal == SIGBUS ? 3 : retries_max)) return true;
+    if (readable && last_fault::times(address) < (signal == SIGBUS ? 3 : retries_max)) return true;
     if (signal == SIGSEGV) return false;  // access was not taken away by us
     m.revoke_page(page);
   }
-  last_times = 0;
+  last_fault::forget();
   if (page_repairer::second_loss(page)) return true;
   const bool within = pool::library_depth != 0;
   using then = page_repairer::beyond_repair;

@@ -3,8 +3,8 @@
 // and goes on (Pangolin 3.3, 3.6).
 //
 // FAULT-1 The handlers are installed with the first pool of a process that wants them, and stay. What was
-//    installed before gets every fault that is none of a pool's, with the arguments, mask and flags it asked
-//    for; a default action is put back and happens when the access is tried again.
+//    installed before gets every fault that is none of a pool's, as if the kernel had called it, all of its flags included
+//    (mend/passed_on.hpp); a default action is put back and happens when the access is tried again.
 // FAULT-2 Only faults that the access itself raised are taken. A signal that somebody sent, or a notice about
 //    a page that nobody touches now (BUS_MCEERR_AO), is not a moment to take locks in; the page of such
 //    a notice is put out of reach, and heals on the next access.

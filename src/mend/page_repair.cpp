@@ -6,6 +6,7 @@
 
 #include "base/planted.hpp"
 #include "base/rounding.hpp"
+#include "base/thread_block.hpp"
 #include "base/waiting.hpp"
 #include "codec/galois.hpp"
 #include "codec/parity.hpp"
@@ -21,24 +22,25 @@ struct rebuilding {
   std::jmp_buf* way_out = nullptr;
   volatile uint64_t second = 0;
 };
-thread_local constinit rebuilding this_thread_rebuilds
-    __attribute__((tls_model("initial-exec"))) = {};
+// (Not inlined: a local variable of its own may be another one after a jump.)
+[[gnu::noinline]] rebuilding& this_thread_rebuilds() noexcept {
+  return part_of_thread<rebuilding>(own_thread_block().rebuilding);
+}
 
 // Runs body, which owns nothing that needs a destructor. If it meets a page that cannot be read, body is
 // left there and the page returned; else 0, which is no zone's.
 template <typename Body>
 uint64_t until_second_loss(Body&& body) noexcept {
-  rebuilding& r = this_thread_rebuilds;
   std::jmp_buf way_out;
   if (_setjmp(way_out) != 0) {
-    r.way_out = nullptr;
-    return r.second;
+    this_thread_rebuilds().way_out = nullptr;
+    return this_thread_rebuilds().second;
   }
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  r.way_out = &way_out;
+  this_thread_rebuilds().way_out = &way_out;
   body();
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  r.way_out = nullptr;
+  this_thread_rebuilds().way_out = nullptr;
   return 0;
 }
 
@@ -75,7 +77,7 @@ page_repairer::page_repairer(pool::state& s)
       log_(*s.medium) {}
 
 bool page_repairer::second_loss(uint64_t page) noexcept {
-  rebuilding& r = this_thread_rebuilds;
+  rebuilding& r = this_thread_rebuilds();
   if (r.way_out == nullptr) return false;
   r.second = page;
   std::longjmp(*r.way_out, 1);
@@ -96,7 +98,7 @@ page_repairer::outcome page_repairer::repair_zone_page(uint64_t page, beyond_rep
                                                        scute_finder finder) noexcept {
   const pool::cell c = pool::cell_of(s_.geo, page);
   const uint32_t stripe = pool::stripes::index(c.zone, c.column / pool::column_block);
-  pool::grip& mine = pool::this_thread_grip;
+  pool::grip& mine = pool::this_thread_grip();
   const bool holder = mine.pool == &s_;
   const pool::lane* window = mine.window;
   const bool ours = window == nullptr                        ? mine.stripe == stripe
@@ -145,8 +147,8 @@ page_repairer::outcome page_repairer::rebuild(uint64_t page, beyond_repair then,
   {
     const desk_guard d(desks_);
     const bool noted = notes.add(d->w, page);
-    pool::resolver::page_bytes untold;
-    const bool whole = compose(page, *d, untold);
+    const bool whole = compose(page, *d);
+    const auto& untold = d->untold;
     if (whole && untold.any() && then == beyond_repair::revoked) return outcome::hopeless;
     if (whole) {
       if (!s_.medium->restore_page(d->w, page, d->page)) {
@@ -209,8 +211,9 @@ page_repairer::losses page_repairer::losses_beside(uint64_t page) const noexcept
 }
 
 // Leaves in d.page what the page must hold. False if too many other pages of the column are lost as well.
-// untold: bytes of it that nothing tells (PAGE-9).
-bool page_repairer::compose(uint64_t page, desk& d, pool::resolver::page_bytes& untold) noexcept {
+bool page_repairer::compose(uint64_t page, desk& d) noexcept {
+  d.untold = {};
+  d.others = {};
   const pool::cell c = pool::cell_of(s_.geo, page);
   const bool is_parity = c.row >= s_.geo.rows;
   const uint64_t inside = page - s_.geo.zone_offset(c.zone);
@@ -232,9 +235,9 @@ bool page_repairer::compose(uint64_t page, desk& d, pool::resolver::page_bytes& 
   }
   adjust_sums(c, r, d.room);
   pool::combine(r, d.room, format::page, d.page);
-  if (pool::resolver::page_bytes others; s_.resolving->untold(page, untold, others)) {
-    if (!s_.has_checksums) untold.add(others);
-    untold.for_each_run([&](uint64_t begin, uint64_t end) {
+  if (s_.resolving->untold(page, d.untold, d.others)) {
+    if (!s_.has_checksums) d.untold.add(d.others);
+    d.untold.for_each_run([&](uint64_t begin, uint64_t end) {
       std::memset(d.page + begin, static_cast<int>(lost_byte), end - begin);
     });
   }
@@ -272,8 +275,8 @@ uint32_t done_by(const pool::lane& l, uint64_t step, uint32_t length) noexcept {
 // (state::overlaid) until that is over.
 void page_repairer::adjust_sums(const pool::cell& c, const pool::recipe& r,
                                 pool::gather_room& room) const noexcept {
-  const pool::lane* l = pool::this_thread_grip.window;
-  const auto now = pool::this_thread_grip.now;
+  const pool::lane* l = pool::this_thread_grip().window;
+  const auto now = pool::this_thread_grip().now;
   if (l == nullptr || now == pool::grip::phase::reading) return;
   const uint32_t parities = s_.geo.parity;
   for_each_piece_in(
@@ -299,8 +302,8 @@ void page_repairer::adjust_sums(const pool::cell& c, const pool::recipe& r,
 
 // And then this cell, made of those sums, that which the window expects to find.
 void page_repairer::finish_window(const pool::cell& c, std::byte* bytes) const noexcept {
-  const pool::lane* l = pool::this_thread_grip.window;
-  const auto now = pool::this_thread_grip.now;
+  const pool::lane* l = pool::this_thread_grip().window;
+  const auto now = pool::this_thread_grip().now;
   if (l == nullptr || now == pool::grip::phase::reading) return;
   const auto& g = s_.geo;
   for_each_piece_in(g, c, *l, [&](uint64_t i, const pool::piece& p, uint64_t row, uint64_t at) {
@@ -344,7 +347,7 @@ void page_repairer::finish_pieces(uint64_t page, bool is_parity, std::byte* byte
     if (!is_parity && in_page(h.data) && h.now == phase::data)
       std::memcpy(bytes + (h.data - page), h.fresh_data, h.length);
   };
-  const pool::grip& mine = pool::this_thread_grip;
+  const pool::grip& mine = pool::this_thread_grip();
   if (!mine.shared) return finish(mine);
   for (const auto& p : parked_) {
     const pool::grip* h = p.load(std::memory_order_acquire);

@@ -12,6 +12,9 @@
 //   superblock         the other two pages, and what memory has
 //   anything else      zeros
 //
+// Handlers have little stack: 8 KiB are usual, of which the kernel takes up to 3.4 KiB for its frame. So the buffers of a repair lie
+// on a desk, and all that is called from here needs 2.7 KiB at most (tests/mend/handler_stack_test.cpp).
+//
 // PAGE-1 Until a page is whole nobody can read any of it: access stays revoked (medium::restore_page).
 // PAGE-2 Only the column block's stripe is held, and it is taken before anything else (a desk, the notes):
 //    whoever has those waits for nobody. So two pages heal at once unless they share a column block,
@@ -112,6 +115,8 @@ class page_repairer {
     medium::writer w;
     alignas(64) std::byte page[format::page];
     pool::gather_room room;
+    // Bytes of the page that nothing tells, and bytes where only other rows have changed (PAGE-9).
+    pool::resolver::page_bytes untold, others;
   };
   class desk_guard;
 
@@ -129,7 +134,7 @@ class page_repairer {
   };
 
   losses losses_beside(uint64_t page) const noexcept;
-  bool compose(uint64_t page, desk& d, pool::resolver::page_bytes& untold) noexcept;
+  bool compose(uint64_t page, desk& d) noexcept;
   void adjust_sums(const pool::cell& c, const pool::recipe& r,
                    pool::gather_room& room) const noexcept;
   void finish_window(const pool::cell& c, std::byte* bytes) const noexcept;

@@ -60,8 +60,7 @@ bool page_repairer::superblock_page(uint64_t page, std::byte* bytes) const noexc
     const uint64_t at = s_.geo.superblock_offset(copy);
     found = at != page && s_.medium->read(at, bytes, format::page);
   }
-  format::superblock sb;
-  std::memcpy(&sb, bytes, sizeof sb);
+  const auto& sb = *reinterpret_cast<const format::superblock*>(bytes);
   if (!found || sb.checksum != pool::superblock_checksum(sb)) std::memcpy(bytes, &s_.sb, sizeof sb);
   return true;
 }

@@ -12,6 +12,7 @@
 #include <memory>
 
 #include "base/lock.hpp"
+#include "base/thread_block.hpp"
 
 namespace scute::core::pool {
 
@@ -55,8 +56,9 @@ class accounting {
   };
   static unsigned my_cell() noexcept {
     static std::atomic<unsigned> next{0};
-    static thread_local const unsigned mine = next.fetch_add(1, std::memory_order_relaxed) % cells;
-    return mine;
+    uint32_t& mine = own_thread_block().cell;
+    if (mine == 0) mine = next.fetch_add(1, std::memory_order_relaxed) % cells + 1;
+    return mine - 1;
   }
 
   std::unique_ptr<cell[]> cells_;

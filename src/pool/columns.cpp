@@ -77,13 +77,12 @@ void gather(const state& s, uint64_t zone, uint64_t column, uint64_t n, const re
     if (r.stored[0]) room.rows[count++] = s.at(parity_offset(g, zone, column));
     codec::xor_gather(room.sum[0], room.rows, count, n);
   } else {
-    codec::galois::weights weight[codec::reed_solomon::rows_max];
     void* sums[parities_max] = {};
     for (uint32_t i = 0; i < r.sum_count; ++i) sums[i] = room.sum[i];
     for (size_t k = 0; k < count; ++k)
       for (uint32_t i = 0; i < r.sum_count; ++i)
-        weight[k][i] = codec::reed_solomon::coefficient(r.parity[i], room.numbers[k]);
-    codec::galois::combine(sums, r.sum_count, room.rows, weight, count, n);
+        room.weight[k][i] = codec::reed_solomon::coefficient(r.parity[i], room.numbers[k]);
+    codec::galois::combine(sums, r.sum_count, room.rows, room.weight, count, n);
     for (uint32_t i = 0; i < r.sum_count; ++i)
       if (r.stored[i])
         codec::xor_into(room.sum[i], s.at(parity_offset(g, zone, column, r.parity[i])), n);

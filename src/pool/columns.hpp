@@ -18,6 +18,7 @@
 #include <span>
 
 #include "base/planted.hpp"
+#include "codec/reed_solomon.hpp"
 #include "pool/recipe.hpp"
 #include "pool/state.hpp"
 
@@ -93,12 +94,13 @@ void end_in_place(state& s, uint64_t offset, uint64_t length) noexcept;
 // Makes `now`, a copy of what the range holds, known to whoever has to rebuild a page of it. False if a
 // page of it was lost since overlay_in_place(), so that the range holds old bytes again.
 bool keep_in_place(state& s, uint64_t offset, const std::byte* now, uint64_t length) noexcept;
-// Where gather() works: 28 KiB, on the stack of whoever has one.
+// Where gather() works: 30 KiB, on the stack of whoever has one.
 struct gather_room {
   alignas(64) std::byte sum[parities_max][column_block];
   alignas(64) std::byte patched[column_block];
   const void* rows[1001];
   uint16_t numbers[1001];  // of these rows
+  codec::galois::weights weight[codec::reed_solomon::rows_max];
 };
 // The sums of a recipe over the columns [column, column + n), in room.sum; n at most column_block, and not
 // across a block. The caller holds the stripe. Async-signal-safe.

@@ -19,7 +19,10 @@ constexpr unsigned batch = 16;  // merged events under way at a time; fewer than
 static_assert(batch <= format::event_count);
 
 // Its address names the thread.
-constinit thread_local char this_teller = 0;
+// No other thread has it.
+const void* this_teller() noexcept {
+  return &this_thread_block;
+}
 
 uint64_t now_ns() noexcept {
   timespec t{};
@@ -109,7 +112,7 @@ void event_log::post(const event& e) noexcept {
     c.object = e.object;
     c.kind = static_cast<uint8_t>(e.kind);
     c.outcome = static_cast<uint8_t>(e.outcome);
-    c.finder = static_cast<uint8_t>(e.finder != 0 ? e.finder : finding_as);
+    c.finder = static_cast<uint8_t>(e.finder != 0 ? e.finder : finding_as());
     c.sequence.store(lap * 2 + 1, std::memory_order_release);
     break;
   }
@@ -140,7 +143,7 @@ void event_log::tell_all(state& s) {
   while (pending_.load()) {
     const uncancelled now;  // the program's callback may make any system call
     const void* nobody = nullptr;
-    if (!teller_.compare_exchange_strong(nobody, &this_teller)) return;
+    if (!teller_.compare_exchange_strong(nobody, this_teller())) return;
     tell(s);
     teller_.store(nullptr);
   }
@@ -148,9 +151,9 @@ void event_log::tell_all(state& s) {
 
 std::vector<scute_event> event_log::read(state& s) {
   unsigned spins = 0;
-  for (const void* teller = nullptr; !teller_.compare_exchange_weak(teller, &this_teller);
+  for (const void* teller = nullptr; !teller_.compare_exchange_weak(teller, this_teller());
        teller = nullptr) {
-    if (teller == &this_teller)
+    if (teller == this_teller())
       throw failure(SCUTE_E_INVALID, "the callback for events must not call into the pool");
     spin_pause(spins);
   }

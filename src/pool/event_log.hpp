@@ -20,6 +20,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/thread_block.hpp"
 #include "pool/format.hpp"
 #include "scute/scute.h"
 
@@ -30,25 +31,29 @@ struct state;
 struct event {
   scute_event_kind kind;
   scute_outcome outcome;
-  scute_finder finder;  // 0: finding_as
+  scute_finder finder;  // 0: finding_as()
   uint64_t offset, length;
   scute_oid object = 0;
 };
 
 // On whose behalf this thread looks at the pool.
-// (initial-exec: a signal handler must not be the one to allocate it.)
-inline thread_local constinit scute_finder finding_as __attribute__((tls_model("initial-exec"))) =
-    SCUTE_FINDER_ACCESS;
+inline scute_finder finding_as() noexcept {
+  const thread_block* const mine = this_thread_block;
+  return mine == nullptr || mine->finder == 0 ? SCUTE_FINDER_ACCESS
+                                              : static_cast<scute_finder>(mine->finder);
+}
 
 class finder_scope {
  public:
-  explicit finder_scope(scute_finder f) noexcept : before_(finding_as) { finding_as = f; }
-  ~finder_scope() { finding_as = before_; }
+  explicit finder_scope(scute_finder f) noexcept : before_(own_thread_block().finder) {
+    own_thread_block().finder = f;
+  }
+  ~finder_scope() { own_thread_block().finder = before_; }
   finder_scope(const finder_scope&) = delete;
   finder_scope& operator=(const finder_scope&) = delete;
 
  private:
-  const scute_finder before_;
+  const uint32_t before_;
 };
 
 class event_log {

@@ -53,6 +53,30 @@ bool valid(const state& s, const fragment& f, const format::fragment_header& h,
          (SCUTE_PLANTED(fragment_checksum) || h.checksum == header_checksum(s, f, h, payload, n));
 }
 
+namespace {
+
+// Stored to in place by a transaction that is still open: header and parity are of the old bytes. A piece at a time,
+// since handlers of faults ask as well, and have little stack.
+[[gnu::noinline]] bool valid_with_old_bytes(const state& s, const fragment& f,
+                                            const format::fragment_header& h) noexcept {
+  const uint32_t n = covered(s, f, h);
+  if (n == not_covered) return false;
+  const codec::checksum_kind kind = checksum_kind(s, f, n);
+  uint32_t sum = codec::checksum(kind, nullptr, 0, nullptr, 0);
+  std::byte old[256];
+  for (uint32_t at = 0, more = 0; at < n; at += more) {
+    more = std::min<uint32_t>(n - at, sizeof old);
+    std::memcpy(old, s.at(f.payload + at), more);
+    s.overlaid.substitute(f.payload + at, old, more);
+    sum = codec::checksum_more(kind, sum, old, more);
+  }
+  const auto* const tail = reinterpret_cast<const std::byte*>(&h) + sizeof h.checksum;
+  sum = codec::checksum_more(kind, sum, tail, format::header_tail);
+  return SCUTE_PLANTED(fragment_checksum) || h.checksum == bind(sum, f.header);
+}
+
+}  // namespace
+
 bool valid(const state& s, const fragment& f) noexcept {
   format::fragment_header h;
   return valid(s, f, h);
@@ -62,11 +86,7 @@ bool valid(const state& s, const fragment& f, format::fragment_header& h) noexce
   const optimistic_reads mark;
   std::memcpy(&h, s.at(f.header), sizeof h);
   if (!s.overlaid.touches(f.payload, f.room)) return valid(s, f, h, s.at(f.payload));
-  // Stored to in place by a transaction that is still open: header and parity are of the old bytes.
-  std::byte old[format::fragment_payload];
-  std::memcpy(old, s.at(f.payload), f.room);
-  s.overlaid.substitute(f.payload, old, f.room);
-  return valid(s, f, h, old);
+  return valid_with_old_bytes(s, f, h);
 }
 
 bool valid_unless_lost(const state& s, const fragment& f, format::fragment_header& h) noexcept {

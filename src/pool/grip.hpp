@@ -20,6 +20,7 @@
 #include <cstdint>
 
 #include "base/failure.hpp"
+#include "base/thread_block.hpp"
 
 namespace scute::core::pool {
 
@@ -58,14 +59,15 @@ struct grip {
   const std::byte* delta = nullptr;
 };
 
-// initial-exec: a signal handler must not be the one to allocate it.
-inline thread_local constinit grip this_thread_grip __attribute__((tls_model("initial-exec"))) = {};
+inline grip& this_thread_grip() noexcept {
+  return part_of_thread<grip>(own_thread_block().grip);
+}
 
 // Says whose stripe the thread holds, for the time of its life.
 class grip_scope {
  public:
   grip_scope(const state& s, uint32_t stripe, grip::mode m) noexcept {
-    grip& h = this_thread_grip;
+    grip& h = this_thread_grip();
     SCUTE_ASSERT(h.pool == nullptr);
     h.stripe = stripe;
     h.shared = m == grip::mode::shared;
@@ -78,7 +80,7 @@ class grip_scope {
   // The stripes of a window, or of one that is being drained for its lane.
   grip_scope(const state& s, const lane& l, grip::phase p,
              grip::share of = grip::share::all) noexcept {
-    grip& h = this_thread_grip;
+    grip& h = this_thread_grip();
     SCUTE_ASSERT(h.pool == nullptr);
     h.of = of;
     h.shared = false;
@@ -89,10 +91,11 @@ class grip_scope {
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
   ~grip_scope() {
-    SCUTE_ASSERT(this_thread_grip.pool != nullptr);
+    grip& h = this_thread_grip();
+    SCUTE_ASSERT(h.pool != nullptr);
     std::atomic_signal_fence(std::memory_order_seq_cst);
-    this_thread_grip.pool = nullptr;
-    this_thread_grip.window = nullptr;
+    h.pool = nullptr;
+    h.window = nullptr;
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
   grip_scope(const grip_scope&) = delete;
@@ -101,7 +104,7 @@ class grip_scope {
   // What is about to be written (GRIP-2).
   static void piece(uint64_t data, uint64_t parity, uint32_t length, const std::byte* fresh_data,
                     const std::byte* fresh_parity, const std::byte* delta) noexcept {
-    grip& h = this_thread_grip;
+    grip& h = this_thread_grip();
     SCUTE_ASSERT(h.pool != nullptr && h.window == nullptr);
     h.data = data;
     h.parity = parity;
@@ -113,9 +116,10 @@ class grip_scope {
 };
 
 inline void enter_phase(grip::phase p) noexcept {
-  SCUTE_ASSERT(this_thread_grip.pool != nullptr);
+  grip& h = this_thread_grip();
+  SCUTE_ASSERT(h.pool != nullptr);
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  this_thread_grip.now = p;
+  h.now = p;
   std::atomic_signal_fence(std::memory_order_seq_cst);
 }
 

@@ -7,16 +7,15 @@
 #include <chrono>
 
 #include "pow/state.hpp"
+#include "pow/thread_part.hpp"
 
 namespace scute::core::pow {
 namespace {
 
-thread_local uint32_t wanted_seat = 0, last_seat = 0;
-
-uint64_t this_thread_number() noexcept {
+uint64_t number_of(thread_part& thread) noexcept {
   static std::atomic<uint64_t> last{0};
-  thread_local const uint64_t mine = ++last;
-  return mine;
+  if (thread.number == 0) thread.number = ++last;
+  return thread.number;
 }
 
 bool is_gone(pid_t thread) noexcept {
@@ -40,7 +39,7 @@ bool take(seat& s) noexcept {
 }  // namespace
 
 void prefer_seat(uint32_t number) noexcept {
-  wanted_seat = number;
+  part_of_this_thread().wanted_seat = number;
 }
 
 seat& state::take_seat() {
@@ -91,7 +90,10 @@ seat& state::find_seat() {
 // The one that this thread had last. It has seen what nobody else may name, so this waits if end_idle_segments() is in it at
 // this moment. Null: it has none any more.
 seat* state::own_seat() noexcept {
-  const uint64_t me = this_thread_number();
+  thread_part& mine = part_of_this_thread();
+  uint32_t& last_seat = mine.last_seat;
+  const uint32_t wanted_seat = mine.wanted_seat;
+  const uint64_t me = number_of(mine);
   const auto is_mine = [&](uint32_t i) {
     return seats_[i].thread.load(std::memory_order_relaxed) == me;
   };
@@ -155,8 +157,9 @@ seat& state::sit_down(uint32_t i) {
     s.seen.clear();
   }
   s.task.store(::gettid(), std::memory_order_relaxed);
-  s.thread.store(this_thread_number(), std::memory_order_relaxed);
-  last_seat = i;
+  thread_part& mine = part_of_this_thread();
+  s.thread.store(number_of(mine), std::memory_order_relaxed);
+  mine.last_seat = i;
   return s;
 }
 

@@ -6,12 +6,15 @@
 #include <new>
 
 #include "base/planted.hpp"
+#include "pow/thread_part.hpp"
 
 namespace scute::core::pow {
 namespace {
 
-// The section that this thread has begun last: hardly ever more than one is open.
-thread_local section* newest_here = nullptr;
+section* newest_of_thread() noexcept {
+  thread_block* const mine = this_thread_block;
+  return mine != nullptr ? part_of_thread<thread_part>(mine->pow).newest : nullptr;
+}
 
 [[noreturn]] void refuse(scute_error code, const table& t, uint64_t index, const char* what) {
   throw failure(code, "object " + std::to_string(index) + " of table " + t.name + " " + what);
@@ -23,13 +26,13 @@ section::section(state& s, seat& where, durability how) noexcept
     : s_(s),
       seat_(where),
       mode_(how),
-      outer_(newest_here),
+      outer_(part_of_this_thread().newest),
       locks_(where.memory.locks),
       items_(where.memory.items),
       actions_(where.memory.actions),
       rest_on_(where.memory.rest_on),
       image_(where.memory.image) {
-  newest_here = this;
+  part_of_this_thread().newest = this;
   seat_.open = this;
   if (how == durability::later && !s.names.load(std::memory_order_relaxed))
     s.names.store(true, std::memory_order_relaxed);
@@ -56,19 +59,19 @@ section::~section() {
 }
 
 section* section::of_thread(const state& s) noexcept {
-  for (section* o = newest_here; o != nullptr; o = o->outer_)
+  for (section* o = newest_of_thread(); o != nullptr; o = o->outer_)
     if (&o->s_ == &s) return o;
   return nullptr;
 }
 
 bool section::is_of_thread(const section* s) noexcept {
-  const section* o = newest_here;
+  const section* o = newest_of_thread();
   while (o != nullptr && o != s) o = o->outer_;
   return o != nullptr;
 }
 
 void section::leave_thread() noexcept {
-  section** at = &newest_here;
+  section** at = &part_of_this_thread().newest;
   while (*at != this) at = &(*at)->outer_;
   *at = outer_;
 }

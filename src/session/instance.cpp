@@ -88,6 +88,9 @@ instance::~instance() {
   } catch (const std::exception&) {
     // The pool stays marked as in use, and the next open recovers it.
   }
+  if (inherited()) return;
+  end_life();
+  give_pool_life(life);
 }
 
 void instance::adopt(std::unique_ptr<medium::medium> m, const std::string& path) {

@@ -144,8 +144,8 @@ class instance {
   // Rebuilds the pages that the kernel knows to be bad.
   void repair_bad_pages(scute_finder finder);
 
-  pool_life* const life = new_pool_life();
   const uint64_t serial;  // tells pools apart that were opened at the same address
+  pool_life* const life = new_pool_life(serial);
   bool was_clean = true;
   tx::recovery_report recovery;
   uint64_t recovery_ns = 0, open_ns = 0;
@@ -174,7 +174,7 @@ class instance {
   // From here on nobody else ends its transactions.
   void end_life() noexcept {
     const locked hold(life->ending);
-    life->open.store(false, std::memory_order_release);
+    life->serial.store(0, std::memory_order_release);
   }
 
   const uint64_t process_ = this_process();

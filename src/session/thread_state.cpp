@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "session/thread_state.hpp"
 
-#include <pthread.h>
-
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <new>
+#include <utility>
 
 #include "base/process.hpp"
 #include "base/thread_signals.hpp"
@@ -14,8 +14,6 @@
 
 namespace scute::core {
 namespace {
-
-constinit thread_local char last_message[thread_state::message_size] = {};
 
 std::atomic<uint32_t> next_ordinal{0};
 
@@ -28,6 +26,7 @@ struct process_store {
   std::deque<lease_holder> holders{};
   lease_holder* unused = nullptr;
   std::deque<pool_life> lives{};
+  pool_life* unused_lives = nullptr;
 };
 process_store& this_store() SCUTE_REQUIRES(process_tables()) {
   static constinit process_store* store = nullptr;
@@ -57,7 +56,7 @@ void give_holder(lease_holder* one) noexcept {
 // Nobody else could end it, or would know that it will not go on: its lane would be taken for ever.
 void abort_what_is_open(thread_state& me) noexcept {
   const locked hold(me.life->ending);
-  if (me.life->open.load(std::memory_order_acquire)) {
+  if (me.life->is_open(me.serial)) {
     const pool::library_call within;
     me.current->abort();
     me.pool->release(*me.current);
@@ -68,37 +67,22 @@ void abort_what_is_open(thread_state& me) noexcept {
   me.current = nullptr;
 }
 
-// Called by pthreads when a thread ends, returning, by pthread_exit() or cancelled.
-void thread_ends(void* holder) {
-  thread_state& me = state_of_this_thread;
+void thread_ends() noexcept {
+  thread_state& me = this_thread();
   me.refresh();
-  if (holder == nullptr || me.holder != holder)
-    return;  // it was the holder of a thread of another process
+  if (me.holder == nullptr) return;  // it was that of a thread of another process
   if (me.current != nullptr) abort_what_is_open(me);
-  auto* one = static_cast<lease_holder*>(holder);
-  me.holder = nullptr;
+  lease_holder* const one = std::exchange(me.holder, nullptr);
   if (!one->active.load(std::memory_order_relaxed)) give_holder(one);
-}
-
-pthread_key_t end_key() {
-  static const pthread_key_t key = [] {
-    pthread_key_t made;
-    if (::pthread_key_create(&made, &thread_ends) != 0) throw std::bad_alloc();
-    return made;
-  }();
-  return key;
 }
 
 }  // namespace
 
 void thread_state::join() {
-  const pthread_key_t key = end_key();
-  lease_holder* one = take_holder();
-  if (::pthread_setspecific(key, one) != 0) {
-    give_holder(one);
-    throw std::bad_alloc();
-  }
-  holder = one;
+  thread_block& mine = own_thread_block();
+  mine.at_end = &thread_ends;
+  require_end_of_thread(mine);
+  holder = take_holder();
   ordinal = next_ordinal.fetch_add(1, std::memory_order_relaxed);
 }
 
@@ -110,7 +94,7 @@ void thread_state::begin_process() noexcept {
     life = nullptr;
     holder = nullptr;  // its thread lives in the other process, too
     last_pool = 0;
-    last_lane = -1;
+    last_lane = 0;
   }
   process = this_process();
 }
@@ -121,22 +105,45 @@ void thread_state::admit_faults() noexcept {
 }
 
 void thread_state::set_message(const char* text) noexcept {
-  const size_t n = std::strlen(text);
-  if (n < message_size) {
-    std::memcpy(last_message, text, n + 1);
+  thread_block& mine = own_thread_block();
+  if (mine.message_room == nullptr)
+    mine.message_room = static_cast<char*>(std::malloc(message_size));
+  if (mine.message_room == nullptr) {
+    mine.message = "out of memory, for the message of this error as well";
     return;
   }
-  std::memcpy(last_message, text, message_size - 4);
-  std::memcpy(last_message + message_size - 4, "...", 4);
+  mine.message = mine.message_room;
+  const size_t n = std::strlen(text);
+  if (n < message_size) {
+    std::memcpy(mine.message_room, text, n + 1);
+    return;
+  }
+  std::memcpy(mine.message_room, text, message_size - 4);
+  std::memcpy(mine.message_room + message_size - 4, "...", 4);
 }
 
 const char* thread_state::message() noexcept {
-  return last_message;
+  const thread_block* const mine = this_thread_block;
+  return mine != nullptr && mine->message != nullptr ? mine->message : "";
 }
 
-pool_life* new_pool_life() {
+pool_life* new_pool_life(uint64_t serial) {
   const locked hold(process_tables());
-  return &this_store().lives.emplace_back();
+  process_store& h = this_store();
+  pool_life* one = h.unused_lives;
+  if (one != nullptr)
+    h.unused_lives = one->next;
+  else
+    one = &h.lives.emplace_back();
+  one->serial.store(serial, std::memory_order_release);
+  return one;
+}
+
+void give_pool_life(pool_life* one) noexcept {
+  const locked hold(process_tables());
+  process_store& h = this_store();
+  one->next = h.unused_lives;
+  h.unused_lives = one;
 }
 
 }  // namespace scute::core

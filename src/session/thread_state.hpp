@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "base/process.hpp"
+#include "base/thread_block.hpp"
 #include "base/waiting.hpp"
 
 namespace scute::core {
@@ -18,14 +19,21 @@ class transaction;
 }
 
 // Tells whether a pool is still open; outlives it, so that a thread whose transaction another
-// thread's scute_close() ended can find out. Costs 48 bytes per pool ever opened.
+// thread's scute_close() ended can find out. Never freed, but handed on to a later pool: whoever asks names the pool.
 struct pool_life {
-  std::atomic<bool> open{true};
+  std::atomic<uint64_t> serial{0};  // of the pool; 0: closed
   // Held by a thread that ends, and aborts its transaction if the pool is open, and by whoever closes the
   // pool while it says so: one of the two aborts the transaction.
   waiting_mutex ending;
+  pool_life* next = nullptr;  // of those that no pool has
+
+  bool is_open(uint64_t pool) const noexcept {
+    return serial.load(std::memory_order_acquire) == pool;
+  }
 };
-pool_life* new_pool_life();
+pool_life* new_pool_life(uint64_t serial);
+// When its pool is closed, and nobody asks for it any more by its serial.
+void give_pool_life(pool_life* one) noexcept;
 
 // Says whether a thread is using the lane that it leases (see lane_leases). Never freed; handed on
 // to a later thread when its own ends.
@@ -38,16 +46,17 @@ struct thread_state {
   static constexpr size_t message_size = 1024;
 
   uint32_t ordinal = 0;            // spreads threads over lanes; see take_part()
+  int last_lane = 0;               // of last_pool
   lease_holder* holder = nullptr;  // null until the thread's first lane
   instance* pool = nullptr;        // on which `current` runs
   tx::transaction* current = nullptr;
   pool_life* life = nullptr;  // of `pool`
+  uint64_t serial = 0;        // of `pool`
   uint64_t process = 0;       // in which all this holds (base/process.hpp, PROC-1)
   const tx::transaction* inherited =
       nullptr;                 // `current` in the process that this one was forked from
   bool admits_faults = false;  // see base/thread_signals.hpp
   uint64_t last_pool = 0;      // serial
-  int last_lane = -1;
   tx::transaction* last_transaction = nullptr;  // of last_lane
 
   // Gives the thread a holder, and an ordinal, which it keeps until it ends. Throws std::bad_alloc.
@@ -58,14 +67,15 @@ struct thread_state {
   void refresh() noexcept {
     if (process != this_process()) [[unlikely]]
       begin_process();
-    if (current == nullptr || life->open.load(std::memory_order_acquire)) return;
+    if (current == nullptr || life->is_open(serial)) return;
     pool = nullptr;
     current = nullptr;
     holder->active.store(false, std::memory_order_release);
   }
   // Signals of lost pages, if they are handled in this process.
   void admit_faults() noexcept;
-  // Of the last error. Longer messages are cut. They lie apart from the rest, which every call needs.
+  // Of the last error. Longer messages are cut. They lie apart from the rest, which every call needs, and take memory from a
+  // thread's first error on.
   static void set_message(const char* text) noexcept;
   static const char* message() noexcept;
 
@@ -74,10 +84,8 @@ struct thread_state {
   void begin_process() noexcept;
 };
 
-inline constinit thread_local thread_state state_of_this_thread
-    __attribute__((tls_model("initial-exec")));
 inline thread_state& this_thread() noexcept {
-  return state_of_this_thread;
+  return part_of_thread<thread_state>(own_thread_block().session);
 }
 
 }  // namespace scute::core

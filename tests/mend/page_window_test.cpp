@@ -58,7 +58,7 @@ class page_window : public testing::TestWithParam<bool> {
       const pool::grip_scope here(*s, stripe, shared ? mode::shared : mode::exclusive);
       pool::grip_scope::piece(data, parity, length, fresh.data(),
                               shared ? nullptr : fresh_parity.data(), delta.data());
-      pool::this_thread_grip.done = done;
+      pool::this_thread_grip().done = done;
       pool::enter_phase(phase);
       const bytes noise = pattern(at, page);
       f.in().pages->lose(at & ~(page - 1), reinterpret_cast<const std::byte*>(noise.data()));

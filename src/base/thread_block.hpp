@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The library's memory of each thread. Libraries that are loaded into a running process share a small room for
+// thread-local variables that can be reached without a call (static TLS). The library's own take 64 bytes of it at most: a few
+// words of their own, all of them initial-exec, and the pointer to this block, which holds the rest.
+//
+// A block is made at the first use in its thread, and freed at the thread's end. It begins as zero bytes, needs no
+// destructor, and has a place for each folder that keeps something in it. Where memory is short there are some blocks
+// in reserve; when those are gone as well the program ends, as with everything that must not fail.
+//
+// The handler of a fault neither allocates nor frees: a thread without a block is lent one on the handler's stack.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <type_traits>
+
+namespace scute::core {
+
+struct thread_block {
+  template <size_t Size>
+  struct alignas(8) place {
+    std::byte bytes[Size];
+  };
+
+  place<88> session;     // session/thread_state.hpp
+  place<80> grip;        // pool/grip.hpp
+  place<16> rebuilding;  // mend/page_repair.cpp
+  place<24> pow;         // pow/thread_part.hpp
+  uint32_t finder;       // pool/event_log.hpp
+  uint32_t cell;         // pool/accounting.hpp; 0: none yet
+  uint32_t for_holder;   // base/holder_lock.hpp
+  bool end_is_heard;     // at_end is called, and the block freed, when the thread ends
+  void (*at_end)() noexcept;
+  const char* message;  // of the last error
+  char* message_room;   // from std::malloc(), or null
+};
+
+inline thread_local constinit thread_block* this_thread_block
+    __attribute__((tls_model("initial-exec"))) = nullptr;
+
+// Where this thread has none. Not async-signal-safe.
+thread_block& make_thread_block() noexcept;
+// Tries once more what make_thread_block() could not have. Throws std::bad_alloc.
+void require_end_of_thread(thread_block& mine);
+
+inline thread_block& own_thread_block() noexcept {
+  thread_block* const mine = this_thread_block;
+  return mine != nullptr ? *mine : make_thread_block();
+}
+
+// What a place holds.
+template <typename T, size_t Size>
+T& part_of_thread(thread_block::place<Size>& at) noexcept {
+  static_assert(sizeof(T) <= Size && alignof(T) <= 8 && std::is_trivially_copyable_v<T>);
+  return *std::launder(reinterpret_cast<T*>(at.bytes));
+}
+
+// For handlers of faults.
+class lent_thread_block {
+ public:
+  lent_thread_block() noexcept {
+    if (this_thread_block == nullptr) this_thread_block = &own_;
+  }
+  ~lent_thread_block() {
+    if (this_thread_block == &own_) this_thread_block = nullptr;
+  }
+  lent_thread_block(const lent_thread_block&) = delete;
+  lent_thread_block& operator=(const lent_thread_block&) = delete;
+
+ private:
+  thread_block own_{};
+};
+
+}  // namespace scute::core

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What persist-on-write stores remember per thread.
+#pragma once
+
+#include <cstdint>
+
+#include "base/thread_block.hpp"
+
+namespace scute::core::pow {
+
+class section;
+
+struct thread_part {
+  section* newest;       // that this thread has begun: hardly ever more than one is open
+  uint64_t number;       // of the thread; 0: none yet
+  uint32_t last_seat;    // 0: none yet
+  uint32_t wanted_seat;  // for tests (prefer_seat); 0: any
+};
+
+inline thread_part& part_of_this_thread() noexcept {
+  return part_of_thread<thread_part>(own_thread_block().pow);
+}
+
+}  // namespace scute::core::pow

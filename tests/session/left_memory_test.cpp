@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A pool that was closed, and one that could not be opened, leave no memory behind.
+#include <gtest/gtest.h>
+#include <malloc.h>
+
+#include <thread>
+
+#include "support/pool_file.hpp"
+
+// (A sanitizer's allocator is another one, and does not count.)
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+
+namespace scute::test {
+namespace {
+
+class left_memory : public testing::TestWithParam<scute_engine> {
+ protected:
+  // What is in use for each round, beyond some that come and go.
+  template <typename Round>
+  static void expect_none(Round&& round) {
+    constexpr int before = 100, rounds = 1000;
+    for (int i = 0; i < before; ++i) round();
+    const size_t used = ::mallinfo2().uordblks;
+    for (int i = 0; i < rounds; ++i) round();
+    const size_t now = ::mallinfo2().uordblks;
+    EXPECT_LT(now, used + size_t{16} * rounds);
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Engine, left_memory, every_engine, engine_name);
+
+TEST_P(left_memory, OfPoolsThatWereClosed) {
+  pool_file f;
+  f.create(options(2 * mib, {SCUTE_PROTECT_MLPC, GetParam()}));
+  const scute_oid oid = f.alloc(pattern(1, 100));
+  expect_none([&] {
+    f.reopen();
+    f.overwrite(oid, pattern(2, 100));
+  });
+}
+
+TEST_P(left_memory, OfPoolsThatWereNotOpened) {
+  pool_file f;
+  f.create(options(2 * mib, {SCUTE_PROTECT_MLPC, GetParam()}));
+  scute_options o = options();
+  expect_none([&] {
+    scute_pool* second = nullptr;
+    SCUTE_FAILS(SCUTE_E_BUSY, scute_open(f.path.c_str(), &o, &second));
+  });
+}
+
+// The memory of a thread is freed when it ends, its last error as well.
+TEST_P(left_memory, OfThreads) {
+  pool_file f;
+  f.create(options(2 * mib, {SCUTE_PROTECT_MLPC, GetParam()}));
+  const scute_oid oid = f.alloc(pattern(1, 100));
+  expect_none([&] {
+    std::thread([&] {
+      f.overwrite(oid, pattern(3, 100));
+      SCUTE_FAILS(SCUTE_E_NOTX, scute_tx_commit(nullptr));
+    }).join();
+  });
+}
+
+// A thread whose transaction ended with its pool learns so, even if the next pool has taken its place in the library's tables.
+TEST_P(left_memory, ATransactionOfAPoolThatIsGoneStaysGone) {
+  pool_file f;
+  f.create(options(2 * mib, {SCUTE_PROTECT_MLPC, GetParam()}));
+  scute_tx* tx = nullptr;
+  SCUTE_OKAY(scute_tx_begin(f, &tx));
+  std::thread([&] { f.reopen(); }).join();
+  SCUTE_FAILS(SCUTE_E_NOTX, scute_tx_commit(tx));
+  EXPECT_NE(0u, f.alloc(pattern(4, 50)));
+}
+
+}  // namespace
+}  // namespace scute::test
+
+#endif
