@@ -11,6 +11,7 @@ namespace {
 const char* kind_name(heap::use u) noexcept {
   switch (u) {
     case heap::use::virgin:
+    case heap::use::pending_span:
     case heap::use::free: return "free";
     case heap::use::run: return "run";
     case heap::use::span: return "span";

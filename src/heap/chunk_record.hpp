@@ -18,7 +18,8 @@ enum class use : uint8_t {
   span,
   span_body,
   log,
-  lost  // its header is beyond repair; left alone
+  pending_span,  // its head and its bodies, until a transaction makes it a span (PEND-2)
+  lost           // its header is beyond repair; left alone
 };
 
 // Zero bytes are the state of a virgin chunk: a zone's table is allocated zeroed and lazily.
@@ -36,10 +37,11 @@ struct chunk_record {
   std::atomic<uint32_t> slot_size;
   uint32_t slots;
   std::atomic<uint32_t> formatted;
-  std::atomic<uint32_t> length;  // span: chunks; span_body: distance to its head
+  std::atomic<uint32_t> prepared;  // slots that the heap gives out: those and pending ones (PEND-2)
+  std::atomic<uint32_t> length;    // span: chunks; span_body: distance to its head
   uint32_t free_count SCUTE_GUARDED_BY(mutex);
   std::atomic<uint64_t> reciprocal;  // 2^40 / slot_size, rounded up
-  std::atomic<uint64_t*> free_bits;  // run: bit set = formatted and free; null: not scanned yet
+  std::atomic<uint64_t*> free_bits;  // run: bit set = prepared and free; null: not scanned yet
   uint32_t index, zone;
 
   // Offsets inside a chunk are below 2^18 and slots at least 64 bytes, so the product is exact.

@@ -63,7 +63,7 @@ int heap::pop_free(chunk_record& c) noexcept {
   for (uint32_t w = c.slots_hint; w < words; ++w) {
     if (bits[w] == 0) continue;
     const int bit = std::countr_zero(bits[w]);
-    SCUTE_ASSERT(w * 64 + static_cast<uint32_t>(bit) < c.formatted.load(std::memory_order_relaxed));
+    SCUTE_ASSERT(w * 64 + static_cast<uint32_t>(bit) < c.prepared.load(std::memory_order_relaxed));
     bits[w] &= bits[w] - 1;
     c.slots_hint = static_cast<uint16_t>(w);
     --c.free_count;
@@ -95,6 +95,7 @@ void heap::release(const object& o) noexcept {
   if (o.is_span()) {
     const locked hold(zones_.chunk_mutex);
     zone& z = zones_.get(c.zone);
+    zones_.forget_span(c);
     // ZONE-1: the header of its first fragment is free, so these are free chunks already.
     for (uint32_t k = 0; k < c.length; ++k)
       z.chunks[c.index + k].kind.store(use::free, std::memory_order_release);
@@ -108,7 +109,7 @@ void heap::release(const object& o) noexcept {
   SCUTE_ASSERT((bits[o.slot / 64] >> o.slot % 64 & 1) == 0);
   bits[o.slot / 64] |= uint64_t{1} << o.slot % 64;
   ++c.free_count;
-  SCUTE_ASSERT(c.free_count <= c.formatted.load(std::memory_order_relaxed));
+  SCUTE_ASSERT(c.free_count <= c.prepared.load(std::memory_order_relaxed));
   c.slots_hint = static_cast<uint16_t>(std::min<uint32_t>(c.slots_hint, o.slot / 64));
   if (!c.owned && !c.listed && c.size_class != size_classes::none) {
     const locked hold(list_mutex_);
@@ -133,7 +134,7 @@ uint32_t heap::used_slots(chunk_record& c) {
     scan(c);
   }
   const locked in_chunk(c.mutex);
-  return c.formatted.load(std::memory_order_relaxed) - c.free_count;
+  return c.prepared.load(std::memory_order_relaxed) - c.free_count;
 }
 
 // Builds a run's bitmap from its slots' headers.
@@ -177,8 +178,7 @@ void heap::scan(chunk_record& c) {
 void heap::note_zone(uint64_t z) {
   if (noted_[z]) return;
   zone& zn = zones_.get(z);
-  const uint32_t n = zn.high_water.load(std::memory_order_relaxed);
-  for (uint32_t i = 0; i < n; ++i) {
+  for (uint32_t i = 0; i < zn.prepared; ++i) {
     chunk_record& c = zn.chunks[i];
     if (c.kind.load(std::memory_order_relaxed) != use::run) continue;
     const int cls = classes_.exact(c.slot_size);
@@ -235,7 +235,7 @@ chunk_record* heap::scan_some(pool::lane& l, int size_class, size_t how_many) {
 
 // Enters the slots from `from` on, which have just been formatted, in the bitmap.
 void heap::publish(chunk_record& c, uint32_t from) noexcept {
-  const uint32_t to = c.formatted.load(std::memory_order_relaxed);
+  const uint32_t to = c.prepared.load(std::memory_order_relaxed);
   const locked in_chunk(c.mutex);
   uint64_t* bits = c.free_bits.load(std::memory_order_relaxed);
   for (uint32_t i = from; i < to;) {
@@ -251,7 +251,7 @@ void heap::publish(chunk_record& c, uint32_t from) noexcept {
 // Formats further slots of a run whose bitmap there is; false if it is full. A lane that asks for a size class again
 // and again gets more of them each time; who wants a few objects only gets few.
 bool heap::grow(pool::lane& l, int size_class, chunk_record& c) {
-  const uint32_t from = c.formatted.load(std::memory_order_relaxed);
+  const uint32_t from = c.prepared.load(std::memory_order_relaxed);
   if (from == c.slots) return false;
   uint32_t& ahead = caches_[l.index].ahead[static_cast<size_t>(size_class)];
   ahead = std::min(2 * ahead, zones_.slots_ahead(c.slot_size));
@@ -303,7 +303,7 @@ chunk_record* heap::steal(pool::lane& l, int size_class) {
   if (chunk_record* c = scan_some(l, size_class, SIZE_MAX)) return c;
   for (uint64_t z = 0; z < zones_.count(); ++z) {
     zone& zn = zones_.get(z);
-    for (uint32_t i = 0; i < zn.high_water.load(std::memory_order_relaxed); ++i) {
+    for (uint32_t i = 0; i < zn.prepared; ++i) {
       chunk_record& c = zn.chunks[i];
       {
         const locked in_chunk(c.mutex);

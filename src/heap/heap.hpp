@@ -65,6 +65,13 @@ class heap {
   // Frees the chunks that a crash left lent; recovery has overlaid them with zeros.
   void reclaim_lent(pool::lane& l);
 
+  // Makes what waits for a transaction (heap/pending_steps.hpp). As zone_table::make_pending().
+  void make_pending(pool::lane& l) { zones_.make_pending(l, engine_); }
+  // The same if it is much more than a transaction with so many new objects should have to take along.
+  void make_excess(pool::lane& l, uint64_t objects) {
+    if (zones_.is_excess(objects)) make_pending(l);
+  }
+
   zone_table& zones() noexcept { return zones_; }
   // Slots in use of a run, from its bitmap; builds it if need be.
   uint32_t used_slots(chunk_record& c);
@@ -94,7 +101,7 @@ class heap {
   chunk_record* take_chunks(pool::lane& l, uint32_t n) SCUTE_REQUIRES(zones_.chunk_mutex);
   // One chunk for a log.
   chunk_record* take_last(pool::lane& l) SCUTE_REQUIRES(zones_.chunk_mutex);
-  bool reclaim_empty_runs() SCUTE_REQUIRES(zones_.chunk_mutex);
+  bool reclaim_empty_runs(pool::lane& l) SCUTE_REQUIRES(zones_.chunk_mutex);
   bool reclaim_shelf(pool::lane& l) SCUTE_REQUIRES(zones_.chunk_mutex);
   void give_back(pool::lane& l, std::vector<uint64_t>& chunk_offsets)
       SCUTE_REQUIRES(zones_.chunk_mutex);

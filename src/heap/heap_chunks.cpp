@@ -15,11 +15,12 @@ namespace scute::core::heap {
 
 using lending = zone_table::lending;
 
-bool heap::reclaim_empty_runs() {
+bool heap::reclaim_empty_runs(pool::lane& l) {
+  if (!SCUTE_PLANTED(pend_reuse)) zones_.make_pending(l, engine_);  // PEND-4
   bool any = false;
   for (uint64_t z = 0; z < zones_.count(); ++z) {
     zone& zn = zones_.get(z);
-    for (uint32_t i = 0; i < zn.high_water.load(std::memory_order_relaxed); ++i) {
+    for (uint32_t i = 0; i < zn.prepared; ++i) {
       chunk_record& c = zn.chunks[i];
       if (c.kind.load(std::memory_order_relaxed) != use::run) continue;
       scan(c);
@@ -71,7 +72,7 @@ chunk_record* heap::take_chunks(pool::lane& l, uint32_t n) {
         return &z.chunks[i + 1 - n];
       }
     }
-    if (attempt == 0 && reclaim_empty_runs()) continue;
+    if (attempt == 0 && reclaim_empty_runs(l)) continue;
     attempt = std::max(attempt, 1);
     if (attempt == 2 || SCUTE_PLANTED(shelf_kept) || !reclaim_shelf(l)) return nullptr;  // SHELF-3
   }
@@ -133,12 +134,12 @@ uint64_t heap::empty_runs() {
   for (uint64_t z = 0; z < zones_.count(); ++z) {
     if (!zones_.is_loaded(z)) continue;
     zone& zn = zones_.get(z);
-    for (uint32_t i = 0; i < zn.high_water.load(std::memory_order_relaxed); ++i) {
+    for (uint32_t i = 0; i < zn.prepared; ++i) {
       chunk_record& c = zn.chunks[i];
       if (c.kind.load(std::memory_order_relaxed) != use::run) continue;
       const locked in_chunk(c.mutex);
       n += c.free_bits.load(std::memory_order_relaxed) != nullptr &&
-                   c.free_count == c.formatted.load(std::memory_order_relaxed)
+                   c.free_count == c.prepared.load(std::memory_order_relaxed)
                ? 1
                : 0;
     }
@@ -182,7 +183,7 @@ chunk_record* heap::take_last(pool::lane& l) {
     zone& z = zones_.get(zi);
     if (z.available == 0) continue;
     note_zone(zi);
-    for (uint32_t i = z.high_water.load(std::memory_order_relaxed); i-- > z.search_from;) {
+    for (uint32_t i = z.prepared; i-- > z.search_from;) {
       chunk_record& c = z.chunks[i];
       if (c.kind.load(std::memory_order_relaxed) != use::free) continue;
       if (c.generation != 0)  // HEAP-3
@@ -205,7 +206,7 @@ std::vector<uint64_t> heap::lend(pool::lane& l, size_t n) {
   chunks.reserve(fresh);
   offsets.reserve(n);
   // Before anything is lent, and zeroed, that has to be given back again.
-  if (free_chunks(fresh) < fresh && (!reclaim_empty_runs() || free_chunks(fresh) < fresh))
+  if (free_chunks(fresh) < fresh && (!reclaim_empty_runs(l) || free_chunks(fresh) < fresh))
     no_log(n);
   while (offsets.size() < ready) offsets.push_back(shelf_.take());
   try {

@@ -13,7 +13,10 @@ struct object : pool::object_place {
   chunk_record* chunk = nullptr;
   uint32_t slot = 0;  // run: index of the slot
 
-  bool is_span() const noexcept { return chunk->kind.load(std::memory_order_relaxed) == use::span; }
+  bool is_span() const noexcept {
+    const use now = chunk->kind.load(std::memory_order_relaxed);
+    return now == use::span || now == use::pending_span;
+  }
   pool::fragment fragment(uint64_t index) const noexcept { return part(index, chunk->generation); }
 };
 

@@ -57,6 +57,7 @@ void chunks(region_map& to, const pool::state& s, uint64_t z, zone& zn) {
       case use::log: to.until(end, SCUTE_REGION_LOG); break;
       case use::virgin:
       case use::free:
+      case use::pending_span:
       case use::lost: to.until(end, SCUTE_REGION_FREE); break;
     }
   }

@@ -16,6 +16,9 @@ class step_engine {
   virtual ~step_engine() = default;
   // All or nothing, and durable when it returns. The patches together must fit the lane's log.
   virtual void step(pool::lane& l, std::span<const pool::patch> patches) = 0;
+  // True if commits take patches of the heap along (heap/pending_steps.hpp): they ask nothing of the heap then, no chunk for a
+  // log either. For engines to which a fence is dear.
+  virtual bool takes_steps_along() const noexcept { return false; }
   // Writes bytes that no valid header vouches for yet (the payload of a new object, the zeros of a chunk that a log
   // gets), with their parity; durable when it returns, but not atomic: after a crash recovery sees to it that
   // the columns add up, whatever of it is there. Keeps the log of large allocations small, and is how further

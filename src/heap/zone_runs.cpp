@@ -1,52 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Chunks that become runs, and slots that are formatted.
-#include <cstddef>
 #include <cstring>
 
 #include "base/planted.hpp"
-#include "codec/crc32c.hpp"
 #include "heap/header_change.hpp"
 #include "heap/zone_table.hpp"
-#include "pool/fragment.hpp"
 
 namespace scute::core::heap {
 
 using format::chunk_kind;
 
-namespace {
-
-// The headers of `count` free slots of a run, beginning with `first`: put(i, header). They differ by nothing but
-// their places.
-template <typename Put>
-void seal_free_slots(const pool::state& s, const pool::lane& l, const object& first, uint32_t count,
-                     Put&& put) {
-  format::fragment_header h{};
-  h.meta = format::make_meta(0, format::role::free, first.chunk->generation);
-  pool::seal(s, l, first.fragment(0), h, nullptr, 0);
-  // A slot's place is the last word under its checksum.
-  static_assert(offsetof(format::fragment_header, next) + sizeof h.next == sizeof h);
-  const uint32_t before = codec::crc32c(0, &h.type, format::header_tail - sizeof h.next);
-  [[maybe_unused]] const uint32_t checksum = h.checksum;
-  for (uint32_t i = 0; i < count; ++i) {
-    h.next = first.header + uint64_t{i} * first.chunk->slot_size;
-    h.checksum = pool::bind(codec::crc32c(before, &h.next, sizeof h.next), h.next);
-    SCUTE_ASSERT(i != 0 || h.checksum == checksum);
-    put(i, h);
-  }
-}
-
-}  // namespace
-
 // A run's first slots are in the step that makes it one: a crash leaves all of it or nothing.
 void zone_table::make_run(pool::lane& l, step_engine& e, chunk_record& c, uint32_t slot_size) {
   const auto generation = next_generation(c.generation);
+  const uint32_t count = std::min(format::slots_first, s_.geo.chunk_size / slot_size);
+  if (pends(e)) return pend_run(c, generation, slot_size, count);
   // Until the step is durable the chunk stays what it was for everybody else.
   chunk_record next{};
   next.index = c.index;
   next.zone = c.zone;
   next.generation = generation;
   next.slot_size = slot_size;
-  const uint32_t count = std::min(format::slots_first, s_.geo.chunk_size / slot_size);
   const auto h = header_for(l, c, chunk_kind::run, generation, slot_size, count, 1);
   format::fragment_header headers[format::slots_first];
   pool::patch patches[format::slots_first + 1];
@@ -65,8 +39,9 @@ void zone_table::make_run(pool::lane& l, step_engine& e, chunk_record& c, uint32
 
 // ZONE-4
 void zone_table::format_slots(pool::lane& l, step_engine& e, chunk_record& c, uint32_t count) {
-  const uint32_t from = c.formatted.load(std::memory_order_relaxed), size = c.slot_size;
+  const uint32_t from = c.prepared.load(std::memory_order_relaxed), size = c.slot_size;
   const uint32_t to = std::min(from + count, c.slots);
+  if (pends(e)) return pend_slots(l, e, c, to);
   const object first = slot_object(c, from);
   // Where every line has a header whole blocks are written: that costs a small part of so many headers, and no more
   // bytes than a log of them would.
@@ -89,6 +64,7 @@ void zone_table::format_slots(pool::lane& l, step_engine& e, chunk_record& c, ui
   if (SCUTE_PLANTED(grow_early)) e.step(l, {&mark, 1});
   if (!SCUTE_PLANTED(grow_slots)) e.stage(l, staged_);
   if (!SCUTE_PLANTED(grow_header)) e.step(l, {&mark, 1});
+  c.prepared.store(to, std::memory_order_relaxed);
   c.formatted.store(to, std::memory_order_release);
 }
 

@@ -83,6 +83,7 @@ void zone_table::load(uint64_t index) {
     raw[i].kind = use::lost;
     --z.available;
   }
+  z.prepared = d.high_water;
   z.high_water.store(d.high_water, std::memory_order_release);
   z.loaded.store(true, std::memory_order_release);
 }
@@ -173,6 +174,7 @@ void zone_table::become_run(chunk_record& c, uint16_t generation, uint32_t slot_
   c.slots_hint = 0;
   c.owned = c.listed = false;
   delete[] c.free_bits.exchange(nullptr, std::memory_order_relaxed);
+  c.prepared.store(formatted, std::memory_order_relaxed);
   c.formatted.store(formatted, std::memory_order_release);
   c.kind.store(use::run, std::memory_order_release);
 }
@@ -201,11 +203,14 @@ object zone_table::locate(uint64_t payload_offset) {
   switch (c.kind.load(std::memory_order_acquire)) {
     case use::run: {
       const uint32_t slot = c.slot_of(in_chunks & (g.chunk_size - 1));
-      if (slot >= c.formatted.load(std::memory_order_acquire))
+      if (slot >= c.prepared.load(std::memory_order_acquire))
         nowhere(payload_offset, "nothing was ever allocated there");
       const object o = slot_object(c, slot);
       if (o.payload != payload_offset)
         nowhere(payload_offset, "it points into the middle of a slot");
+      if (slot >= c.formatted.load(std::memory_order_acquire))
+        throw failure(SCUTE_E_FREED, "oid offset " + std::to_string(payload_offset) + " of " +
+                                         s_.path + " is of no object that was committed");
       return o;
     }
     case use::span: {
@@ -276,8 +281,8 @@ format::zone_descriptor zone_table::descriptor_for(const pool::lane& l, uint64_t
 int zone_table::extend(pool::lane& l, step_engine& e, uint64_t zi, uint32_t chunk) {
   zone& z = get(zi);
   const auto& g = s_.geo;
-  while (z.high_water.load(std::memory_order_relaxed) <= chunk) {
-    const uint32_t from = z.high_water.load(std::memory_order_relaxed);
+  while (z.prepared <= chunk) {
+    const uint32_t from = z.prepared;
     uint32_t to = std::min(from + extend_by, g.chunks);
     int no_blocks = reserve(zi, from, to);
     if (no_blocks != 0) no_blocks = reserve(zi, from, to = from + 1);
@@ -317,9 +322,15 @@ int zone_table::extend(pool::lane& l, step_engine& e, uint64_t zi, uint32_t chun
     std::span<const pool::patch> step{patches, to - from + 1};
     if (SCUTE_PLANTED(extend_headers)) step = step.last(1);
     if (SCUTE_PLANTED(extend_descriptor)) step = step.first(to - from);
-    e.step(l, step);
+    const bool later = pends(e);
+    if (!later) e.step(l, step);
     for (uint32_t i = from; i < to; ++i)
       if (z.chunks[i].kind.load() == use::virgin) z.chunks[i].kind.store(use::free);
+    if (later) {
+      pend_chunks(zi, to);
+      continue;
+    }
+    z.prepared = to;
     z.high_water.store(to, std::memory_order_release);
   }
   return 0;
@@ -336,6 +347,8 @@ int zone_table::reserve(uint64_t z, uint32_t from, uint32_t to) const {
 }
 
 void zone_table::make_span(pool::lane& l, step_engine& e, chunk_record& head, uint32_t length) {
+  if (pends(e) && length <= pending_span_max) return pend_span(head, length);
+  make_pending(l, e);  // PEND-4
   zone& z = get(head.zone);
   for (uint32_t k = 1; k < length && !SCUTE_PLANTED(span_bodies);) {
     format::chunk_header headers[step_headers];
@@ -375,6 +388,7 @@ void zone_table::make_span(pool::lane& l, step_engine& e, chunk_record& head, ui
 }
 
 void zone_table::make_log(pool::lane& l, step_engine& e, chunk_record& c, lending how) {
+  make_pending(l, e);  // PEND-4
   zone& z = get(c.zone);
   const bool lend = how == lending::out;
   const uint16_t generation = next_generation(c.generation);

@@ -11,6 +11,7 @@
 // ZONE-4 Slots at or beyond a run's mark are nobody's bytes, but count for parity. Their headers are durable, with
 //    their parity, before a step raises the mark. So a crash in between leaves the mark, and columns that a
 //    recovery puts right (step_engine::stage); the slots are formatted again when they are needed.
+//    (Where steps wait for transactions, PEND-1, the headers are in the record that raises the mark.)
 #pragma once
 
 #include <algorithm>
@@ -21,6 +22,7 @@
 #include "base/waiting.hpp"
 #include "heap/chunk_record.hpp"
 #include "heap/object.hpp"
+#include "heap/pending_steps.hpp"
 #include "heap/size_classes.hpp"
 #include "heap/step_engine.hpp"
 #include "pool/state.hpp"
@@ -38,6 +40,8 @@ struct zone {
   std::unique_ptr<chunk_record[], release_chunks> chunks;
   std::atomic<uint32_t> high_water{0};
   // With zone_table::chunk_mutex.
+  uint32_t prepared =
+      0;  // chunks that the heap gives out: those below high_water, and pending ones (PEND-2)
   uint32_t log_chunks = 0;
   std::atomic<uint32_t> available{0};  // free and virgin chunks
   uint32_t search_from = 0;            // no available chunk below
@@ -97,6 +101,12 @@ class zone_table {
   // Of chunks that change their use; taken before a chunk's own lock.
   waiting_mutex chunk_mutex;
 
+  // Steps that wait for a transaction, which takes them along (PEND-1).
+  bool any_pending() const noexcept { return pending_.any.load(std::memory_order_acquire); }
+  // Makes them now. Any thread that takes nothing along and has no stripe; in the lane, with nothing planned in it.
+  void make_pending(pool::lane& l, step_engine& e);
+  bool is_excess(uint64_t objects);
+
   // What follows changes headers.
 
   // Prepares chunk headers until `chunk` is below the high-water mark: 0, or an errno if the file system
@@ -117,6 +127,8 @@ class zone_table {
   }
   void make_span(pool::lane& l, step_engine& e, chunk_record& head, uint32_t length)
       SCUTE_REQUIRES(chunk_mutex);
+  // One that is given back is not pending any more.
+  void forget_span(chunk_record& head) noexcept SCUTE_REQUIRES(chunk_mutex);
   // Marks a chunk as lent to a log, as free again, or as free on the medium as it is in memory.
   enum class lending { out, back, not_yet };
   void make_log(pool::lane& l, step_engine& e, chunk_record& c, lending how)
@@ -127,6 +139,8 @@ class zone_table {
   }
 
  private:
+  friend class taking_along;
+
   void load_once(uint64_t z);
   int reserve(uint64_t z, uint32_t from, uint32_t to) const;
   void load(uint64_t z);
@@ -140,10 +154,28 @@ class zone_table {
   void become_run(chunk_record& c, uint16_t generation, uint32_t slot_size,
                   uint32_t formatted) const;
 
+  bool pends(const step_engine& e) const noexcept { return !s_.foreign && e.takes_steps_along(); }
+  void pend_chunks(uint64_t z, uint32_t to) SCUTE_REQUIRES(chunk_mutex);
+  void pend_run(chunk_record& c, uint16_t generation, uint32_t slot_size, uint32_t slots)
+      SCUTE_REQUIRES(chunk_mutex);
+  void pend_span(chunk_record& head, uint32_t length) SCUTE_REQUIRES(chunk_mutex);
+  void pend_slots(pool::lane& l, step_engine& e, chunk_record& c, uint32_t to)
+      SCUTE_REQUIRES(chunk_mutex);
+  enum class uses_come : bool { later, along };
+  void add_chunk_headers(const pool::lane& l, uint64_t z, uint32_t from, uint32_t to,
+                         uses_come come) SCUTE_REQUIRES(pending_.mutex);
+  void add_slots(const pool::lane& l, chunk_record& c, uint32_t from, uint32_t to,
+                 std::span<const uint64_t> but) SCUTE_REQUIRES(pending_.mutex);
+  void add_span(const pool::lane& l, chunk_record& head, std::span<const uint64_t> but)
+      SCUTE_REQUIRES(pending_.mutex);
+  void span_is_made(chunk_record& head) noexcept SCUTE_REQUIRES(pending_.mutex);
+  void step_pending(pool::lane& l, step_engine& e) SCUTE_REQUIRES(pending_.mutex);
+
   static constexpr uint32_t dense_slot = 64;
 
   byte_buffer image_ SCUTE_GUARDED_BY(chunk_mutex);  // of slots that are being formatted
   std::vector<pool::patch> staged_ SCUTE_GUARDED_BY(chunk_mutex);
+  pending_steps pending_;
 
   pool::state& s_;
   std::vector<zone> zones_;  // as many as the pool has, for good

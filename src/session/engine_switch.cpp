@@ -15,6 +15,7 @@ namespace scute::core {
 // open takes back; one behind it leaves a pool of the other engine that has nothing to recover.
 void instance::switch_engine(const pool::engine_facts& to, uint64_t log_cap) {
   pool::lane& l = s.lanes.front();
+  heap->make_pending(l);  // the next engine may not take it along
   drain();
   s.require_healthy();
   heap->clear_shelf(l);

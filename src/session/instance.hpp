@@ -35,6 +35,7 @@ class step_relay final : public heap::step_engine {
   void step(pool::lane& l, std::span<const pool::patch> patches) override {
     target->step(l, patches);
   }
+  bool takes_steps_along() const noexcept override { return target->takes_steps_along(); }
   void stage(pool::lane& l, std::span<const pool::patch> patches) override {
     target->stage(l, patches);
   }

@@ -19,6 +19,10 @@ namespace {
 constexpr uint64_t stage_min = uint64_t{16} << 10;
 // One staging step; bounds the columns that a crash leaves for recovery to recompute.
 constexpr uint64_t stage_step = uint64_t{256} << 10;
+// Where each of its fences is a sync: staging costs several of them, so new objects up to this many bytes in all go through
+// the log, and more in larger steps.
+constexpr uint64_t unstaged_max = uint64_t{1} << 20;
+constexpr uint64_t stage_step_dear = uint64_t{4} << 20;
 
 }  // namespace
 
@@ -49,11 +53,18 @@ void transaction::check_canaries() {
 }
 
 bool transaction::stages_any() const noexcept {
-  return std::any_of(buffers_.begin(), buffers_.begin() + static_cast<ptrdiff_t>(count_),
-                     [](const auto& b) { return b->fresh && !b->freed && b->size >= stage_min; });
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < count_; ++i) {
+    const micro_buffer& b = *buffers_[i];
+    if (b.fresh && !b.freed && b.size >= stage_min) bytes += b.size;
+  }
+  if (!engine_->takes_steps_along()) return bytes != 0;
+  return bytes > std::min(unstaged_max, engine_->log().cap / 8);
 }
 
 void transaction::stage_large() {
+  const uint64_t step = engine_->takes_steps_along() ? stage_step_dear : stage_step;
+  heap_.make_pending(lane_);  // PEND-4
   for (size_t i = 0; i < count_; ++i) {
     micro_buffer& b = *buffers_[i];
     if (!b.fresh || b.freed || b.size < stage_min) continue;
@@ -69,15 +80,30 @@ void transaction::stage_large() {
       bytes = 0;
     };
     for (const pool::patch& p : sealer_.patches()) {
-      for (uint64_t at = 0; at < p.length; at += stage_step) {
-        const auto n = static_cast<uint32_t>(std::min<uint64_t>(stage_step, p.length - at));
-        if (bytes + n > stage_step || batch.size() == 64) flush();
+      for (uint64_t at = 0; at < p.length; at += step) {
+        const auto n = static_cast<uint32_t>(std::min<uint64_t>(step, p.length - at));
+        if (bytes + n > step || batch.size() == 64) flush();
         batch.push_back({p.offset + at, static_cast<const std::byte*>(p.src) + at, n, p.why});
         bytes += n;
       }
     }
     flush();
   }
+}
+
+// PEND-5
+void transaction::make_excess() {
+  if (!heap_.zones().any_pending()) return;
+  uint64_t fresh = 0;
+  for (size_t i = 0; i < count_; ++i) fresh += buffers_[i]->fresh && !buffers_[i]->freed ? 1 : 0;
+  if (fresh != 0) heap_.make_excess(lane_, fresh);
+}
+
+void transaction::find_fresh() {
+  fresh_.clear();
+  for (size_t i = 0; i < count_; ++i)
+    if (buffers_[i]->fresh && !buffers_[i]->freed) fresh_.push_back(buffers_[i]->where.header);
+  std::ranges::sort(fresh_);
 }
 
 void transaction::release_freed(bool spans) noexcept {
@@ -134,8 +160,11 @@ void transaction::commit() {
     check_canaries();
     if (commit_short()) return end();
     staging.any = stages_any();
-    stage_large();
-    if (staging.any) switch_point();  // what is staged has no header yet
+    if (staging.any) {
+      stage_large();
+      switch_point();  // what is staged has no header yet
+    }
+    make_excess();
     claim_guard mine(s_, lane_);
     claim_changes(mine);
     sealer_.begin();
@@ -147,7 +176,7 @@ void transaction::commit() {
         sealer_.seal_freed(b);
         ++frees;
       } else if (b.fresh) {
-        b.size >= stage_min ? sealer_.seal_staged(b) : sealer_.seal_fresh(b);
+        (staging.any && b.size >= stage_min) ? sealer_.seal_staged(b) : sealer_.seal_fresh(b);
         ++allocs;
       } else if (!b.open.empty() || !b.in_place.empty()) {
         sealer_.seal_changed(b);
@@ -158,10 +187,16 @@ void transaction::commit() {
       throw failure(SCUTE_E_READONLY, s_.path + " was opened read-only");
     if (SCUTE_PLANTED(free_early)) give_back();
     {
+      heap::taking_along steps(heap_.zones(), allocs != 0);  // PEND-1
+      if (steps) {
+        find_fresh();
+        sealer_.add_steps(steps.patches(lane_, fresh_));
+      }
       const medium::cost_scope planning(medium::cost_part::plan);
       write_set w = sealer_.result();
       w.freed = this;
       engine_->commit(lane_, w);
+      if (steps) steps.made();
     }
     lane_.w.count.transactions.add(1);
     lane_.w.count.allocs.add(allocs);

@@ -38,6 +38,11 @@ class sealer {
   void seal_changed(micro_buffer& b);
   void seal_freed(micro_buffer& b);
   void seal_anchor(uint64_t at, format::root_anchor& anchor);
+  // Steps of the heap that the transaction takes along (heap/pending_steps.hpp).
+  void add_steps(std::span<const pool::patch> steps) {
+    patches_.insert(patches_.end(), steps.begin(), steps.end());
+    metadata_ = true;
+  }
   // The patches of a staged object but for its first header.
   void seal_payload(micro_buffer& b);
 

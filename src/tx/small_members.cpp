@@ -287,6 +287,7 @@ bool transaction::commit_short() {
     frees += m.what == small_member::change::freed ? 1 : 0;
     arena::open_front(m.image + format::header_size, format::header_size);
   }
+  if (allocs != 0 && heap_.zones().any_pending()) return false;  // PEND-1
   if (!engine_->commit_short(lane_, {smalls_, count_}, saved_, frees == 0 ? nullptr : this))
     return false;
   lane_.w.count.transactions.add(1);

@@ -114,6 +114,8 @@ class transaction final : private slot_keeper {
   void check_canaries();
   void give_back() noexcept override;
   void release_freed(bool spans) noexcept;
+  void make_excess();
+  void find_fresh();
   bool stages_any() const noexcept;
   void stage_large();
   void end();
@@ -134,6 +136,7 @@ class transaction final : private slot_keeper {
   format::root_anchor anchor_{};
   bool gave_back_ = false;            // the slots that it frees
   std::vector<inplace_range> saved_;  // all in-place ranges
+  std::vector<uint64_t> fresh_;       // first headers of new objects, ascending, while it commits
   std::vector<uint32_t> index_;       // open addressing by payload offset, once there are many
 };
 

@@ -91,6 +91,7 @@ class spec final : public tx::engine {
   bool commit_short(pool::lane& l, std::span<const tx::small_member> members,
                     std::span<const tx::inplace_range> in_place, tx::slot_keeper* freed) override;
   void step(pool::lane& l, std::span<const pool::patch> patches) override;
+  bool takes_steps_along() const noexcept override { return log_ != nullptr && log_->is_apart(); }
   void stage(pool::lane& l, std::span<const pool::patch> patches) override;
   void save(pool::lane& l, const tx::inplace_range& r,
             std::span<const tx::member> fragments) override;

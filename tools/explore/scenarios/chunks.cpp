@@ -51,9 +51,11 @@ testing::scenario dense_growth(const level& l) {
 }
 
 // Runs that were emptied become bodies of a span, when all other space is taken.
-testing::scenario span_over_runs(const level& l) {
-  auto s = with_directories(std::string("span-over-runs/") + l.name, l.protection);
+enum class log_in : uint8_t { pool, file };
+testing::scenario span_over_runs(const char* name, const level& l, log_in where) {
+  auto s = with_directories(std::string(name) + "/" + l.name, l.protection);
   s.may_run_full();
+  if (where == log_in::file) s.with_log_file();
   s.setup([](scute::pool& p) { make_directories(p); });
   s.step("make three runs", [](scute::pool& p) {
     commit(p, 0, [](change& c) {
@@ -65,26 +67,42 @@ testing::scenario span_over_runs(const level& l) {
       for (unsigned k = 0; k < 3; ++k) c.free(k);
     });
   });
-  s.step("take all other chunks", [](scute::pool& p) {
+  s.step("take all other chunks", [where](scute::pool& p) {
     const uint64_t n = p.info().chunks_free, size = p.info().chunk_size;
     // A fragment header for each 4 KiB.
     const auto bytes_in = [&](uint64_t chunks) {
       return chunks * (size - size / page * header_size - 32);
     };
     // Chunks of engine spec's log may lie between them.
-    const uint64_t second = p.info().engine == SCUTE_ENGINE_SPEC ? n / 2 : 0;
+    const bool divided = p.info().engine == SCUTE_ENGINE_SPEC && where == log_in::pool;
+    const uint64_t second = divided ? n / 2 : 0;
     commit(p, 0, [&](change& c) {
       c.alloc(0, bytes_in(n - second), 9);
       if (second != 0) c.alloc(2, bytes_in(second), 9);
     });
   });
+  // A run that waits for a transaction is there when the span takes all three chunks (PEND-4).
+  if (where == log_in::file)
+    s.step("allocate, and abort", [](scute::pool& p) {
+      change c(p, 0);
+      c.alloc(3, 2500, 1);
+      c.abort();
+    });
+  const uint64_t span = where == log_in::file ? 45000 : 30000;
   s.step("a span over the runs",
-         [](scute::pool& p) { commit(p, 0, [](change& c) { c.alloc(1, 30000, 11); }); });
+         [span](scute::pool& p) { commit(p, 0, [&](change& c) { c.alloc(1, span, 11); }); });
   s.step("free it", [](scute::pool& p) { commit(p, 0, [](change& c) { c.free(1); }); });
   s.step_on_stage("close and open", reopen);
   s.step("a run again",
          [](scute::pool& p) { commit(p, 0, [](change& c) { c.alloc(1, 100, 12); }); });
   return s;
+}
+
+testing::scenario span_over_runs_in_pool(const level& l) {
+  return span_over_runs("span-over-runs", l, log_in::pool);
+}
+testing::scenario span_over_runs_beside_log(const level& l) {
+  return span_over_runs("log-file-span-over-runs", l, log_in::file);
 }
 
 // A stray store hit chunks that were never used, before the first ones are taken. (In columns that the
@@ -123,7 +141,7 @@ void add_chunk_scenarios(std::vector<entry>& to) {
         {"dense-growth", "a run of the smallest slots gets further ones", SCUTE_PROTECT_NONE,
          dense_growth},
         {"span-over-runs", "runs become a span, and runs again", SCUTE_PROTECT_NONE,
-         span_over_runs},
+         span_over_runs_in_pool},
         {"virgin-space", "a scribble in unused chunks", SCUTE_PROTECT_MLP, virgin_space}})
     for (const level& l : every_level)
       // (Engine spec's log lies in the chunks that would not be used.)
@@ -131,6 +149,10 @@ void add_chunk_scenarios(std::vector<entry>& to) {
           (k.make != virgin_space || l.protection.engine != SCUTE_ENGINE_SPEC))
         to.push_back({std::string(k.name) + "/" + l.name, k.about,
                       [make = k.make, l](uint64_t) { return make(l); }});
+  for (const level& l : spec_levels)
+    to.push_back({std::string("log-file-span-over-runs/") + l.name,
+                  "engine spec, a log file: runs become a span, and runs again",
+                  [l](uint64_t) { return span_over_runs_beside_log(l); }});
 }
 
 }  // namespace scute::explore

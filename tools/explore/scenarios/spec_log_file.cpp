@@ -235,6 +235,100 @@ testing::scenario killed_crowd(const level& l) {
   return s;
 }
 
+void allocate(testing::scenario& s, uint64_t slot, uint64_t size, unsigned fill) {
+  s.step("allocate " + std::to_string(size) + " bytes",
+         [=](scute::pool& p) { commit(p, 0, [&](change& c) { c.alloc(slot, size, fill); }); });
+}
+void allocate_in_vain(testing::scenario& s, uint64_t size) {
+  s.step("allocate " + std::to_string(size) + " bytes, and abort", [=](scute::pool& p) {
+    change c(p, 0);
+    c.alloc(11, size, 1);
+    c.abort();
+  });
+}
+
+// Chunks come into use and become runs with transactions that end well, and with the one after those that do not; a span
+// comes between, and a close (PEND-1, PEND-3, PEND-4).
+testing::scenario pending(const level& l) {
+  auto s = start("log-file-pending", l);
+  s.observe([](scute::pool& p) { return contents(p, 0); });
+  allocate(s, 3, 700, 10);
+  allocate_in_vain(s, 1000);
+  allocate(s, 4, 700, 11);
+  allocate(s, 5, 1000, 12);
+  allocate_in_vain(s, 1500);
+  allocate(s, 6, 12000, 13);
+  reopen(s);
+  allocate_in_vain(s, 2000);
+  reopen(s);
+  allocate(s, 7, 2000, 14);
+  s.step("free one, allocate one", [](scute::pool& p) {
+    commit(p, 0, [](change& c) {
+      c.free(7);
+      c.alloc(8, 2000, 15);
+    });
+  });
+  return s;
+}
+
+// A run passes its mark in one transaction, and in one after what was aborted; then the process ends (PEND-3).
+testing::scenario pending_slots(const level& l) {
+  testing::scenario s =
+      with_directories(std::string("log-file-pending-slots/") + l.name, l.protection);
+  s.with_log_file();
+  s.setup([](scute::pool& p) {
+    make_directories(p);
+    for (unsigned t = 0; t < 2; ++t)
+      commit(p, t, [&](change& c) {
+        for (unsigned k = 0; k < slots; ++k) c.alloc(k, 100, 20 * t + k);
+      });
+  });
+  s.step("allocate 12, and abort", [](scute::pool& p) {
+    change c(p, 2);
+    for (unsigned k = 0; k < 12; ++k) c.alloc(k, 100, 60 + k);
+    c.abort();
+  });
+  s.step("allocate 10", [](scute::pool& p) {
+    commit(p, 2, [](change& c) {
+      for (unsigned k = 0; k < 10; ++k) c.alloc(k, 100, 80 + k);
+    });
+  });
+  s.step_on_stage("be killed", [](const testing::stage& at) { at.abandon(); });
+  s.step_on_stage("open", [](const testing::stage& at) { at.open(); });
+  s.step("allocate 2", [](scute::pool& p) {
+    commit(p, 2, [](change& c) {
+      for (unsigned k = 10; k < 12; ++k) c.alloc(k, 100, 80 + k);
+    });
+  });
+  s.observe([](scute::pool& p) {
+    return contents(p, 0) + "; " + contents(p, 1) + "; " + contents(p, 2);
+  });
+  return s;
+}
+
+// Two lanes take new chunks, and each other's pending ones along (PEND-1).
+testing::scenario allocators(const level& l, uint64_t) {
+  auto s = start("log-file-allocators", l);
+  for (unsigned t = 0; t < 2; ++t) {
+    auto one = s.in_thread(t);
+    one.observe([t](scute::pool& p) { return contents(p, t); });
+    one.step("allocate 700 bytes",
+             [t](scute::pool& p) { commit(p, t, [&](change& c) { c.alloc(3, 700, 30 + t); }); });
+    one.step("allocate 1000 bytes, and abort", [t](scute::pool& p) {
+      change c(p, t);
+      c.alloc(4, 1000, 1);
+      c.abort();
+    });
+    one.step("allocate two", [t](scute::pool& p) {
+      commit(p, t, [&](change& c) {
+        c.alloc(4, 1000, 40 + t);
+        c.alloc(5, 700, 50 + t);
+      });
+    });
+  }
+  return s;
+}
+
 }  // namespace
 
 void add_log_file_scenarios(std::vector<entry>& to) {
@@ -249,12 +343,20 @@ void add_log_file_scenarios(std::vector<entry>& to) {
           {"log-file-switches", "engine spec, a log file: the pool gets other engines", switches},
           {"log-file-grows", "engine spec, a log file: a transaction larger than the log", grows},
           {"log-file-in-place", "engine spec, a log file: ranges in place over folds", in_place},
+          {"log-file-pending",
+           "engine spec, a log file: chunks and runs that wait for a transaction", pending},
+          {"log-file-pending-slots", "engine spec, a log file: slots that wait for a transaction",
+           pending_slots},
           {"log-file-killed-crowd", "engine spec, a log file: killed between lanes", killed_crowd}},
          to);
   for (const level& l : at)
     to.push_back({std::string("log-file-threads/") + l.name,
                   "engine spec, a log file: lanes append to one stream",
                   [l](uint64_t seed) { return threads(l, seed); }});
+  for (const level& l : at)
+    to.push_back({std::string("log-file-allocators/") + l.name,
+                  "engine spec, a log file: lanes allocate from new chunks",
+                  [l](uint64_t seed) { return allocators(l, seed); }});
   for (const level& l : at)
     to.push_back(
         {std::string("log-file-crowd/") + l.name,
