@@ -238,10 +238,11 @@ void new_file::give_name() {
   throw_errno("create " + path_, errno);
 }
 
-// FILE-6. What cannot be opened, by nobody else either, is locked.
+// FILE-6. A file that cannot be opened by this process is locked; and a file that another one has put there is not this one's.
 bool new_file::is_locked_by_name() const {
   const descriptor other(open_registered(path_.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
-  return other.get() < 0 || look_if_kept(other.get(), of_content(access::write)) != ENOLCK;
+  return other.get() < 0 || file_of(other.get()) != file_of(file_.get()) ||
+         look_if_kept(other.get(), of_content(access::write)) != ENOLCK;
 }
 
 // Of the file's name; some file systems have nothing to do for that, and say so.
