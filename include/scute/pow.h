@@ -118,9 +118,8 @@ SCUTE_API void scute_pow_options_init(scute_pow_options *options);
 /* Opens the file, or makes it. options: null for the defaults. After a crash what is durable is found again; what was
  * undurable is there wholly, with all that it rests on, or not at all. SCUTE_E_BUSY: it is open already, here or
  * elsewhere. SCUTE_E_INVALID: the options make no sense, or the file has others. SCUTE_E_UNSUPPORTED: its file system keeps
- * no locks. (Locks, and programs that close all descriptors: as scute_open() has it.) SCUTE_E_FORMAT, SCUTE_E_VERSION,
- * SCUTE_E_TRUNCATED, SCUTE_E_CORRUPT: nothing was changed, but that the newest of the
- * three head pages may be in all of its places. */
+ * no locks. SCUTE_E_FORMAT, SCUTE_E_VERSION, SCUTE_E_TRUNCATED, SCUTE_E_CORRUPT: nothing was changed, but that the newest of
+ * the three head pages may be in all of its places. */
 SCUTE_API int scute_pow_open(const char *path, const scute_pow_options *options, scute_pow **store);
 /* Makes everything durable and lets go of the file; handles of tables are void then. SCUTE_E_INVALID: this thread has a
  * section open; SCUTE_E_BUSY: another thread has one open, or is in a call: nothing is done, and the store stays open. After

@@ -165,14 +165,10 @@ SCUTE_API int scute_create(const char *path, const scute_options *options, scute
 
 /* Opens a pool. After an unclean end the transactions that had been decided are completed and the
  * others vanish. Damaged superblock copies, logs and headers are repaired, counted
- * (scute_info.repaired) and told as events; what the unclean end itself has left is not. The pool is locked
- * against other processes (SCUTE_E_BUSY) until it is closed; SCUTE_E_UNSUPPORTED: its file system keeps no
- * locks. A thread of the library's has the locks, in a table of descriptors of its own, as long as anything is
- * open: no child has them, and a program that closes all descriptors keeps them. It closes those by which the
- * library reads and writes, though: what needs one fails from then on (SCUTE_E_IO; a pool in memory needs one
- * only to get more of its file), and files that have got their numbers are left alone. If parts that are in use have lost their
- * blocks (a sparse copy has holes where there were zeros), they get new ones; SCUTE_E_NOSPC if the file
- * system has no room for them: make room, or open with SCUTE_READONLY.
+ * (scute_info.repaired) and told as events; what the unclean end itself has left is not. The pool is locked against other processes
+ * (SCUTE_E_BUSY) until it is closed, whatever descriptors the program closes (docs/fault-tolerance.md); SCUTE_E_UNSUPPORTED: its file
+ * system keeps no locks. If parts that are in use have lost their blocks (a sparse copy has holes where there were zeros), they get new
+ * ones; SCUTE_E_NOSPC if the file system has no room for them: make room, or open with SCUTE_READONLY.
  *
  * While a pool is open, a full file system refuses allocations (SCUTE_E_NOSPC, nothing changed), and logs
  * of transactions too large for a lane, but nothing else: changing and freeing objects, repair and closing
