@@ -65,6 +65,7 @@ void companion::make(pool::state& s, uint64_t cap, uint64_t epoch) {
   std::memcpy(h.magic, format::log_file_magic, sizeof h.magic);
   h.version = format::log_file_version;
   std::memcpy(h.uuid, s.sb.uuid, sizeof h.uuid);
+  note_replaced(h, s.beside->replaced().value_or(medium::pool_uuid{}));
   h.segment_size = plan.segment_size;
   h.chunk_size = s.geo.chunk_size;
   h.redundancy = static_cast<uint32_t>(plan.how);
@@ -98,20 +99,23 @@ void companion::name(pool::state& s) {
 
 void companion::name_unopened(log_place& beside, const format::superblock& sb) {
   if ((sb.incompat & format::incompat_log_file) == 0 || SCUTE_PLANTED(companion_unnamed)) return;
-  enum class whose : uint8_t { nobodys, its, anothers, no_logs };
-  const auto look_at = [&](log_place::name n) {
-    const std::unique_ptr<medium::medium> file = beside.open(n, medium::access::read);
-    if (file == nullptr) return whose::nobodys;
-    const std::optional<head> h = newest_head(*file);
-    if (!h) return whose::no_logs;
-    return std::memcmp(h->uuid, sb.uuid, sizeof h->uuid) == 0 ? whose::its : whose::anothers;
+  const auto is_its = [&](const std::optional<head>& h) {
+    return h && std::memcmp(h->uuid, sb.uuid, sizeof h->uuid) == 0;
   };
-  const whose named = look_at(log_place::name::named);
-  // (Whoever makes the new pool's log finds what is none, and says so.)
-  if (named == whose::its || named == whose::no_logs ||
-      look_at(log_place::name::coming) != whose::its)
-    return;
-  if (named == whose::anothers) beside.set_aside(log_place::name::named);
+  std::optional<head> of_named, of_coming;
+  bool is_free = false;
+  {
+    const auto named = beside.open(log_place::name::named, medium::access::read);
+    const auto coming = beside.open(log_place::name::coming, medium::access::read);
+    is_free = named == nullptr;
+    if (named != nullptr) of_named = newest_head(*named);
+    if (coming != nullptr) of_coming = newest_head(*coming);
+  }
+  if (is_its(of_named) || !is_its(of_coming)) return;
+  if (!is_free && !of_named) return;  // whoever makes the new pool's log says that it is none
+  const bool may_go = of_named && is_heir_of(*of_coming, *of_named);
+  if (!is_free && !(may_go && beside.remove(log_place::name::named)))
+    beside.set_aside(log_place::name::named);
   beside.give_name();
 }
 
@@ -156,7 +160,7 @@ std::unique_ptr<companion> companion::find(pool::state& s, bool clean) {
   if (coming.fits()) {
     if (!s.read_only) {
       named.file.reset();
-      make_way(s, log_place::name::named);
+      make_way(s, log_place::name::named, coming.found);
       s.beside->give_name();
     }
     return std::unique_ptr<companion>(new companion(s, std::move(coming.file), *coming.found));

@@ -79,6 +79,22 @@ const char* nonsense(const pool::state& s, const head& h) noexcept {
   return nullptr;
 }
 
+namespace {
+constexpr size_t replaced_at = sizeof(pool::session_number);
+static_assert(replaced_at + sizeof(medium::pool_uuid) <= sizeof(head::reserved));
+}  // namespace
+
+void note_replaced(head& h, const medium::pool_uuid& uuid) noexcept {
+  std::memcpy(reinterpret_cast<std::byte*>(h.reserved) + replaced_at, uuid.data(), uuid.size());
+}
+
+bool is_heir_of(const head& heir, const head& old) noexcept {
+  medium::pool_uuid uuid;
+  std::memcpy(uuid.data(), reinterpret_cast<const std::byte*>(heir.reserved) + replaced_at,
+              uuid.size());
+  return uuid != medium::pool_uuid{} && std::memcmp(uuid.data(), old.uuid, uuid.size()) == 0;
+}
+
 // ---- a candidate --------------------------------------------------------------------------------------------
 
 bool log_candidate::is_of(const pool::state& s) const noexcept {
@@ -188,10 +204,11 @@ void clear_coming(pool::state& s) noexcept {
   }
 }
 
-void make_way(pool::state& s, log_place::name n) {
+void make_way(pool::state& s, log_place::name n, const std::optional<head>& heir) {
   const log_candidate c = look(s, n, true);
   if (c.file == nullptr && !c.leads_nowhere) return;
-  if (c.file != nullptr && may_go(s, c, n) && s.beside->remove(n)) return;
+  const bool is_heirs = heir && c.found && is_heir_of(*heir, *c.found);
+  if (c.file != nullptr && (is_heirs || may_go(s, c, n)) && s.beside->remove(n)) return;
   s.beside->set_aside(n);
 }
 

@@ -23,6 +23,11 @@ uint64_t size_of(const format::log_file_head& h) noexcept;
 // Why a head that is valid is not one that this library can have written for such a pool; null: it is.
 const char* nonsense(const pool::state& s, const format::log_file_head& h) noexcept;
 
+// The log was made with a pool that has replaced another one, and `old` is the log of that. Behind the session's number the
+// head has the uuid of the pool that is replaced, if any: a crash may leave both logs.
+void note_replaced(format::log_file_head& h, const medium::pool_uuid& uuid) noexcept;
+bool is_heir_of(const format::log_file_head& heir, const format::log_file_head& old) noexcept;
+
 struct log_candidate {
   std::unique_ptr<medium::medium> file;
   std::optional<format::log_file_head> found;
@@ -48,7 +53,9 @@ log_candidate look(const pool::state& s, medium::log_place::name n, bool clean);
 // head may say `in use` before its pool has a name; of the pool that is being replaced; or no more than zeros. Another log is set
 // aside. What is no log stays: it is in nobody's way. Whoever makes one now has it locked.
 void clear_coming(pool::state& s) noexcept;
-// BESIDE-7: the name is needed. What has it goes if nobody can need it, else it is set aside. Throws SCUTE_E_EXISTS.
-void make_way(pool::state& s, medium::log_place::name n);
+// BESIDE-7: the name is needed, for the log with the head `heir` if that is given. What has it goes if nobody can need it, else it is
+// set aside. Throws SCUTE_E_EXISTS.
+void make_way(pool::state& s, medium::log_place::name n,
+              const std::optional<format::log_file_head>& heir = {});
 
 }  // namespace scute::core::engine
