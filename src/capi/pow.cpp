@@ -126,7 +126,7 @@ class c_keeper final : public pow::keeper {
   }
   void encode(uint64_t index, std::byte* to, uint32_t size) override {
     if (k_.write == nullptr) return k_.encode(k_.arg, index, to);
-    if (const int e = k_.write(k_.arg, index, to, size); e < 0)
+    if (const int e = k_.write(k_.arg, index, to, size); e < 0) [[unlikely]]
       throw failure(static_cast<scute_error>(e), "the keeper of a table does not write object " +
                                                      std::to_string(index) +
                                                      " as it has measured it");

@@ -56,9 +56,7 @@ seat& state::take_seat() {
   return s;
 }
 
-void state::leave_seat(seat& s) noexcept {
-  s.busy.store(false, std::memory_order_release);
-  if (seats_wanted_.load(std::memory_order_relaxed) == 0) return;
+void state::tell_of_seat() noexcept {
   const locked guard(seats_lock_);
   seat_left_.notify_one();
 }
@@ -69,10 +67,53 @@ bool state::is_anyone_seated() const noexcept {
   return false;
 }
 
+// The one that this thread had last. It has seen what nobody else may name, so this waits if end_idle_segments() is in it at
+// this moment. Null: it has none any more.
+inline seat* state::own_seat() noexcept {
+  thread_part& mine = part_of_this_thread();
+  const uint32_t wanted_seat = mine.wanted_seat, last = mine.last_seat;
+  const uint64_t me = number_of(mine);
+  if (wanted_seat != 0) {
+    for (unsigned spins = 0; !take(seats_[wanted_seat]);) spin_pause(spins);
+    seats_[wanted_seat].thread.store(me, std::memory_order_relaxed);
+    return &seats_[wanted_seat];
+  }
+  if (last != 0 && take(seats_[last])) {
+    if (seats_[last].thread.load(std::memory_order_relaxed) == me) return &seats_[last];
+    leave_seat(seats_[last]);
+  }
+  return own_seat_elsewhere(me);
+}
+
+// At another store the thread has another one.
+seat* state::own_seat_elsewhere(uint64_t me) noexcept {
+  const auto is_mine = [&](uint32_t i) {
+    return seats_[i].thread.load(std::memory_order_relaxed) == me;
+  };
+  for (uint32_t i = 1; i < lanes_max; ++i)
+    for (unsigned spins = 0; is_mine(i);) {
+      if (!take(seats_[i])) {
+        spin_pause(spins);
+        continue;
+      }
+      if (is_mine(i)) {
+        part_of_this_thread().last_seat = i;
+        return &seats_[i];
+      }
+      leave_seat(seats_[i]);  // somebody else's by now
+    }
+  return nullptr;
+}
+
 seat& state::find_seat() {
   if (read_only)
     throw failure(SCUTE_E_READONLY, name + " is open read-only, so nothing in it can be changed");
-  if (seat* const mine = own_seat()) return *mine;
+  if (seat* const mine = own_seat()) [[likely]]
+    return *mine;
+  return wait_for_seat();
+}
+
+seat& state::wait_for_seat() {
   for (;;) {
     if (seat* const s = other_seat()) return *s;
     if (this_thread_waits.call != nullptr) {
@@ -85,41 +126,6 @@ seat& state::find_seat() {
     seat_left_.wait_for(seats_lock_, std::chrono::milliseconds(5));
     seats_wanted_.fetch_sub(1);
   }
-}
-
-// The one that this thread had last. It has seen what nobody else may name, so this waits if end_idle_segments() is in it at
-// this moment. Null: it has none any more.
-seat* state::own_seat() noexcept {
-  thread_part& mine = part_of_this_thread();
-  uint32_t& last_seat = mine.last_seat;
-  const uint32_t wanted_seat = mine.wanted_seat;
-  const uint64_t me = number_of(mine);
-  const auto is_mine = [&](uint32_t i) {
-    return seats_[i].thread.load(std::memory_order_relaxed) == me;
-  };
-  if (wanted_seat != 0) {
-    for (unsigned spins = 0; !take(seats_[wanted_seat]);) spin_pause(spins);
-    seats_[wanted_seat].thread.store(me, std::memory_order_relaxed);
-    return &seats_[wanted_seat];
-  }
-  if (last_seat != 0 && take(seats_[last_seat])) {
-    if (is_mine(last_seat)) return &seats_[last_seat];
-    leave_seat(seats_[last_seat]);
-  }
-  // (Elsewhere than at the last store.)
-  for (uint32_t i = 1; i < lanes_max; ++i)
-    for (unsigned spins = 0; is_mine(i);) {
-      if (!take(seats_[i])) {
-        spin_pause(spins);
-        continue;
-      }
-      if (is_mine(i)) {
-        last_seat = i;
-        return &seats_[i];
-      }
-      leave_seat(seats_[i]);  // somebody else's by now
-    }
-  return nullptr;
 }
 
 // One that becomes this thread's; null: somebody is in every one of them. First that of a thread which has ended, so that threads

@@ -119,7 +119,11 @@ class state {
   // This thread's, now busy, with its lane and its writer, so that nothing which has to become durable later on fails for want
   // of memory. Waits if all are busy. Throws failure(SCUTE_E_READONLY).
   seat& take_seat();
-  void leave_seat(seat& s) noexcept SCUTE_EXCLUDES(seats_lock_);
+  void leave_seat(seat& s) noexcept SCUTE_EXCLUDES(seats_lock_) {
+    s.busy.store(false, std::memory_order_release);
+    if (seats_wanted_.load(std::memory_order_relaxed) != 0) [[unlikely]]
+      tell_of_seat();
+  }
   // Somebody has a section open, or makes something durable.
   bool is_anyone_seated() const noexcept;
   lane& lane_of(const seat& s) { return lane_at(limit.one_stream ? stream_lane : s.number); }
@@ -171,7 +175,10 @@ class state {
  private:
   lane& make_lane(uint32_t number);
   seat& find_seat();
+  void tell_of_seat() noexcept SCUTE_EXCLUDES(seats_lock_);
   seat* own_seat() noexcept;
+  seat* own_seat_elsewhere(uint64_t me) noexcept;
+  seat& wait_for_seat();
   seat* other_seat();
   seat& sit_down(uint32_t i);
 

@@ -103,11 +103,14 @@ class keeper {
  private:
   friend Face;  // alone derives from a keeper of its own name
   void require_open() const {
-    if (!*store_is_open_) [[unlikely]]
-      scute::detail::throw_error(errc::invalid,
-                                 ("the store of table " + name_ +
-                                  " is closed: what is in memory can be read, and not changed")
-                                     .c_str());
+    if (!store_is_open_->load(std::memory_order_relaxed)) [[unlikely]]
+      refuse_closed();
+  }
+  [[noreturn, gnu::cold, gnu::noinline]] void refuse_closed() const {
+    scute::detail::throw_error(errc::invalid,
+                               ("the store of table " + name_ +
+                                " is closed: what is in memory can be read, and not changed")
+                                   .c_str());
   }
   template <class Fn>
   void or_take_back(scute_pow_section* s, uint64_t id, Fn&& fn) const {
@@ -157,32 +160,10 @@ class keeper {
       }
     };
     k_.write = [](void* arg, uint64_t index, void* to, uint32_t room) noexcept -> int {
-      try {
-        auto& f = *static_cast<Face*>(arg);
-        if (f.bytes_each_ != 0) {
-          f.copy(index, to);
-          return SCUTE_OK;
-        }
-        // The bytes are still there, unless another object was measured meanwhile.
-        const auto last = std::exchange(measured(), {});
-        if (last.of != arg || last.index != index) {
-          out().clear();
-          f.write(index, out());
-        }
-        const std::string& bytes = out().bytes();
-        if (bytes.size() != room)
-          scute::detail::throw_error(
-              errc::invalid,
-              ("a codec of table " + f.name_ + " has made " + std::to_string(room) +
-               " bytes of an object, and then " + std::to_string(bytes.size()) +
-               ": it must make the same bytes each time until the object is edited again")
-                  .c_str());
-        std::memcpy(to, bytes.data(), bytes.size());
-        return SCUTE_OK;
-      } catch (...) {
-        thrown_by_codec = std::current_exception();
-        return SCUTE_E_ABORTED;
-      }
+      auto& f = *static_cast<Face*>(arg);
+      if (f.bytes_each_ == 0) return f.write_measured(index, to, room);
+      f.copy(index, to);
+      return SCUTE_OK;
     };
     k_.load = [](void* arg, uint64_t id, const void* bytes, uint32_t n) noexcept -> int {
       try {
@@ -199,6 +180,31 @@ class keeper {
       }
     };
     name_ = name;
+  }
+  [[gnu::noinline]] int write_measured(uint64_t index, void* to, uint32_t room) noexcept {
+    try {
+      auto& f = static_cast<Face&>(*this);
+      void* const me = &f;
+      // The bytes are still there, unless another object was measured meanwhile.
+      const auto last = std::exchange(measured(), {});
+      if (last.of != me || last.index != index) {
+        out().clear();
+        f.write(index, out());
+      }
+      const std::string& bytes = out().bytes();
+      if (bytes.size() != room)
+        scute::detail::throw_error(
+            errc::invalid,
+            ("a codec of table " + name_ + " has made " + std::to_string(room) +
+             " bytes of an object, and then " + std::to_string(bytes.size()) +
+             ": it must make the same bytes each time until the object is edited again")
+                .c_str());
+      std::memcpy(to, bytes.data(), bytes.size());
+      return SCUTE_OK;
+    } catch (...) {
+      thrown_by_codec = std::current_exception();
+      return SCUTE_E_ABORTED;
+    }
   }
   struct measure_note {
     void* of = nullptr;
