@@ -230,6 +230,8 @@ typedef struct scute_pow_keeper {
       earlier_types; /* other numbers that the table may have in any file, given by an earlier program: it is
                                   * opened, and has the number `type` from then on, unless the store is read-only or full */
   size_t earlier_count;
+  int ids_may_recur; /* no id is kept longer than its object: an id may come again. Otherwise none does, and an index whose
+                      * 65,535 ids are used up is not used again; what is kept for that takes 16 bytes of the file */
 } scute_pow_keeper;
 
 /* Opens the table of that name (1 to 255 bytes), or makes it; loads its objects. One at a time of each table (SCUTE_E_BUSY).

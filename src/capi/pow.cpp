@@ -172,13 +172,13 @@ int check_with(scute_pow* store, uint32_t flags, uint64_t* lost, Fn&& tell) noex
 
 scute_pow_table& attach(scute_pow& p, const char* name, uint32_t type, uint32_t size, bool chooses,
                         std::unique_ptr<pow::keeper> k, uint32_t type_before,
-                        std::span<const uint32_t> earlier_types) {
+                        std::span<const uint32_t> earlier_types, bool recurs) {
   auto t = std::make_unique<scute_pow_table>();
   t->owner = &p;
   t->keeper = std::move(k);
   const locked guard(p.lock);
   p.tables.reserve(p.tables.size() + 1);
-  t->in = &p.in->attach(name, type, size, chooses, *t->keeper, type_before, earlier_types);
+  t->in = &p.in->attach(name, type, size, chooses, *t->keeper, type_before, earlier_types, recurs);
   p.tables.push_back(std::move(t));
   return *p.tables.back();
 }
@@ -289,7 +289,7 @@ int scute_pow_table_open(scute_pow* store, const char* name, const scute_pow_kee
     if (k.earlier_count != 0 && k.earlier_types == nullptr)
       throw failure(SCUTE_E_INVALID, "keeper->earlier_types is null");
     *table = &attach(p, name, k.type, k.size, k.chooses_indexes != 0, std::make_unique<c_keeper>(k),
-                     k.type_before, {k.earlier_types, k.earlier_count});
+                     k.type_before, {k.earlier_types, k.earlier_count}, k.ids_may_recur != 0);
   });
 }
 

@@ -100,7 +100,9 @@ int scute_pow_alloc(scute_pow* store, const char* name, uint32_t size, scute_pow
     f->owner = &p;
     const locked guard(p.lock);
     p.files.reserve(p.files.size() + 1);
-    f->table = &p.in->attach(name, 0, size, true, *f);
+    // (Libraries before gave it the number of types without a name.)
+    static constexpr uint32_t type = 0x616c6c00, earlier[] = {0};
+    f->table = &p.in->attach(name, type, size, true, *f, 0, earlier);
     p.files.push_back(std::move(f));
     *file = p.files.back().get();
   });

@@ -92,7 +92,7 @@ void cleaner::look_at(const log::frame& f) {
     table* const t = s_.find_table(r.table);
     entry* const e = t == nullptr ? nullptr : t->find(r.index());
     if (e == nullptr) return;
-    sightings_.push_back({e, r.version});
+    sightings_.push_back({e, t});
     if (!counts(*e, r)) return;
     if (r.tombstone)
       graves_.push_back({t, r, e});
@@ -118,19 +118,39 @@ void cleaner::add(table& t, const record& r, entry& e, const std::byte* bytes) {
                      static_cast<uint32_t>(to - image_.data())});
 }
 
-// POW-6.
+// POW-23: with which tags tombstones stay.
+void cleaner::raise_tags(std::vector<uint32_t> tags) {
+  const size_t stay = std::max(tags_kept_least, tags.size() / 8);
+  if (tags.size() <= stay) return;
+  const auto last = tags.begin() + static_cast<ptrdiff_t>(stay);
+  std::nth_element(tags.begin(), last, tags.end(), std::greater<>());
+  s_.raise_tags(s_.lane_at(cleaner_lane).w, *last);
+}
+
+// POW-6, POW-23.
 void cleaner::add_tombstones() {
   if (graves_.empty()) return;
   std::sort(sightings_.begin(), sightings_.end(),
             [](const sighting& a, const sighting& b) { return a.e < b.e; });
+  std::vector<uint32_t> tags;
+  std::vector<const grave*> old;  // of which nothing else is there
   for (const grave& g : graves_) {
     const auto [from, to] =
-        std::equal_range(sightings_.begin(), sightings_.end(), sighting{g.e, 0},
+        std::equal_range(sightings_.begin(), sightings_.end(), sighting{g.e, nullptr},
                          [](const sighting& a, const sighting& b) { return a.e < b.e; });
     if (SCUTE_PLANTED(pow_tombstone)) continue;
-    if (g.e->records.load(std::memory_order_relaxed) > static_cast<uint64_t>(to - from))
+    if (g.e->records.load(std::memory_order_relaxed) > static_cast<uint64_t>(to - from)) {
       add(*g.t, g.r, *g.e, nullptr);
+    } else if (const uint32_t tag = tag_of_id(g.r.id); s_.remembers(*g.t, tag)) {
+      old.push_back(&g);
+      // (Of a table that nobody has opened it is not known whether its tags mean anything.)
+      if (g.t->kept_by != nullptr && tag != tag_max) tags.push_back(tag);
+    }
   }
+  raise_tags(std::move(tags));
+  for (const grave* const g : old)
+    if (s_.remembers(*g->t, tag_of_id(g->r.id)) && !SCUTE_PLANTED(pow_tags_forgotten))
+      add(*g->t, g->r, *g->e, nullptr);
 }
 
 // What is in the image becomes durable, and is where the entries look for it.
@@ -253,6 +273,7 @@ bool cleaner::take(uint32_t victim, need kept, bool marked) {
     const uint32_t left = e.records.fetch_sub(1, std::memory_order_relaxed) - 1;
     // What a tombstone was for has gone, and it is all that is left: it counts no more where it lies (POW-16).
     if (left != 1 || !e.is_tombstone() || e.segment == victim || e.segment == nowhere) continue;
+    if (s_.remembers(*g.t, tag_of(e.state.load(std::memory_order_relaxed)))) continue;
     s_.space->note(e.segment).live.fetch_sub(static_cast<int64_t>(round_record(0)),
                                              std::memory_order_relaxed);
     e.segment = nowhere;

@@ -37,10 +37,12 @@ class cleaner {
   bool release(uint32_t victim);
 
  private:
+  static constexpr size_t tags_kept_least =
+      16;  // tombstones that a victim may leave for their tags
   bool take(uint32_t victim, need kept, bool marked);
   struct sighting {  // a record in the victim
     entry* e;
-    uint64_t version;
+    const table* t;
   };
   struct copy {
     table* t;
@@ -55,6 +57,7 @@ class cleaner {
   void look_at(const log::frame& f);
   void add(table& t, const record& r, entry& e, const std::byte* bytes);
   void add_tombstones();
+  void raise_tags(std::vector<uint32_t> tags);
   void write_copies();
   void write_mark();
   bool counts(entry& e, const record& r) const;

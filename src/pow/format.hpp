@@ -57,6 +57,13 @@
 // POW-17 Beside a cleaner that may work as fast as it can, a file grows only while max_live_share of it counts, but for
 //    the segments that are open or kept back, or when the section that needs room gains nothing more by cleaning. Whoever has
 //    waited for another one that cleans, or has the file grow, looks again before growing.
+// POW-23 No id comes again in a table whose ids outlive their objects: one without chosen indexes, unless its keeper says
+//    otherwise. An id is an index and a tag. A tag only rises, and an index that has had the last one (tag_max) is never used again.
+//    What an index has had is known by its records. So a tombstone that is needed for nothing else stays, while its tag is
+//    above the head's `tags`, and an index without records begins above that. Before the cleaner makes many such
+//    tombstones void it raises `tags` to theirs, durably; a few with higher tags it copies. A crash between leaves tombstones
+//    that are not needed. Tags of other tables mean nothing, and are 1. A file that an older library has written since
+//    begins again with a guess (unknown_tags): what that library has forgotten cannot be known.
 //
 // What a crash leaves, and who decides:
 //   in a batch                     torn: dropped. Whole and not acknowledged: kept, if all that it names is kept
@@ -118,12 +125,22 @@ struct file_head {
   uint32_t clean;         // 1: closed properly, so nothing is torn
   uint32_t cut_count;
   uint32_t in_use;  // clean: segments that are; 0: not known (files before version 3)
-  uint32_t reserved[6];
+  uint32_t tags;    // POW-23: that ids of which nothing is known may have had, at most
+  uint32_t
+      tags_session;  // the low half of the session for which that holds: older libraries do not keep it
+  uint32_t reserved[4];
   cut cuts[cuts_max];
   uint8_t rest[head_page - 112 - cuts_max * sizeof(cut)];
 };
 static_assert(format::packed<file_head> && sizeof(file_head) == head_page);
 static_assert(offsetof(file_head, version) == 12 && offsetof(file_head, cuts) == 112);
+
+inline constexpr uint32_t tag_max = 0xffff;
+inline constexpr uint32_t tag_of_none = 1;  // where tags mean nothing
+// POW-23. Older libraries began with session * 257 + 1, and went on by one.
+constexpr uint32_t unknown_tags(uint64_t session) noexcept {
+  return session < 127 ? static_cast<uint32_t>((session + 1) * 257) : 0x8000;
+}
 
 // The first line of a segment that is in nobody's use.
 inline constexpr uint32_t void_magic = 0x644f5650;  // "PVOd"

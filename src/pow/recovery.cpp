@@ -250,7 +250,10 @@ class recoverer {
     if (decision_.cuts.size() > cuts_max)
       throw failure(SCUTE_E_UNSUPPORTED, s_.name + " was interrupted in recovery too often");
     h.decided = h.session;
+    if (h.tags_session != static_cast<uint32_t>(h.session)) h.tags = unknown_tags(h.session);
     h.session += SCUTE_PLANTED(pow_session) ? 0 : 1;
+    h.tags_session = static_cast<uint32_t>(h.session);
+    s_.set_tags(h.tags);
     h.clean = 0;
     h.in_use = 0;
     h.cut_count = static_cast<uint32_t>(decision_.cuts.size());
@@ -310,7 +313,9 @@ class recoverer {
         entry* const e = t->find(i);
         if (e == nullptr) continue;
         // POW-16
-        if (e->is_tombstone() && e->records.load(std::memory_order_relaxed) == 1)
+        const uint32_t tag = tag_of(e->state.load(std::memory_order_relaxed));
+        if (e->is_tombstone() && e->records.load(std::memory_order_relaxed) == 1 &&
+            !s_.remembers(*t, tag))
           e->segment = nowhere;
         else if (e->is_written())
           s_.space->note(e->segment)

@@ -161,11 +161,10 @@ uint32_t section::insert(table& t, uint64_t index) {
       refuse(SCUTE_E_EXISTS, t, index, "is there already");
     // Erased and made again in one section: one object that changes.
     const uint32_t fresh = (was & entry_erased) != 0 ? (was & entry_fresh) : uint32_t{entry_fresh};
-    uint32_t tag = tag_of(was) + 1;
-    if (e.version.load(std::memory_order_relaxed) == 0 && tag_of(was) == 0)
-      tag = static_cast<uint32_t>(s_.head.session * 257 + 1);
-    tag &= 0xffff;
-    if (tag == 0) tag = 1;  // with index 0 the id would be the one of nothing
+    // POW-23. (An index that is used up is not taken.)
+    const uint32_t tag = !t.keeps_tags()    ? tag_of_none
+                         : tag_of(was) == 0 ? s_.first_tag()
+                                            : (tag_of(was) + 1) & tag_max;
     const uint32_t now = (was & (entry_locked | entry_streamed)) | entry_queued | entry_live |
                          fresh | mine | tag << tag_shift;
     if (!e.state.compare_exchange_weak(was, now, std::memory_order_acquire)) continue;
@@ -186,12 +185,16 @@ uint64_t section::take_index(table& t) {
   const auto is_durable = [this](uint32_t lane_number, uint64_t number) {
     return SCUTE_PLANTED(pow_index_early) || s_.find_lane(lane_number)->durable() >= number;
   };
-  for (const bool last : {false, true}) {
+  for (bool last = false;;) {
     const uint64_t i = t.take_index(is_durable, s_.index_max());
-    if (i != table::no_index) return i;
-    if (!last) s_.sync(s_.writer_of(seat_));
+    if (i == table::no_index) {
+      if (last) return s_.index_max();  // which insert() refuses
+      last = true;
+      s_.sync(s_.writer_of(seat_));
+    } else if (!t.is_used_up(i) || SCUTE_PLANTED(pow_tags_wrap)) {
+      return i;
+    }
   }
-  return s_.index_max();  // which insert() refuses
 }
 
 void section::take_back(table& t, uint64_t index) {

@@ -93,6 +93,15 @@ void state::shrink(medium::writer& w) {
   medium->cut(first_segment + to * head.segment_size);
 }
 
+void state::raise_tags(medium::writer& w, uint32_t tags) {
+  const locked guard(head_lock);
+  if (tags <= head.tags) return;
+  head.tags = tags;
+  if (!SCUTE_PLANTED(pow_tags_volatile)) write_head(w, head);
+  refuse_if_failed();
+  set_tags(tags);
+}
+
 lane& state::make_lane(uint32_t number) {
   const locked guard(lanes_lock_);
   if (lane_owners_[number] == nullptr) {

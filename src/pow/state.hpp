@@ -102,6 +102,15 @@ class state {
   // The file ends behind the last segment that is in use, and some that are free. w: the caller's.
   void shrink(medium::writer& w) SCUTE_EXCLUDES(head_lock);
 
+  // POW-23. The tag with which an index without records begins; whether an object that is gone needs its tombstone for its tag.
+  uint32_t first_tag() const noexcept { return tags_.load(std::memory_order_relaxed) + 1; }
+  bool remembers(const table& t, uint32_t tag) const noexcept {
+    return t.keeps_tags() && tag >= first_tag();
+  }
+  void set_tags(uint32_t tags) noexcept { tags_.store(tags, std::memory_order_relaxed); }
+  // Durably. w: the caller's. Throws failure(SCUTE_E_IO).
+  void raise_tags(medium::writer& w, uint32_t tags) SCUTE_EXCLUDES(head_lock);
+
   // Indexes are dense, so none is so large. What says otherwise is no object of a file that may grow so far, and would take
   // that much memory.
   uint64_t index_max() const noexcept {
@@ -173,6 +182,7 @@ class state {
   void store_void_head(medium::writer& w, uint32_t s) const noexcept;
 
  private:
+  std::atomic<uint32_t> tags_{0};  // as the head says
   lane& make_lane(uint32_t number);
   seat& find_seat();
   void tell_of_seat() noexcept SCUTE_EXCLUDES(seats_lock_);

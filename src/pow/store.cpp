@@ -103,6 +103,9 @@ std::unique_ptr<store> store::create(std::unique_ptr<medium::medium> m, const st
   h.version = how.version;
   std::memcpy(h.uuid, how.uuid, sizeof h.uuid);
   h.session = 1;
+  h.tags = tag_of_none;
+  h.tags_session = 1;
+  s.set_tags(h.tags);
   h.segment_size = how.segment_size;
   h.segments = how.segments;
   h.protect = static_cast<uint32_t>(how.protect);
@@ -271,7 +274,7 @@ void store::load_again(table& t, keeper& k) {
 }
 
 table& store::attach(const std::string& name, uint32_t type, uint32_t size, bool chooses, keeper& k,
-                     uint32_t type_before, std::span<const uint32_t> earlier) {
+                     uint32_t type_before, std::span<const uint32_t> earlier, bool recurs) {
   if (section::of_thread(s_) != nullptr)
     throw failure(SCUTE_E_INVALID, "table " + name + " is opened inside a section");
   if (name.empty() || name.size() > 255)
@@ -299,6 +302,7 @@ table& store::attach(const std::string& name, uint32_t type, uint32_t size, bool
       if (t->kept_by != nullptr)
         throw failure(SCUTE_E_BUSY, "table " + name + " of " + s_.name + " is open already");
       t->chooses = chooses;
+      t->recurs = recurs;
       t->found == nullptr ? load_again(*t, k) : load(*t, k);
     }
     if (was_earlier) renumber(*t, type);
@@ -311,6 +315,7 @@ table& store::attach(const std::string& name, uint32_t type, uint32_t size, bool
   t.type = type;
   t.size = size;
   t.chooses = chooses;
+  t.recurs = recurs;
   try {
     section one(s_, durability::strict);
     one.insert(s_.table_at(catalogue_table), free_number);

@@ -64,9 +64,10 @@ class store {
   // The table of that name, made if there is none; its objects are told to the keeper, which has to outlive the store
   // or detach(). Not inside a section. Throws failure: SCUTE_E_TYPE (another type or size), SCUTE_E_BUSY (it has a keeper).
   // type_before: the table may have that one in a file older than version_with_kinds; 0: no. earlier: or one of these in any
-  // file; then it gets the new one.
+  // file; then it gets the new one. recurs: no id outlives its object (POW-23).
   table& attach(const std::string& name, uint32_t type, uint32_t size, bool chooses, keeper& k,
-                uint32_t type_before = 0, std::span<const uint32_t> earlier = {});
+                uint32_t type_before = 0, std::span<const uint32_t> earlier = {},
+                bool recurs = false);
   void detach(table& t) noexcept;
 
   void sync();

@@ -97,6 +97,13 @@ class table {
 
   keeper* kept_by = nullptr;
   bool chooses = false;  // the keeper chooses the indexes
+  bool recurs = false;   // no id outlives its object, so ids may come again
+  // POW-23.
+  bool keeps_tags() const noexcept { return !chooses && !recurs; }
+  bool is_used_up(uint64_t index) const noexcept {
+    const entry* const e = keeps_tags() ? find(index) : nullptr;
+    return e != nullptr && tag_of(e->state.load(std::memory_order_relaxed)) == tag_max;
+  }
   // Of what recovery has found; gone when there is a keeper.
   std::unique_ptr<chunked<location>> found;
 

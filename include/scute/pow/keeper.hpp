@@ -135,12 +135,15 @@ class keeper {
     static_cast<void>(kept.release());
   }
 
-  keeper(store& s, const std::string& name, const identity& what, uint32_t size, bool chooses)
+  /// recurs: ids are known to the face alone, which keeps none of what is erased.
+  keeper(store& s, const std::string& name, const identity& what, uint32_t size, bool chooses,
+         bool recurs = false)
       : store_(s.native_handle()), store_is_open_(s.is_open_), bytes_each_(size) {
     k_.struct_size = sizeof k_;
     k_.type = what.type;
     k_.size = size;
     k_.chooses_indexes = chooses;
+    k_.ids_may_recur = recurs;
     k_.type_before = what.unkinded;
     earlier_ = what.earlier;
     k_.earlier_types = &earlier_;

@@ -50,7 +50,7 @@ class basic_map : private keeper<basic_map<Container, K, V>> {
     inner at_{};
   };
 
-  basic_map(store& s, const std::string& name) : base(s, name, map_of<K, V>(kind), 0, false) {
+  basic_map(store& s, const std::string& name) : base(s, name, map_of<K, V>(kind), 0, false, true) {
     require_writable<K>();
     require_kept<V>();
     this->open();

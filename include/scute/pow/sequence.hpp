@@ -96,7 +96,8 @@ class queue : private detail::keeper<queue<T>> {
   static constexpr uint32_t kind = 0x71756500;
 
  public:
-  queue(store& s, const std::string& name) : base(s, name, detail::queue_of<T>(kind), 0, false) {
+  queue(store& s, const std::string& name)
+      : base(s, name, detail::queue_of<T>(kind), 0, false, true) {
     detail::require_kept<T>();
     this->open();
   }

@@ -13,7 +13,8 @@
 
 namespace scute::pow {
 
-/// Names an object of a table<T>, for ever: 8 bytes that may be stored in objects. A null one names nothing.
+/// Names an object of a table<T>, for ever: 8 bytes that may be stored in objects. When its object is erased no other one
+/// gets the same ref. A null one names nothing.
 template <class T>
 struct ref {
   uint64_t id = 0;
