@@ -8,6 +8,7 @@
 #include "base/planted.hpp"
 #include "codec/parity.hpp"
 #include "log/segment_reader.hpp"
+#include "pow/seal.hpp"
 #include "pow/seal_layout.hpp"
 
 namespace scute::core::pow {
@@ -21,16 +22,30 @@ class rebuilding {
         bytes_(s.head.segment_size),
         others_(s.head.segment_size),
         known_(pages(), true),
-        suspect_(pages(), false) {
+        suspect_(pages(), false),
+        blank_(pages(), 0) {
+    log::segment_reader reader(s.layout, s.salt, [&s](uint64_t at, std::byte* to, size_t n) {
+      return s.read_segment(at, to, n);
+    });
+    std::vector<bool> broken(t.head.count);
+    for (uint32_t i = 0; i < t.head.count; ++i)
+      broken[i] = i != which && !is_whole(s, reader, t.members[i]);
     for (uint64_t p = 0; p < pages(); ++p) {
       if (!read(base_of(s, mine_.segment), p * page, page, bytes_.data() + p * page)) {
         suspect_[p] = true;
         std::fill_n(bytes_.data() + p * page, page, std::byte{0});
       }
-      add(p, sum_at(s, seal, 0), s.layout.lines() * log::line_size);
+      add(p, sum_at(s, seal, 0), s.layout.lines() * log::line_size, false);
       for (uint32_t i = 0; i < t.head.count; ++i)
-        if (i != which) add(p, base_of(s, t.members[i].segment), summed(t.members[i]));
+        if (i != which) add(p, base_of(s, t.members[i].segment), summed(t.members[i]), broken[i]);
+      if (blank_[p] > 1) known_[p] = false;
     }
+    // The table says what the first line was.
+    const format::segment_head head = head_of(s, mine_);
+    if (std::memcmp(bytes_.data(), &head, sizeof head) == 0 || SCUTE_PLANTED(pow_head_of_none))
+      return;
+    std::memcpy(bytes_.data(), &head, sizeof head);
+    head_lost_ = true;
   }
 
   // First what cannot be read. Then of what no valid frame takes one page after the other, so that what is sound stays, which
@@ -51,7 +66,7 @@ class rebuilding {
         lines_ = lines_before;
       }
     }
-    return {std::move(bytes_), lines_, replaced, whole_};
+    return {std::move(bytes_), lines_, replaced + (head_lost_ && replaced == 0 ? 1 : 0), whole_};
   }
 
  private:
@@ -63,7 +78,7 @@ class rebuilding {
     return s_.read_segment(base + from, to, n);
   }
   // Of a page of what begins at `base` and has `size` bytes.
-  void add(uint64_t p, uint64_t base, uint64_t size) {
+  void add(uint64_t p, uint64_t base, uint64_t size, bool broken) {
     if (p * page >= size) return;
     const uint64_t n = std::min(page, size - p * page);
     std::byte there[page];
@@ -71,11 +86,15 @@ class rebuilding {
       known_[p] = false;
     else
       codec::xor_into(others_.data() + p * page, there, n);
+    // (Its first line may have come from the table.)
+    const uint64_t from = p == 0 ? log::line_size : 0;
+    if (broken && codec::is_zero(there + from, n - from)) ++blank_[p];
   }
   void replace(uint64_t p) {
     const uint64_t end = std::min(summed(mine_), (p + 1) * page);
+    const uint64_t from = p == 0 && !SCUTE_PLANTED(pow_head_of_none) ? log::line_size : p * page;
     // A valid frame stays: the others may be damaged where they would bring it back.
-    for (uint64_t at = p * page; at < end; at += log::line_size)
+    for (uint64_t at = from; at < end; at += log::line_size)
       if (taken_.empty() || !taken_[at / log::line_size] || SCUTE_PLANTED(pow_mend_pages))
         std::memcpy(bytes_.data() + at, others_.data() + at,
                     std::min<uint64_t>(log::line_size, end - at));
@@ -144,7 +163,8 @@ class rebuilding {
   std::vector<bool>
       taken_;  // lines of bytes_ that valid frames take; empty before anybody has looked
   uint64_t lines_ = 0;
-  bool whole_ = false;
+  bool whole_ = false, head_lost_ = false;
+  std::vector<unsigned> blank_;  // of each page: zeros in others that are not whole
 };
 
 }  // namespace

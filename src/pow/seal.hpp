@@ -11,7 +11,10 @@
 // POW-19 A member is used again only when its seal is durably void: otherwise recovery could take what is being written to it
 //    for damage, and bring back what it was.
 // POW-20 A member is what its table says, or damaged, unless it says itself that it is void, or another use: then the seal is
-//    stale, and none. What is rebuilt counts as far as the frames' checksums say.
+//    stale, and none. What is rebuilt counts as far as the frames' checksums say, behind the first line that the table
+//    says. (Checksums are linear: if three members are gone, what the rest tells of one of them is the XOR of all
+//    three, whose first line is valid, and so are its frames where the lengths are the same. They are of another generation.
+//    If five are, they may be of the right one. So nothing is rebuilt where two others that are not whole have zeros.)
 // POW-22 An opening for writing and a proper close compare every group with its members: the XOR, both tables, and the lines that
 //    say where members end. They write again what differs, where it lies. The XOR is written only if all members are whole:
 //    otherwise it may be all that is left of one. Its new bytes are those of the members, so a crash meanwhile leaves a

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Protection `sealed`: groups of segments and what they give back.
 #include <array>
+#include <bit>
 #include <set>
 
 #include "seal_fixture.hpp"
@@ -276,7 +277,8 @@ TEST_F(Seals, WhereTheEndAndTheSealAreDamaged) {
   EXPECT_TRUE(db->check(false, true).damage.empty());
 }
 
-// POW-22. Each page of a closed file is lost, the file opened and closed, and then another one is lost.
+// POW-22. Each page of a closed file is lost, the file opened, perhaps compacted or cleaned, and closed, and then another one
+// is lost.
 TEST_F(Seals, OnePageAfterTheOther) {
   fill(0, 70);
   db->close();
@@ -289,6 +291,13 @@ TEST_F(Seals, OnePageAfterTheOther) {
     std::fill_n(page(0, p), head_page, std::byte{0x5a});
     reopen();
     ASSERT_EQ(db->recovered().lost, 0U);
+    if (p % 3 == 1) db->compact({});
+    if (p % 3 == 2) {
+      const std::string& text = all.at(p % 70);
+      put(p % 70, 10, 'x');
+      db->clean(100);
+      put(p % 70, text.size(), text[0]);
+    }
     db->close();
     const std::vector<std::byte> after(bytes.begin(), bytes.end());
     for (uint64_t q = 0; q < pages; ++q) {
@@ -351,6 +360,37 @@ TEST_F(Seals, WhereAMemberEndsIsWrittenAgain) {
   std::fill_n(at, 64, std::byte{0x44});
   db->close();
   EXPECT_TRUE(std::equal(sound.begin(), sound.end(), at));
+}
+
+// POW-20. The XOR of three segments that are gone looks like a segment: objects of one size, and checksums that are linear.
+TEST_F(Seals, ThreeLostMembersMakeNoFourth) {
+  for (uint64_t i = 0; i < 120; ++i) put(i, 900, static_cast<char>('a' + i % 26));
+  db->close();
+  const auto all = c->texts;
+  const std::vector<std::byte> sound(bytes.begin(), bytes.end());
+  std::vector<uint32_t> members;
+  const uint32_t seal = db->parts().space->note(first_member()).seal.load();
+  for (uint32_t i = 0; i < db->parts().space->count(); ++i)
+    if (db->parts().space->note(i).seal.load() == seal) members.push_back(i);
+  ASSERT_EQ(members.size(), 8U);
+  for (uint32_t lost = 1; lost < 256; ++lost) {
+    const int n = std::popcount(lost);
+    if (n != 3 && n != 5) continue;
+    db.reset();
+    std::ranges::copy(sound, bytes.begin());
+    for (uint32_t k = 0; k < 8; ++k)
+      if ((lost >> k & 1) != 0) std::fill_n(page(members[k], 0), segment_bytes, std::byte{0});
+    ASSERT_NO_THROW(reopen(true)) << lost;
+    EXPECT_GE(db->recovered().lost, static_cast<uint64_t>(n)) << lost;
+    for (const auto& [i, text] : c->texts) {
+      ASSERT_TRUE(all.contains(i)) << lost;
+      ASSERT_EQ(text, all.at(i)) << lost;
+    }
+    for (const auto& d : db->check(false, true).damage) ADD_FAILURE() << lost << ": " << d.text;
+    db->close();
+    ASSERT_NO_THROW(reopen()) << lost;
+    EXPECT_EQ(db->recovered().lost, 0U);
+  }
 }
 
 // What it costs: the bytes of `none`, and one segment for eight.
