@@ -289,7 +289,9 @@ void pow_campaign::judge() {
   if (shares != *all.sum)
     throw violation(fmt::format("the sum is {}, and its shares are {} together", *all.sum, shares));
   std::string found;
-  const uint32_t repair = std::exchange(damaged_, false) ? SCUTE_POW_REPAIR : 0;
+  // The opening has repaired what it met: a check may add nothing that the next damage would need.
+  const bool repairs = std::exchange(damaged_, false) && dice_.one_in(2);
+  const uint32_t repair = repairs ? SCUTE_POW_REPAIR : 0;
   const uint64_t lost = db.check(SCUTE_POW_COMPARE | repair, [&](const char* what, bool is_lost) {
     if (is_lost) found += std::string(what) + "; ";
   });
