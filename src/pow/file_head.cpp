@@ -41,7 +41,7 @@ uint64_t salt_of(const file_head& h) noexcept {
 }
 
 file_head read_head(const medium::medium& m, uint64_t file_size, const std::string& name,
-                    uint32_t& damaged) {
+                    uint32_t& damaged, bool shorter) {
   bool ours = false;
   auto newest = std::make_unique<std::optional<file_head>>();
   auto copies = std::make_unique<file_head[]>(head_copies);
@@ -63,8 +63,11 @@ file_head read_head(const medium::medium& m, uint64_t file_size, const std::stri
     throw failure(SCUTE_E_CORRUPT, "none of the three head pages of " + name +
                                        " is whole, so nothing in it can be told");
   const file_head& h = **newest;
-  if (file_size < first_segment || h.segments > (file_size - first_segment) / h.segment_size)
-    throw failure(SCUTE_E_TRUNCATED, name + " is shorter than its head page says");
+  if (!shorter &&
+      (file_size < first_segment || h.segments > (file_size - first_segment) / h.segment_size))
+    throw failure(
+        SCUTE_E_TRUNCATED,
+        name + " is shorter than its head page says; open it with salvage to get the rest");
   damaged = 0;
   for (uint32_t i = 0; i < head_copies; ++i) damaged += std::memcmp(&copies[i], &h, sizeof h) != 0;
   return h;

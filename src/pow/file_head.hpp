@@ -20,9 +20,9 @@ uint64_t salt_of(const file_head& h) noexcept;
 
 // Reads the newest copy. Throws failure: SCUTE_E_FORMAT (no copy is one of ours), SCUTE_E_VERSION (a newer library's),
 // SCUTE_E_CORRUPT (ours, and no copy is whole), SCUTE_E_TRUNCATED (more segments than bytes). damaged: copies that are
-// not what the newest is.
+// not what the newest is. shorter: a file that has fewer bytes than segments is taken.
 file_head read_head(const medium::medium& m, uint64_t file_size, const std::string& name,
-                    uint32_t& damaged);
+                    uint32_t& damaged, bool shorter = false);
 // All copies become what h is, durably: of what read_head() has found, or of a new file.
 void align_heads(medium::writer& w, const file_head& h);
 // The next update. h.update and h.checksum are filled in.

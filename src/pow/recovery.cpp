@@ -22,9 +22,11 @@ class recoverer {
   recovery_report run() {
     if (!s_.read_only) align_heads(w_, s_.head);
     s_.add_table(catalogue_table);
+    s_.set_tags(s_.head.tags);
     scan_.read_all(wish_.threads, wish_.progress);
     decision_ = decide(scan_.waiting, scan_.confirmed, s_.head);
     find_gaps();
+    tell_cut();
     find_empty();
     for (size_t i = 0; i < scan_.waiting.size(); ++i)
       scan_.insert(scan_.waiting[i], decision_.counts[i]);
@@ -105,6 +107,18 @@ class recoverer {
         tell_end(i, last, next != by_use.end() && written == last && !r.part_last);
     }
     for (auto& d : decision_.damage) scan_.damage.push_back(std::move(d));
+  }
+
+  // What was lost with the end of the file is told by the segments that it was in.
+  void tell_cut() {
+    const uint64_t at = wish_.cut_at;
+    if (at == UINT64_MAX) return;
+    const uint64_t end = first_segment + s_.head.segments * s_.head.segment_size;
+    const uint64_t segment = at < first_segment ? 0 : (at - first_segment) / s_.head.segment_size;
+    scan_.damage.push_back({static_cast<uint32_t>(segment),
+                            "the end of the file: it had " + std::to_string(at) + " bytes, and " +
+                                std::to_string(end) + " before",
+                            false});
   }
 
   // What says where the segment ends is gone. followed: what lies behind it says that nothing else is.
@@ -232,7 +246,7 @@ class recoverer {
       if (r.head != head_state::used || !r.flawed || r.rebuilt != 0) continue;
       std::vector<std::byte> bytes(s_.head.segment_size);
       log::segment_reader reader(s_.layout, s_.salt, [&](uint64_t offset, std::byte* to, size_t n) {
-        return s_.medium->read(offset, to, n);
+        return s_.read_segment(offset, to, n);
       });
       const auto put = [&](uint32_t, uint64_t at, const std::byte* from, size_t n) {
         std::memcpy(bytes.data() + at, from, n);

@@ -37,6 +37,7 @@ struct recovery_report {
 struct recovery_wish {
   bool salvage =
       false;  // what is lost is told, and the rest is there; otherwise nothing is changed, and it fails
+  uint64_t cut_at = UINT64_MAX;  // the file was so long only; store::open() finds it
   uint32_t threads = 1;
   progress_fn progress;
 };

@@ -169,6 +169,30 @@ seat& state::sit_down(uint32_t i) {
   return s;
 }
 
+state::pause::pause(state& s) : s_(s) {
+  using clock = std::chrono::steady_clock;
+  constexpr std::chrono::seconds longest{3};
+  if (s.read_only) return;
+  const auto until = clock::now() + longest;
+  for (unsigned spins = 0; taken_ < lanes_max;) {
+    if (take(s.seats_[taken_])) {
+      ++taken_;
+      continue;
+    }
+    spin_pause(spins);
+    if (clock::now() < until) continue;
+    const pause those(s, taken_);  // gives them back
+    throw failure(SCUTE_E_BUSY,
+                  "sections of " + s.name +
+                      " are open and do not end; end them, and do not hold a lock that one of them "
+                      "may wait for");
+  }
+}
+
+state::pause::~pause() {
+  while (taken_ > 1) s_.leave_seat(s_.seats_[--taken_]);
+}
+
 void state::sync_outside() {
   seat* const mine = own_seat();
   if (mine == nullptr) {

@@ -77,6 +77,9 @@ class state {
   statistics count;
 
   log::identity identity(uint32_t lane) const noexcept { return {salt, head.session, lane}; }
+  // What a file that is only read has lost at its end cannot be read.
+  uint64_t file_end = UINT64_MAX;
+
   // False if it cannot be read.
   bool read_segment(uint64_t offset, std::byte* to, size_t n) const noexcept;
 
@@ -146,6 +149,20 @@ class state {
   bool end_idle_segments(idle which);
   // Sections that have written something, of all threads.
   uint64_t batches() const noexcept;
+  // While it lives no section is open, and who begins one waits. Waits itself for those that are open, and not for ever: one of them may
+  // wait for a lock that the caller has. Throws failure: SCUTE_E_BUSY.
+  class pause {
+   public:
+    explicit pause(state& s);
+    ~pause();
+    pause(const pause&) = delete;
+    pause& operator=(const pause&) = delete;
+
+   private:
+    pause(state& s, uint32_t taken) noexcept : s_(s), taken_(taken) {}
+    state& s_;
+    uint32_t taken_ = 1;  // seats below it
+  };
   // Less of what is used counts than shall.
   bool worth_cleaning() const noexcept;
   // Sees to it that a frame of so many bytes fits, with another segment if need be. Throws failure(SCUTE_E_NOSPC).

@@ -128,12 +128,14 @@ std::unique_ptr<store> store::open(std::unique_ptr<medium::medium> m, const std:
   std::unique_ptr<store> made(new store(std::move(m), name, w));
   state& s = made->s_;
   uint32_t damaged = 0;
-  s.head = read_head(*s.medium, file_size, name, damaged);
+  s.head = read_head(*s.medium, file_size, name, damaged, w.recovery.salvage);
   refuse_other(s.head, name, w.asked, s.read_only);
   made->clean_ = s.head.clean != 0;
   if (!made->clean_) s.medium->refresh();
   made->set_up(w);
-  made->report_ = recover(s, w.recovery);
+  recovery_wish how = w.recovery;
+  how.cut_at = made->lengthen(file_size);
+  made->report_ = recover(s, how);
   if (damaged != 0) {
     // After a crash in writing them they may differ without any damage.
     made->report_.repaired += damaged;
@@ -141,6 +143,17 @@ std::unique_ptr<store> store::open(std::unique_ptr<medium::medium> m, const std:
   made->load_catalogue();
   if (w.background) made->begin_background(w.clean_rate);
   return made;
+}
+
+// A file that was cut off gets zeros, in which recovery finds what is lost. Where it ended; UINT64_MAX: where it shall.
+uint64_t store::lengthen(uint64_t file_size) {
+  const uint64_t end = first_segment + s_.head.segments * s_.head.segment_size;
+  if (file_size >= end) return UINT64_MAX;
+  if (s_.read_only)
+    s_.file_end = file_size;
+  else if (const int e = s_.medium->grow(file_size, end - file_size); e != 0)
+    throw_errno("give " + s_.name + " the " + std::to_string(end) + " bytes back that it had", e);
+  return file_size;
 }
 
 void store::load_catalogue() {
@@ -157,65 +170,6 @@ store::~store() {
   end_background();
 }
 
-void store::close() {
-  if (s_.read_only) return;
-  sync();
-  const locked cleaning(s_.clean_lock);
-  // POW-12: each by its lane's writer, which may have an end pending already.
-  for (uint32_t i = 0; i < lanes_max; ++i)
-    if (lane* const l = s_.find_lane(i)) l->end_segment_durably();
-  s_.refuse_if_failed();  // the head must not say that they are there
-  restore_seals();
-  seal_all();
-  const locked guard(s_.head_lock);
-  medium::writer w(*s_.medium);
-  s_.head.clean = 1;
-  s_.head.in_use = 0;
-  // (Libraries that know older versions only leave there what they find.)
-  if (s_.head.version >= version_with_use)
-    for (uint32_t i = 0; i < s_.space->count(); ++i)
-      s_.head.in_use += s_.space->note(i).what.load() != use::free;
-  s_.head.decided = s_.head.session;
-  leave_cuts();
-  write_head(w, s_.head);
-  s_.refuse_if_failed();
-}
-
-// POW-22.
-void store::restore_seals() {
-  if (s_.groups == nullptr || SCUTE_PLANTED(pow_close_blind)) return;
-  try {
-    s_.groups->restore_all(s_.lane_at(cleaner_lane).w);
-  } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): the next opening does it
-  }
-}
-
-// So that a file which was closed is protected as a whole, if there is room for it.
-void store::seal_all() {
-  if (s_.groups == nullptr) return;
-  s_.groups->forget_loose();
-  try {
-    s_.groups->make(s_.lane_at(cleaner_lane).w, true);
-  } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): then it is not
-  }
-}
-
-// What was decided about a lane is needed as long as a segment of it is there.
-void store::leave_cuts() noexcept {
-  file_head& h = s_.head;
-  const auto is_there = [&](const cut& c) {
-    if (SCUTE_PLANTED(pow_dropped_stay)) return false;
-    for (uint32_t i = 0; i < s_.space->count(); ++i) {
-      const segment_note& n = s_.space->note(i);
-      if (n.what.load() != use::free && n.session == c.session && n.lane == c.lane) return true;
-    }
-    return false;
-  };
-  const std::span all(h.cuts);
-  cut* const end =
-      std::remove_if(h.cuts, h.cuts + h.cut_count, [&](const cut& c) { return !is_there(c); });
-  h.cut_count = static_cast<uint32_t>(end - h.cuts);
-  std::fill(end, all.data() + all.size(), cut{});
 }
 
 // ---- tables ---------------------------------------------------------------------------------------------
@@ -361,6 +315,11 @@ void store::sync() {
 
 check_report store::check(bool repair, bool compare, const progress_fn& progress) {
   if (repair) refuse_if_read_only();
+  if (section::of_thread(s_) != nullptr)
+    throw failure(SCUTE_E_INVALID,
+                  "this thread has a section of " + s_.name + " open; end it before the check");
+  // Sections that go on would look like losses: what they replace is where it was, or not there yet.
+  const state::pause still(s_);
   const locked guard(s_.clean_lock);
   return check_file(s_, {repair, compare, progress});
 }

@@ -82,6 +82,7 @@ class store {
  private:
   store(std::unique_ptr<medium::medium> m, const std::string& name, const wish& w);
   void set_up(const wish& w);
+  uint64_t lengthen(uint64_t file_size);
   void load_catalogue();
   void load(table& t, keeper& k);
   void load_again(table& t, keeper& k);

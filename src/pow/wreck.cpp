@@ -17,7 +17,9 @@ wreck::wreck(state& s, uint32_t segment, uint64_t from, uint64_t to) : s_(s) {
     s.read_segment(base + s.layout.offset_of(i), lines.data() + (i - from) * log::line_size,
                    log::line_size);
   format::segment_head h;
-  if (!s.medium->read(base, &h, sizeof h) || h.magic != format::segment_magic) return;
+  if (!s.read_segment(base, reinterpret_cast<std::byte*>(&h), sizeof h) ||
+      h.magic != format::segment_magic)
+    return;
   const uint32_t seed = log::seed_of(h);
   for (uint64_t i = 0; i < to - from;) {
     log::frame f{};

@@ -190,7 +190,8 @@ class store {
   }
   /// Cleans all that is worth it, and gives the end of the file back.
   void compact() { detail::check(scute_pow_compact(handle_)); }
-  /// Reads everything again; calls tell(what, lost). Returns how much is lost. No section is open meanwhile. flags:
+  /// Reads everything again; calls tell(what, lost). Returns how much is lost. Sections of other threads wait. Throws error:
+  /// errc::invalid (this thread has one open), errc::busy (one does not end within some seconds). flags:
   /// SCUTE_POW_REPAIR, SCUTE_POW_COMPARE.
   uint64_t check(uint32_t flags = 0, const std::function<void(const char*, bool)>& tell = {}) {
     uint64_t lost = 0;

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How a store is closed properly: ends, groups and the head page say so.
+#include <algorithm>
+#include <new>
+#include <span>
+
+#include "base/planted.hpp"
+#include "pow/store.hpp"
+
+namespace scute::core::pow {
+
+void store::close() {
+  if (s_.read_only) return;
+  sync();
+  const locked cleaning(s_.clean_lock);
+  // POW-12: each by its lane's writer, which may have an end pending already.
+  for (uint32_t i = 0; i < lanes_max; ++i)
+    if (lane* const l = s_.find_lane(i)) l->end_segment_durably();
+  s_.refuse_if_failed();  // the head must not say that they are there
+  restore_seals();
+  seal_all();
+  const locked guard(s_.head_lock);
+  medium::writer w(*s_.medium);
+  s_.head.clean = 1;
+  s_.head.in_use = 0;
+  // (Libraries that know older versions only leave there what they find.)
+  if (s_.head.version >= version_with_use)
+    for (uint32_t i = 0; i < s_.space->count(); ++i)
+      s_.head.in_use += s_.space->note(i).what.load() != use::free;
+  s_.head.decided = s_.head.session;
+  leave_cuts();
+  write_head(w, s_.head);
+  s_.refuse_if_failed();
+}
+
+// POW-22.
+void store::restore_seals() {
+  if (s_.groups == nullptr || SCUTE_PLANTED(pow_close_blind)) return;
+  try {
+    s_.groups->restore_all(s_.lane_at(cleaner_lane).w);
+  } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): the next opening does it
+  }
+}
+
+// So that a file which was closed is protected as a whole, if there is room for it.
+void store::seal_all() {
+  if (s_.groups == nullptr) return;
+  s_.groups->forget_loose();
+  try {
+    s_.groups->make(s_.lane_at(cleaner_lane).w, true);
+  } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): then it is not
+  }
+}
+
+// What was decided about a lane is needed as long as a segment of it is there.
+void store::leave_cuts() noexcept {
+  file_head& h = s_.head;
+  const auto is_there = [&](const cut& c) {
+    if (SCUTE_PLANTED(pow_dropped_stay)) return false;
+    for (uint32_t i = 0; i < s_.space->count(); ++i) {
+      const segment_note& n = s_.space->note(i);
+      if (n.what.load() != use::free && n.session == c.session && n.lane == c.lane) return true;
+    }
+    return false;
+  };
+  const std::span all(h.cuts);
+  cut* const end =
+      std::remove_if(h.cuts, h.cuts + h.cut_count, [&](const cut& c) { return !is_there(c); });
+  h.cut_count = static_cast<uint32_t>(end - h.cuts);
+  std::fill(end, all.data() + all.size(), cut{});
+}
+
+}  // namespace scute::core::pow
