@@ -10,6 +10,7 @@
 #include "base/planted.hpp"
 #include "base/rounding.hpp"
 #include "codec/crc32c.hpp"
+#include "medium/our_file.hpp"
 #include "pool/session_number.hpp"
 
 namespace scute::core::pool {
@@ -18,6 +19,11 @@ namespace {
 bool has_magic(const format::superblock& sb) noexcept {
   return std::memcmp(sb.magic, format::magic, sizeof sb.magic) == 0;
 }
+
+// What the medium knows of them (OURS-1).
+static_assert(std::equal(std::begin(format::magic), std::end(format::magic), medium::pool_mark));
+static_assert(std::equal(std::begin(format::log_file_magic), std::end(format::log_file_magic),
+                         medium::log_mark));
 
 constexpr uint64_t behind_max = 2;  // SB-1
 

@@ -10,6 +10,7 @@
 #include <functional>
 
 #include "medium/new_file.hpp"
+#include "medium/our_file.hpp"
 #include "support/pool_file.hpp"
 
 namespace scute::test {
@@ -85,14 +86,35 @@ TEST_P(new_file, TakesNoNameThatIsTaken) {
 
 // FILE-1.
 TEST_P(new_file, Replaces) {
-  write_file(path, {'x'});
+  bytes old(600, 7);
+  std::copy_n(medium::pool_mark, medium::mark_size, old.begin());
+  write_file(path, old);
   medium::new_file f(path, 0600, true);
   {
     const auto h = f.open(4096);
   }
-  EXPECT_EQ(read_file(path), bytes{'x'});
+  EXPECT_EQ(read_file(path), old);
   f.publish();
   EXPECT_EQ(read_file(path), bytes(4096));
+  EXPECT_EQ(dir.count(), 1u);
+}
+
+// OURS-3: what has come there while the new one was made is not written over.
+TEST_P(new_file, ReplacesNothingOfOthers) {
+  {
+    medium::new_file f(path, 0600, true);
+    {
+      const auto h = f.open(4096);
+    }
+    write_file(path, {'x'});
+    try {
+      f.publish();
+      FAIL() << "it was written over";
+    } catch (const failure& e) {
+      EXPECT_EQ(e.code(), SCUTE_E_EXISTS);
+    }
+  }
+  EXPECT_EQ(read_file(path), bytes{'x'});
   EXPECT_EQ(dir.count(), 1u);
 }
 
