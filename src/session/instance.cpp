@@ -141,8 +141,7 @@ std::unique_ptr<instance> instance::create(const std::string& path, const scute_
   if ((o.flags & SCUTE_PREALLOCATE) != 0)
     file.reserve_all(o.progress != nullptr ? &progress_adapter::call : nullptr, &adapter);
   auto mapped = medium::map_file(std::move(file), o.medium, medium::access::write);
-  auto beside =
-      medium::place_beside(path, as, replace ? std::optional(old->uuid()) : std::nullopt);
+  auto beside = medium::place_beside(path, as, replace ? std::optional(old->uuid()) : std::nullopt);
   const bool apart = beside != nullptr && beside->is_wanted(*mapped);
   if (!apart && pool::choose_engine(o, false).log_in_chunks && foreign == nullptr)
     engine::require_room_for_log(o);
