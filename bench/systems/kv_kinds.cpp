@@ -3,6 +3,10 @@
 
 namespace scute::bench {
 
+void kv_system::load(uint64_t, uint64_t) {
+  throw std::logic_error("no system for kv_load");
+}
+
 const std::vector<kv_kind>& kv_kinds() {
   static const std::vector<kv_kind> kinds{
       {"redo-none", "scute", "redo-none", "", make_scute_kv},
@@ -13,17 +17,20 @@ const std::vector<kv_kind>& kv_kinds() {
       {"pow", "scute", "pow", "", make_pow_kv},
       {"pow-none", "scute", "pow-none", "", make_pow_kv},
 #ifdef SCUTE_BENCH_HAVE_LMDB
-      {"lmdb", "lmdb", "writemap", "LMDB, MDB_WRITEMAP, a transaction per record; kv_put only",
+      {"lmdb", "lmdb", "writemap",
+       "LMDB, MDB_WRITEMAP, a transaction per record, or per thousand; kv_put and kv_load only",
        make_lmdb},
 #endif
 #ifdef SCUTE_BENCH_HAVE_SQLITE
-      {"sqlite", "sqlite", "wal-full", "SQLite, WAL, synchronous=FULL; kv_put only", make_sqlite},
+      {"sqlite", "sqlite", "wal-full", "SQLite, WAL, synchronous=FULL; kv_put and kv_load only",
+       make_sqlite},
 #endif
 #if defined(SCUTE_BENCH_HAVE_ROCKSDB) && !defined(__SANITIZE_THREAD__)
-      {"rocksdb", "rocksdb", "sync", "RocksDB, synchronous writes; kv_put only", make_rocksdb},
+      {"rocksdb", "rocksdb", "sync", "RocksDB, synchronous writes; kv_put and kv_load only",
+       make_rocksdb},
 #endif
       {"pwrite", "pwrite", "fdatasync", "pwrite and fdatasync, not atomic; kv_put only",
-       make_pwrite},
+       make_pwrite, false},
   };
   return kinds;
 }

@@ -22,6 +22,9 @@ struct kv_population {
   unsigned threads;
   std::string path;  // of a file or folder to make, and to remove with all that begins so
   std::string config;
+  bool empty = false;  // the records come by load()
+
+  uint64_t records_now() const { return empty ? 0 : records; }
 };
 
 // The content of a record: its number, then bytes that differ from one version to the next.
@@ -38,17 +41,23 @@ class kv_system {
   virtual void put(unsigned thread, uint64_t record, const std::byte* value) = 0;
   // The record is there, with its number and size. Not while others put.
   virtual bool holds(uint64_t record) = 0;
+  // Inserts the records first .. first + n - 1, with version 0, in one transaction, which is durable when the call returns.
+  // For one thread.
+  virtual void load(uint64_t first, uint64_t n);
 };
 
 struct kv_kind {
   std::string name, system, config, about;
   std::unique_ptr<kv_system> (*make)(const kv_population&);  // loads all records, with version 0
+  bool loads = true;                                         // it has load()
 };
 
 // All of this build, in the order of the tables.
 const std::vector<kv_kind>& kv_kinds();
 
 std::unique_ptr<kv_system> make_scute_kv(const kv_population&);
+// Empty, for load(): the sorted map that `scute kv load` fills.
+std::unique_ptr<kv_system> make_scute_load(const kv_population&);
 // A persist-on-write file.
 std::unique_ptr<kv_system> make_pow_kv(const kv_population&);
 std::unique_ptr<kv_system> make_lmdb(const kv_population&);

@@ -26,7 +26,7 @@ class lmdb_kv final : public kv_system {
     must(mdb_txn_begin(env_, nullptr, 0, &tx));
     must(mdb_dbi_open(tx, nullptr, MDB_INTEGERKEY, &db_));
     std::byte value[kv_population::value_size];
-    for (uint64_t i = 0; i < p.records; ++i) {
+    for (uint64_t i = 0; i < p.records_now(); ++i) {
       kv_fill(value, i, 0);
       put(tx, i, value);
     }
@@ -41,6 +41,16 @@ class lmdb_kv final : public kv_system {
     MDB_txn* tx = nullptr;
     must(mdb_txn_begin(env_, nullptr, 0, &tx));
     put(tx, record, value);
+    must(mdb_txn_commit(tx));
+  }
+  void load(uint64_t first, uint64_t n) override {
+    MDB_txn* tx = nullptr;
+    must(mdb_txn_begin(env_, nullptr, 0, &tx));
+    std::byte value[kv_population::value_size];
+    for (uint64_t i = first; i < first + n; ++i) {
+      kv_fill(value, i, 0);
+      put(tx, i, value);
+    }
     must(mdb_txn_commit(tx));
   }
   bool holds(uint64_t record) override {

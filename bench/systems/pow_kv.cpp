@@ -32,7 +32,7 @@ class pow_kv final : public kv_system {
   explicit pow_kv(const kv_population& p)
       : file_{p.path}, db_(p.path, options_for(p)), records_(db_, "records") {
     std::byte value[kv_population::value_size];
-    for (uint64_t i = 0; i < p.records; ++i) {
+    for (uint64_t i = 0; i < p.records_now(); ++i) {
       kv_fill(value, i, 0);
       put(i, value, pow::later);
     }
@@ -41,6 +41,15 @@ class pow_kv final : public kv_system {
 
   void put(unsigned, uint64_t record, const std::byte* value) override {
     put(record, value, pow::strict);
+  }
+  void load(uint64_t first, uint64_t n) override {
+    std::byte value[kv_population::value_size];
+    auto s = db_.section(mutex_, pow::strict);
+    for (uint64_t i = first; i < first + n; ++i) {
+      kv_fill(value, i, 0);
+      records_.edit(key_of(i)).assign(reinterpret_cast<const char*>(value), sizeof value);
+    }
+    s.commit();
   }
   bool holds(uint64_t record) override {
     const auto there = records_.find(key_of(record));

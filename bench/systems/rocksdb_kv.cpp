@@ -42,7 +42,7 @@ class rocksdb_kv final : public kv_system {
     db_ = rocksdb_open(options_, path_.c_str(), wrong);
     wrong.raise();
     std::byte value[value_size];
-    for (uint64_t i = 0; i < p.records; ++i) {
+    for (uint64_t i = 0; i < p.records_now(); ++i) {
       kv_fill(value, i, 0);
       put(i, value);
     }
@@ -62,6 +62,19 @@ class rocksdb_kv final : public kv_system {
   }
 
   void put(unsigned, uint64_t record, const std::byte* value) override { put(record, value); }
+  void load(uint64_t first, uint64_t n) override {
+    rocksdb_writebatch_t* batch = rocksdb_writebatch_create();
+    std::byte value[value_size];
+    for (uint64_t i = first; i < first + n; ++i) {
+      kv_fill(value, i, 0);
+      const uint64_t key = workloads::ycsb::key_of(i);
+      rocksdb_writebatch_put(batch, bytes(&key), sizeof key, bytes(value), value_size);
+    }
+    complaint wrong;
+    rocksdb_write(db_, write_, batch, wrong);
+    rocksdb_writebatch_destroy(batch);
+    wrong.raise();
+  }
   bool holds(uint64_t record) override {
     const uint64_t key = workloads::ycsb::key_of(record);
     size_t size = 0;

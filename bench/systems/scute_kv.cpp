@@ -83,6 +83,7 @@ class scute_kv final : public kv_system {
 }  // namespace
 
 std::unique_ptr<kv_system> make_scute_kv(const kv_population& p) {
+  if (p.empty) return make_scute_load(p);
   load(p);
   return std::make_unique<scute_kv>(p);
 }

@@ -83,7 +83,7 @@ class sqlite_kv final : public kv_system {
     connection& first = *connections_.front();
     std::byte value[value_size];
     first.run("BEGIN");
-    for (uint64_t i = 0; i < p.records; ++i) {
+    for (uint64_t i = 0; i < p.records_now(); ++i) {
       kv_fill(value, i, 0);
       first.put(i, value);
     }
@@ -100,6 +100,16 @@ class sqlite_kv final : public kv_system {
     connections_[thread]->put(record, value);
   }
   bool holds(uint64_t record) override { return connections_.front()->holds(record); }
+  void load(uint64_t first, uint64_t n) override {
+    connection& c = *connections_.front();
+    std::byte value[value_size];
+    c.run("BEGIN");
+    for (uint64_t i = first; i < first + n; ++i) {
+      kv_fill(value, i, 0);
+      c.put(i, value);
+    }
+    c.run("COMMIT");
+  }
 
  private:
   void remove() const {

@@ -28,11 +28,11 @@ std::string session::path(const std::string& name) const {
 
 const std::vector<work_group>& work_groups() {
   static const std::vector<work_group> groups{
-      object_works(),      hot_work(),       map_works(),        table3_work(), ycsb_works(),
-      durable_work(),      open_works(),     full_log_work(),    check_work(),  scrub_work(),
-      recovery_work(),     lost_page_work(), policy_work(),      stages_work(), stamp_works(),
-      stamp_cap_work(),    ents_works(),     ents_level_works(), eadr_work(),   pow_clean_work(),
-      pow_recovery_work(), kernel_works(),   log_append_work()};
+      object_works(),   hot_work(),          map_works(),      table3_work(),      ycsb_works(),
+      durable_work(),   load_work(),         open_works(),     full_log_work(),    check_work(),
+      scrub_work(),     recovery_work(),     lost_page_work(), policy_work(),      stages_work(),
+      stamp_works(),    stamp_cap_work(),    ents_works(),     ents_level_works(), eadr_work(),
+      pow_clean_work(), pow_recovery_work(), kernel_works(),   log_append_work()};
   return groups;
 }
 

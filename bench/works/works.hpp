@@ -57,6 +57,7 @@ work_group log_append_work();
 work_group map_works();
 work_group ycsb_works();
 work_group durable_work();
+work_group load_work();
 work_group table3_work();
 work_group stages_work();
 work_group stamp_works();

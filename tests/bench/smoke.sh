@@ -32,7 +32,7 @@ field="\"[a-z0-9_]*\":($value|\{(\"[a-z_]*\":$value,?)+\})"
 
 for work in alloc overwrite_sequential overwrite_random edit_in_place free open_clean open_clean_empty \
   recovery_open recovery_full_log check scrub under_scrub policy_ordered_map policy_hash_map parity medium \
-  overwrite_hot overwrite_hot_cpu map_insert map_get map_remove ycsb_a ycsb_b ycsb_c ycsb_d ycsb_e ycsb_f kv_put pow_recovery pow_clean; do
+  overwrite_hot overwrite_hot_cpu map_insert map_get map_remove ycsb_a ycsb_b ycsb_c ycsb_d ycsb_e ycsb_f kv_put kv_load pow_recovery pow_clean; do
   grep -q "\"work\":\"$work\"" rows.jsonl || fail "no row of $work"
   grep -q "^### $work, 1 thread\$" tables.md || fail "no table of $work"
 done
