@@ -40,6 +40,7 @@ class program_run {
   }
   static void pass_in(void* self);
   static void wait_in(void* self);
+  void set_hooks(bool waits, bool passes);
 
   const program_kind kind_;
   std::mt19937_64 random_;
