@@ -75,8 +75,8 @@ class contestant {
   static std::unique_ptr<medium::medium> map(const std::string& path) {
     const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
     if (fd < 0) throw std::runtime_error("cannot open " + path);
-    return medium::map_file(medium::file_handle::without_lock(fd, path, log_size),
-                            SCUTE_MEDIUM_AUTO, medium::access::write);
+    return medium::map_file(medium::file_handle::adopt(fd, path, log_size), SCUTE_MEDIUM_AUTO,
+                            medium::access::write);
   }
   void append_frame(uint64_t size) {
     log::segment_writer::start(image_);
