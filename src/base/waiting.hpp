@@ -51,7 +51,7 @@ inline void spin_pause(unsigned& turns) noexcept {
     this_thread_waits.call(this_thread_waits.arg);
     return;
   }
-  if (++turns % 64 == 0 || turns > turns_before_sleep) {
+  if (++turns % 64 == 0 || turns > turns_before_sleep) {  // NOLINT(bugprone-inc-dec-in-conditions)
     yield_or_sleep(turns);
     return;
   }

@@ -21,7 +21,7 @@ static_assert(batch <= format::event_count);
 // Its address names the thread.
 // No other thread has it.
 const void* this_teller() noexcept {
-  return &this_thread_block;
+  return static_cast<const void*>(&this_thread_block);
 }
 
 uint64_t now_ns() noexcept {

@@ -84,7 +84,8 @@ decltype(auto) reading(const std::string& path, F&& f) {
     if (!means_damage(error)) throw failure(path, error);
     const failure cause(path, error);
     // Of an object that is lost the library says all of it.
-    if (std::string_view(cause.what()).find("scute check") != std::string_view::npos) throw cause;
+    if (std::string_view(cause.what()).find("scute check") != std::string_view::npos)
+      throw failure(path, error);
     throw failure(cause.code(), cause.what(),
                   fmt::format("the store is damaged; try `scute check {} --repair`", path));
   }
