@@ -47,7 +47,7 @@ class Ids : public Seals {
   // Tombstones of which nobody knows why they are there are gone behind it.
   void clean() {
     for (int round = 0; round < 3; ++round) {
-      db->parts().end_idle_segments();
+      db->parts().end_idle_segments(state::idle::any);
       db->clean(1000);
       db->compact({});
     }
@@ -84,7 +84,7 @@ TEST_F(Ids, NoneRecursWhenItsTombstoneIsGone) {
 
 TEST_F(Ids, NoneRecursAfterAKillInTheCleaner) {
   make_and_erase(400, 60);
-  db->parts().end_idle_segments();
+  db->parts().end_idle_segments(state::idle::any);
   std::vector<std::vector<std::byte>> kills;
   plain_medium::before_fence = [&] { kills.emplace_back(bytes.begin(), bytes.end()); };
   db->clean(1000);
