@@ -108,6 +108,11 @@ seat* state::own_seat_elsewhere(uint64_t me) noexcept {
 seat& state::find_seat() {
   if (read_only)
     throw failure(SCUTE_E_READONLY, name + " is open read-only, so nothing in it can be changed");
+  // A pause would wait for ever for seats that are taken again at once. (A section inside of another one is not kept waiting:
+  // the pause waits for the outer one.)
+  if (pauses_.load(std::memory_order_relaxed) != 0 && part_of_this_thread().newest == nullptr)
+      [[unlikely]]
+    for (unsigned spins = 0; pauses_.load(std::memory_order_relaxed) != 0;) spin_pause(spins);
   if (seat* const mine = own_seat()) [[likely]]
     return *mine;
   return wait_for_seat();
@@ -172,6 +177,7 @@ seat& state::sit_down(uint32_t i) {
 state::pause::pause(state& s) : s_(s) {
   using clock = std::chrono::steady_clock;
   constexpr std::chrono::seconds longest{3};
+  s.pauses_.fetch_add(1);
   if (s.read_only) return;
   const auto until = clock::now() + longest;
   for (unsigned spins = 0; taken_ < lanes_max;) {
@@ -190,6 +196,7 @@ state::pause::pause(state& s) : s_(s) {
 }
 
 state::pause::~pause() {
+  s_.pauses_.fetch_sub(1);
   while (taken_ > 1) s_.leave_seat(s_.seats_[--taken_]);
 }
 

@@ -222,6 +222,7 @@ class state {
   std::array<std::unique_ptr<lane>, lanes_max> lane_owners_;
   std::array<seat, lanes_max> seats_;
   std::atomic<uint32_t> seats_wanted_{0};  // threads that wait for one
+  std::atomic<uint32_t> pauses_{0};        // no further section begins meanwhile
   plain_mutex seats_lock_;
   condition seat_left_;
   std::array<std::atomic<table*>, tables_max> tables_{};
