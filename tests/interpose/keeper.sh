@@ -31,8 +31,10 @@ for _ in $(seq 400); do [ -s first ] && break; sleep 0.05; done
 first=$(cat first) second=$(cat second)
 
 [ "$(find "/proc/$run/fd" -lname '*scute-view*' | wc -l)" -ge 2 ] || fail "the holder has no view"
-if find "/proc/$run/fd" -lname "$file" -printf '%l\n' | grep .; then fail "the holder has the file open"; fi
-equal "$(find "/proc/$run/fd" -lname "$file.*" -printf '%l\n')" "$file.scute" # for its lock (HOLDER-1)
+if find "/proc/$run/task/"*/fd -lname "$file" -printf '%l\n' | grep .; then fail "the holder has the file open"; fi
+# The thread that has its locks has FILE.scute open, and no other one has (HOLDER-1, LOCK-1).
+equal "$(find "/proc/$run/task/"*/fd -lname "$file.*" -printf '%l\n')" "$file.scute"
+equal "$(find "/proc/$run/fd" -lname "$file.*" -printf '%l\n')" ""
 if grep -F "$file" "/proc/$run/maps"; then fail "the holder has the file mapped"; fi
 
 # state_of PID: as the kernel names it; X if it is gone.
