@@ -23,6 +23,12 @@ log::segment_reader reader_of(const state& s) {
           [&s](uint64_t at, size_t n) { return s.view_segment(at, n); }};
 }
 
+// What was repaired in place.
+void make_durable(const state& s, medium::writer& w) {
+  w.fence(fence_site::pow_mend);
+  s.refuse_if_failed();
+}
+
 }  // namespace
 
 uint32_t table_checksum(const seal_table& t) noexcept {
@@ -233,8 +239,7 @@ void seals::mend(medium::writer& w, uint32_t seal) {
     }
   }
   if (!any) return;
-  w.fence(fence_site::pow_mend);
-  s_.refuse_if_failed();
+  make_durable(s_, w);
 }
 
 bool seals::restore(medium::writer& w, uint32_t seal) {
@@ -254,8 +259,7 @@ bool seals::restore(medium::writer& w, uint32_t seal) {
   }
   for (uint32_t i = 0; i < t->head.count; ++i) any = restore_end(w, t->members[i]) || any;
   if (!any) return false;
-  w.fence(fence_site::pow_mend);
-  s_.refuse_if_failed();
+  make_durable(s_, w);
   return true;
 }
 

@@ -147,6 +147,8 @@ class commit_log {
 
   // Streams it; to be called in ascending order, by one thread at a time. Durable by the fence of the fold's lane, then say so.
   void write_horizon(medium::writer& w, uint64_t sequence) noexcept;
+  // Makes durable what write_horizon() or repeat_horizon() has streamed by this writer.
+  void fence_horizon(medium::writer& w) noexcept { fence(w, fold_lane(), fence_site::horizon); }
   void horizon_is_durable() noexcept;
   // HORIZON-1: streams it to the other place as well; the one that has it is durable. False if it is there. By who may write it, and
   // durable as above.

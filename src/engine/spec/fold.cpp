@@ -209,7 +209,7 @@ bool fold::round(size_t blocks) {
   const bool more = !table_.is_clean() || (log_.written() < highest && !SCUTE_PLANTED(fold_left)) ||
                     late != UINT64_MAX;
   // By this thread: another one's fence completes nothing of what this one has streamed.
-  log_.fence(w_, log_.fold_lane(), fence_site::horizon);
+  log_.fence_horizon(w_);
   s_.require_healthy();
   log_.horizon_is_durable();
   if (short_of_memory_) throw std::bad_alloc();

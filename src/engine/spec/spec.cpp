@@ -148,7 +148,7 @@ void spec::renew_horizon(log_home& home, const segment_list& list, uint64_t floo
   if (home.is_apart()) home.keep(w, list);  // BESIDE-5: also where a page of it is lost
   commit_log log(s_, home, list, told, {});
   log.write_horizon(w, floor);
-  log.fence(w, log.fold_lane(), fence_site::horizon);
+  log.fence_horizon(w);
   s_.require_healthy();
   if (floor <= told || !home.was_closed()) return;
   s_.repaired.fetch_add(1, std::memory_order_relaxed);
@@ -159,7 +159,7 @@ void spec::renew_horizon(log_home& home, const segment_list& list, uint64_t floo
 // HORIZON-1
 void spec::closing() {
   if (log_ == nullptr || !log_->repeat_horizon(s_.service_alone())) return;
-  log_->fence(s_.service_alone(), log_->fold_lane(), fence_site::horizon);
+  log_->fence_horizon(s_.service_alone());
   s_.require_healthy();
 }
 
