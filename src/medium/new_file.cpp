@@ -230,7 +230,10 @@ void new_file::give_name() {
     // OURS-3: who has looked at it did so before the new one was made.
     const descriptor old(open_registered(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     if (old.get() < 0 && errno != ENOENT) throw_errno("examine " + path_, errno);
-    if (old.get() >= 0 && !is_ours(old.get())) exists(path_);
+    if (old.get() >= 0 && !is_ours(old.get())) {
+      if (errno != 0) throw_errno("examine " + path_, errno);
+      exists(path_);
+    }
     if (SCUTE_PLANTED(name_in_two)) ::unlink(path_.c_str());
     if (::rename(name.c_str(), path_.c_str()) != 0) throw_errno("replace " + path_, errno);
     return;

@@ -32,6 +32,7 @@ bool has_only_zeros(int fd, off_t size) noexcept {
     // Where the file system cannot tell holes, everything is data.
     const off_t data = ::lseek(fd, at, SEEK_DATA);
     if (data < 0 && errno == ENXIO) break;
+    errno = 0;
     at = std::max(at, data);
     const ssize_t got = ::pread(fd, some.data(), some.size(), at);
     if (got < 0) return false;
@@ -45,11 +46,19 @@ bool has_only_zeros(int fd, off_t size) noexcept {
 }  // namespace
 
 bool is_ours(int fd) noexcept {
+  const int keep = errno;
   struct stat st{};
+  errno = 0;
   if (::fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) return false;
-  if (SCUTE_PLANTED(name_unlooked)) return true;
-  return has_mark(fd, 0) || has_mark(fd, page) || has_mark(fd, st.st_size / page * page - page) ||
-         has_only_zeros(fd, st.st_size);
+  if (SCUTE_PLANTED(name_unlooked)) {
+    errno = keep;
+    return true;
+  }
+  if (!has_mark(fd, 0) && !has_mark(fd, page) && !has_mark(fd, st.st_size / page * page - page) &&
+      !has_only_zeros(fd, st.st_size))
+    return false;
+  errno = keep;
+  return true;
 }
 
 bool is_ours(const std::string& path) noexcept {

@@ -20,7 +20,7 @@ inline constexpr char pool_mark[mark_size + 1] = "SCUTE\r\n\x1a", log_mark[] = "
 // What a file in the making begins with until it gets one of those.
 inline constexpr char making_mark[] = "SCUTENEW";
 
-// OURS-1, of an open file. False if it cannot be read.
+// OURS-1, of an open file. False if it is another program's, and errno is 0 then; or if it cannot be read, for what errno says.
 bool is_ours(int fd) noexcept;
 // The same of the file that a path leads to; false if there is none.
 bool is_ours(const std::string& path) noexcept;

@@ -25,7 +25,7 @@ constexpr size_t at_a_time = 2;
 // judged now and then.
 constexpr char mark[] = "\n\x01outcome ", progress_mark[] = "\n\x01states ";
 constexpr uint64_t progress_step = 500;  // at least
-constexpr double hang_seconds = 10;
+constexpr double hang_seconds = 30;      // on a machine that is busy, too
 
 void say(int to, const std::string& text) {
   for (size_t done = 0; done < text.size();) {
