@@ -111,11 +111,9 @@ void settle(const held_view& held, bool keep_unflushed, scute_shield_counts& aud
   const view_memory memory = attached(held);
   // First, so that what a child is told it has written is looked at (KEEPER-4).
   if (!SCUTE_PLANTED(keeper_unsealed)) view_memory::end_writes(held.bytes);
-  pool_backing pool(
-      held.path,
-      SCUTE_PLANTED(settle_hurry) ? pool_backing::if_busy::refuse : pool_backing::if_busy::wait,
-      pool_backing::if_read_only::read,  // nothing is left then, or it is told
-      pool_backing::opened_for::holder);
+  pool_backing pool(held.path, pool_backing::if_busy::wait,
+                    pool_backing::if_read_only::read,  // nothing is left then, or it is told
+                    pool_backing::opened_for::holder);
   end_growth(held, memory, pool.size());
   view::view_parts parts;
   parts.control = memory.control();

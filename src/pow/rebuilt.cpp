@@ -42,8 +42,7 @@ class rebuilding {
     }
     // The table says what the first line was.
     const format::segment_head head = head_of(s, mine_);
-    if (std::memcmp(bytes_.data(), &head, sizeof head) == 0 || SCUTE_PLANTED(pow_head_of_none))
-      return;
+    if (std::memcmp(bytes_.data(), &head, sizeof head) == 0) return;
     std::memcpy(bytes_.data(), &head, sizeof head);
     head_lost_ = true;
   }
@@ -92,7 +91,7 @@ class rebuilding {
   }
   void replace(uint64_t p) {
     const uint64_t end = std::min(summed(mine_), (p + 1) * page);
-    const uint64_t from = p == 0 && !SCUTE_PLANTED(pow_head_of_none) ? log::line_size : p * page;
+    const uint64_t from = p == 0 ? log::line_size : p * page;
     // A valid frame stays: the others may be damaged where they would bring it back.
     for (uint64_t at = from; at < end; at += log::line_size)
       if (taken_.empty() || !taken_[at / log::line_size] || SCUTE_PLANTED(pow_mend_pages))

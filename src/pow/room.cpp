@@ -117,9 +117,8 @@ bool state::grow(medium::writer& w, uint64_t seen, int& refusal) {
 // In a file that cannot grow.
 bool state::clean_at_last(search& r) {
   // What is open is no victim, and may hold little that counts. Who is not just erasing looks there only if there is much to gain.
-  const bool may_end =
-      r.kept == need::erasing || (r.kept == need::ordinary && r.l.room() < r.bytes &&
-                                  worth_cleaning() && !SCUTE_PLANTED(pow_idle_open));
+  const bool may_end = r.kept == need::erasing ||
+                       (r.kept == need::ordinary && r.l.room() < r.bytes && worth_cleaning());
   if (may_end && !r.spanned && r.l.segment() != nowhere) r.l.end_segment_durably();
   // Copies of large objects may fill as much as they free, for ever. Who erases goes on as long as anything is gained at all,
   // however little each segment gives.
