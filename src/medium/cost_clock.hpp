@@ -51,13 +51,13 @@ class cost_clock {
   static inline std::atomic<bool> on{false};
 
   static bool mine() noexcept {
-    return owner_.load(std::memory_order_relaxed) == &this_thread_block;  // NOLINT(bugprone-multi-level-*)
+    return owner_.load(std::memory_order_relaxed) == &this_thread_block;  // NOLINT(bugprone-*)
   }
 
   static void start() noexcept {
     now_ = cost_part::outside;
     clocks_ = {};
-    owner_.store(&this_thread_block, std::memory_order_relaxed);  // NOLINT(bugprone-multi-level-*)
+    owner_.store(&this_thread_block, std::memory_order_relaxed);  // NOLINT(bugprone-*)
     since_ = tick();
     on.store(true, std::memory_order_release);
   }

@@ -108,7 +108,8 @@ void copy(std::byte* to, const void* from, uint64_t n) noexcept {
   std::memcpy(frame.context, &interrupted, sizeof frame.context);
   if (registers != nullptr) {
     copy(vectors, registers, n);
-    std::memcpy(frame.context + offsetof(ucontext_t, uc_mcontext.fpregs), static_cast<const void*>(&vectors), 8);
+    std::memcpy(frame.context + offsetof(ucontext_t, uc_mcontext.fpregs),
+                static_cast<const void*>(&vectors), 8);
   }
   copy(bottom, &frame, sizeof frame);
   std::byte* const arguments = bottom;

@@ -135,7 +135,7 @@ class store {
     if (handle_ != nullptr) end();
   }
   store(store&& other) noexcept
-      : handle_(std::exchange(other.handle_, nullptr)), is_open_(other.is_open_) {}  // NOLINT(performance-move-constructor-init): its tables look at it
+      : handle_(std::exchange(other.handle_, nullptr)), is_open_(other.is_open_) {}  // NOLINT
   store& operator=(store&&) = delete;
 
   /// Makes everything durable and lets go of the file. What lies in it can be read from then on, and changing it throws
