@@ -31,7 +31,7 @@ for line in text.decode().replace("\x1b[K", "").split("\r"):
 sys.exit(os.waitstatus_to_exitcode(status))
 END
 }
-for columns in 60 80 132; do
+for columns in 24 40 60 80 132; do
   # As many records as it takes until there is something to tell.
   for n in 20000 80000 320000; do
     records $n >records.tsv
@@ -40,8 +40,12 @@ for columns in 60 80 132; do
   done
   grep -q '^loading' lines || fail "no line: $(cat -v lines)"
   [ "$(wc -L <lines)" -lt "$columns" ] || fail "a line does not fit into $columns columns: $(cat lines)"
-  grep -q '^loading .*/s  ETA [0-9]' lines || fail "no ETA in $columns columns: $(cat lines)"
-  ! grep '^loading' lines | grep -vEq '(ETA [0-9.:]+( [mun]?s)?|100%.*/s)(  [0-9,]+ records)?$' ||
-    fail "something is cut off in $columns columns: $(cat lines)"
+  grep -q '^loading .*  ETA [0-9]' lines || fail "no ETA in $columns columns: $(cat lines)"
+  # Narrow terminals leave out the speed, and then the amount: whole facts, from the end of the list.
+  size='[0-9.]+ ([KMGT]i)?B'
+  whole="^loading( \\[#*\\.*\\])? +[0-9]+%(  $size of $size(  $size/s)?)?(  ETA [0-9:]+( s)?)?(  [0-9,]+ records)?\$"
+  ! grep '^loading' lines | grep -vE "$whole" || fail "something is cut off in $columns columns: $(cat lines)"
+  [ "$columns" -lt 60 ] || grep -qE " of $size" lines || fail "no amount in $columns columns: $(cat lines)"
+  [ "$columns" -lt 80 ] || grep -qE "$size/s" lines || fail "no speed in $columns columns: $(cat lines)"
   [ "$columns" -lt 80 ] || grep -q '^loading \[#*\.*\] ' lines || fail "no bar in $columns columns: $(cat lines)"
 done

@@ -29,16 +29,23 @@ void progress::update(const std::string& what, uint64_t done, uint64_t total,
   const double elapsed = std::chrono::duration<double>(clock::now() - began_).count();
   const double rate = static_cast<double>(done - std::min(first_, done)) / elapsed;
   double fraction = 0;
-  std::string facts;
+  std::string percent, amount = "  " + size_text(done), time_left;
   if (total > 0) {
     fraction = std::min(1.0, static_cast<double>(done) / static_cast<double>(total));
-    facts = fmt::format(" {:3.0f}%  {} of {}", fraction * 100, size_text(done), size_text(total));
-  } else {
-    facts = "  " + size_text(done);
+    percent = fmt::format(" {:3.0f}%", fraction * 100);
+    amount += " of " + size_text(total);
   }
-  facts += fmt::format("  {}/s", size_text(static_cast<uint64_t>(rate)));
   if (total > done && rate > 0)
-    facts += "  ETA " + duration_text(static_cast<double>(total - done) / rate);
+    time_left = "  ETA " + time_left_text(static_cast<double>(total - done) / rate);
+  std::string speed = fmt::format("  {}/s", size_text(static_cast<uint64_t>(rate)));
+  // A narrow terminal shows fewer facts, never a part of one: the speed goes first, then the amount, then the time.
+  for (std::string* fact : {&speed, &amount, &time_left}) {
+    if (what_.size() + percent.size() + amount.size() + speed.size() + time_left.size() <=
+        line_.room())
+      break;
+    fact->clear();
+  }
+  std::string facts = percent + amount + speed + time_left;
   // On a narrow terminal the bar gets shorter, then the note goes, then the bar.
   constexpr size_t shortest = 8, around = 3;  // a space and the brackets
   const size_t room = line_.room() - std::min(line_.room(), what_.size() + facts.size());

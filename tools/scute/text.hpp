@@ -16,6 +16,7 @@ std::string size_text(uint64_t bytes);        // "64.0 MiB"; below 1 KiB "17 B"
 std::string exact_size_text(uint64_t bytes);  // "64.0 MiB (67108864 bytes)"
 std::string count_text(uint64_t count);       // "12,345"
 std::string duration_text(double seconds);    // "850 ns", "3.2 ms", "1:05"
+std::string time_left_text(double seconds);   // whole seconds: "7 s", "1:05", "2:00:09"
 std::string uuid_text(const uint8_t (&uuid)[16]);
 
 // The names that scute_options_set() takes.
