@@ -353,7 +353,7 @@ void heap::retain(std::vector<uint64_t> chunk_offsets) {
   uint64_t most = 0;
   for (uint64_t z = 0; z < s_.geo.zone_count; ++z) {
     uint64_t begin = s_.geo.chunk_offset(z, 0);
-    const uint64_t end = begin + s_.geo.chunks * s_.geo.chunk_size;
+    const uint64_t end = begin + (uint64_t{s_.geo.chunks} << s_.geo.chunk_shift);
     auto next = std::ranges::lower_bound(retained_, begin);
     for (; next != retained_.end() && *next < end; ++next) {
       most = std::max(most, (*next - begin) >> s_.geo.chunk_shift);

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "engine/spec/block_table.hpp"
 
-#include <sys/mman.h>
-
 #include <algorithm>
-#include <new>
 
 namespace scute::core::engine {
 
@@ -14,23 +11,16 @@ block_table::block_table(const pool::state& s)
       count_(s.has_parity ? per_zone_ * s.geo.zone_count : s.geo.file_size / page),
       words_(s.has_parity ? (uint64_t{s.geo.rows} + s.geo.parity + 63) / 64 : 1),
       pages_(s.geo.file_size / page) {
-  blocks_ = static_cast<block*>(map(count_ * sizeof(block)));
-  rows_ = static_cast<uint64_t*>(map(count_ * words_ * sizeof(uint64_t)));
-  bits_ = static_cast<page_bits*>(map(pages_ * sizeof(page_bits)));
+  blocks_ = lazy_allocator<block>().allocate(count_);
+  rows_ = lazy_allocator<uint64_t>().allocate(count_ * words_);
+  bits_ = lazy_allocator<page_bits>().allocate(pages_);
   list_ = new_list();
 }
 
 block_table::~block_table() {
-  ::munmap(blocks_, count_ * sizeof(block));
-  ::munmap(rows_, count_ * words_ * sizeof(uint64_t));
-  ::munmap(bits_, pages_ * sizeof(page_bits));
-}
-
-void* block_table::map(uint64_t bytes) {
-  void* at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (at == MAP_FAILED) throw std::bad_alloc();
-  return at;
+  lazy_allocator<block>().deallocate(blocks_, count_);
+  lazy_allocator<uint64_t>().deallocate(rows_, count_ * words_);
+  lazy_allocator<page_bits>().deallocate(bits_, pages_);
 }
 
 void block_table::dirty(uint64_t b, uint64_t row, uint64_t offset, uint64_t n) noexcept {
@@ -84,13 +74,13 @@ bool block_table::imaged(uint64_t offset, uint64_t n) const noexcept {
   return true;
 }
 
-std::vector<uint64_t> block_table::new_list() const {
-  std::vector<uint64_t> list;
-  list.reserve(count_);
-  return list;
+block_table::list block_table::new_list() const {
+  list empty;
+  empty.reserve(count_);
+  return empty;
 }
 
-void block_table::take_list(std::vector<uint64_t>& into, size_t n) noexcept {
+void block_table::take_list(list& into, size_t n) noexcept {
   const locked turn(lock_);
   if (n >= list_.size()) return into.swap(list_);
   const auto end = list_.begin() + static_cast<ptrdiff_t>(n);

@@ -13,6 +13,8 @@
 // TABLE-2 A block with a dirty line or a record is on the list. Who takes the list folds its blocks, or puts them back.
 // TABLE-3 A durable record with all bytes of a granule makes it imaged. Whatever makes the records of a granule void ends that:
 //    the block's fold, and a placed record of any byte of it, after which no record has that byte (SPEC-4).
+// TABLE-4 What is sized by the pool's blocks takes memory where it is touched, and is not counted before: a sparse pool may be
+//    thousands of times as large as the machine's memory.
 #pragma once
 
 #include <algorithm>
@@ -20,6 +22,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/lazy_memory.hpp"
 #include "base/lock.hpp"
 #include "base/planted.hpp"
 #include "base/spin_lock.hpp"
@@ -93,11 +96,12 @@ class block_table {
   template <typename Fn>
   void for_each_dirty_page(uint64_t b, Fn&& fn) const;
 
-  // A list that never needs memory again.
-  std::vector<uint64_t> new_list() const;
+  // A list that never needs memory again. Room for all blocks, of which most never come there (TABLE-4).
+  using list = std::vector<uint64_t, lazy_allocator<uint64_t>>;
+  list new_list() const;
   // Takes so many of the list, in the order in which blocks came to it: that of their oldest records, but for those that were
   // put back. into: empty, of new_list().
-  void take_list(std::vector<uint64_t>& into, size_t n) noexcept;
+  void take_list(list& into, size_t n) noexcept;
   size_t listed() const noexcept;
   void put_back(uint64_t b) noexcept;
   // The lowest sequence that is not folded, of all blocks on the list; UINT64_MAX: none.
@@ -132,7 +136,6 @@ class block_table {
     if (!s_.has_parity) return b * page;
     return s_.geo.zone_offset(b / per_zone_) + row * s_.geo.row_size + b % per_zone_ * page;
   }
-  void* map(uint64_t bytes);
 
   const pool::state& s_;
   uint64_t per_zone_, count_, words_;  // blocks of a zone; of all; words of rows of a block
@@ -142,7 +145,7 @@ class block_table {
   uint64_t* rows_ = nullptr;
   page_bits* bits_ = nullptr;
   mutable spin_lock lock_;
-  std::vector<uint64_t> list_ SCUTE_GUARDED_BY(lock_);
+  list list_ SCUTE_GUARDED_BY(lock_);
 };
 
 template <typename Fn>

@@ -98,7 +98,7 @@ class fold {
   unresolved_columns* const late_;
   waiting_mutex mutex_;  // one cycle at a time
   medium::writer w_;     // of whoever has mutex_, as are the last three below
-  std::vector<uint64_t> taken_ SCUTE_GUARDED_BY(mutex_);
+  block_table::list taken_ SCUTE_GUARDED_BY(mutex_);
   // Of whoever has mutex_, as well:
   std::vector<log_range> records_;
   byte_buffer copies_;
