@@ -91,6 +91,7 @@ struct options {
   bool lazy_recovery = false;     ///< logfree, spec: no scan in the background after a crash
   bool damaged = false;           ///< a shielded file that was changed is damaged: to be repaired
   bool plain_encoding = false;    ///< engine logfree: without pipelining, for measurements
+  bool without_log = false;       ///< engine spec: opens without POOL.log, if that is gone
 
   /// Sets one option by name, as text: set("size", "64M"), set("protection", "mlp").
   /// Throws errc::invalid, saying what would have been right.
@@ -147,7 +148,8 @@ inline scute_options options::native() const {
   c.flags = flag(readonly, SCUTE_READONLY) | flag(preallocate, SCUTE_PREALLOCATE) |
             flag(overwrite, SCUTE_OVERWRITE) | flag(no_fault_handler, SCUTE_NO_FAULT_HANDLER) |
             flag(account, SCUTE_ACCOUNT) | flag(lazy_recovery, SCUTE_LAZY_RECOVERY) |
-            flag(damaged, SCUTE_DAMAGED) | flag(plain_encoding, SCUTE_PLAIN_ENCODING);
+            flag(damaged, SCUTE_DAMAGED) | flag(plain_encoding, SCUTE_PLAIN_ENCODING) |
+            flag(without_log, SCUTE_WITHOUT_LOG);
   c.policy = static_cast<scute_policy>(policy);
   c.scrub_every = scrub_every;
   if (mode != 0) {
@@ -180,6 +182,7 @@ inline void options::adopt(const scute_options& from) {
   lazy_recovery = (from.flags & SCUTE_LAZY_RECOVERY) != 0;
   damaged = (from.flags & SCUTE_DAMAGED) != 0;
   plain_encoding = (from.flags & SCUTE_PLAIN_ENCODING) != 0;
+  without_log = (from.flags & SCUTE_WITHOUT_LOG) != 0;
   policy = static_cast<scute::policy>(from.policy);
   scrub_every = from.scrub_every;
   mode = from.mode;

@@ -93,13 +93,12 @@ enum scute_flags {
                                   followed); any other file is left alone (SCUTE_E_EXISTS) */
   SCUTE_NO_FAULT_HANDLER = 1u << 3, /* leave SIGBUS and SIGSEGV alone: a lost page then ends the
                                        process, unless the program calls scute_handle_fault() */
-  SCUTE_ACCOUNT = 1u << 4,          /* for measurements: count the object bytes that gets return
-                                       untested (scute_counters.unverified_bytes) */
+  SCUTE_ACCOUNT = 1u << 4,          /* for measurements: scute_counters.unverified_bytes count */
   SCUTE_LAZY_RECOVERY = 1u << 5,    /* open, not engine redo: after a crash no thread scans the
                                        pool in the background; see scute_recovery_wait() */
-  SCUTE_PLAIN_ENCODING = 1u << 6,   /* engine logfree: deltas are computed first, written then, not
-                                       line by line (CodePM section IV); for measurements */
-  SCUTE_DAMAGED = 1u << 7           /* open: see scute_shield_open() (scute/shield.h) */
+  SCUTE_PLAIN_ENCODING = 1u << 6,   /* engine logfree: no pipelining (CodePM section IV) */
+  SCUTE_DAMAGED = 1u << 7,          /* open: see scute_shield_open() (scute/shield.h) */
+  SCUTE_WITHOUT_LOG = 1u << 8       /* open, engine spec: without POOL.log, if that is gone */
 };
 
 /* Everything that can be chosen. Set struct_size and the defaults with scute_options_init(). The
@@ -143,7 +142,7 @@ SCUTE_API void scute_options_init(scute_options *options);
 /* Sets one option by name, as text: "size" takes 64M, 16GiB; enums take their lower-case names
  * ("mlpc", "ram"); "policy" takes default, conservative or scrub:N; "mode" is octal; each flag has a
  * name, which takes "1" or "0": "readonly", "preallocate", "overwrite", "no_fault_handler", "account",
- * "lazy_recovery", "damaged", "plain_encoding". `layout` keeps the pointer. SCUTE_E_INVALID names what would have been right. */
+ * "lazy_recovery", "damaged", "plain_encoding", "without_log". `layout` keeps the pointer. SCUTE_E_INVALID says what is right. */
 SCUTE_API int scute_options_set(scute_options *options, const char *name, const char *value);
 
 /* Applies every SCUTE_<NAME> variable of the environment (SCUTE_MEDIUM=file). */
@@ -163,18 +162,19 @@ SCUTE_API int scute_options_from_env(scute_options *options);
  * dead. SCUTE_E_BUSY if its maker is at work.) */
 SCUTE_API int scute_create(const char *path, const scute_options *options, scute_pool **pool);
 
-/* Opens a pool. After an unclean end the transactions that had been decided are completed and the
- * others vanish. Damaged superblock copies, logs and headers are repaired, counted
- * (scute_info.repaired) and told as events; what the unclean end itself has left is not. The pool is locked against other processes
- * (SCUTE_E_BUSY) until it is closed, whatever descriptors the program closes (docs/fault-tolerance.md); SCUTE_E_UNSUPPORTED: its file
- * system keeps no locks. If parts that are in use have lost their blocks (a sparse copy has holes where there were zeros), they get new
- * ones; SCUTE_E_NOSPC if the file system has no room for them: make room, or open with SCUTE_READONLY.
+/* Opens a pool. After an unclean end the transactions that had been decided are completed and the others
+ * vanish. Damaged superblock copies, logs and headers are repaired, counted (scute_info.repaired) and told as
+ * events; what the unclean end itself has left is not. The pool is locked against other processes (SCUTE_E_BUSY)
+ * until it is closed, whatever descriptors the program closes (docs/fault-tolerance.md); SCUTE_E_UNSUPPORTED: its
+ * file system keeps no locks. Parts in use that have lost their blocks (a sparse copy has holes where there were
+ * zeros) get new ones; if there is no room for them (SCUTE_E_NOSPC), make room, or open with SCUTE_READONLY. An
+ * unclean pool without its log is refused; with SCUTE_WITHOUT_LOG it loses commits since the last fold, with an
+ * event (SCUTE_EVENT_LOG), and needs scute_check() with repair first.
  *
- * While a pool is open, a full file system refuses allocations (SCUTE_E_NOSPC, nothing changed), and logs
- * of transactions too large for a lane, but nothing else: changing and freeing objects, repair and closing
- * need no new blocks. A file system that copies on write may need them all the same; on such a one, or with
- * a file that shares its blocks with a copy (a reflink), a store that finds no room ends the process by
- * SIGBUS, and only free room protects from that. */
+ * While a pool is open, a full file system refuses allocations (SCUTE_E_NOSPC, nothing changed), and logs of
+ * transactions too large for a lane, but nothing else: changing and freeing objects, repair and closing need
+ * no new blocks. On a file system that copies on write, or with a file that shares its blocks with a copy (a
+ * reflink), a store that finds no room ends the process by SIGBUS, and only free room protects from that. */
 SCUTE_API int scute_open(const char *path, const scute_options *options, scute_pool **pool);
 
 /* Gives a closed pool another engine; objects stay what and where they are. The pool is opened, recovered if need be,

@@ -157,6 +157,7 @@ constexpr option all_options[] = {
     {"lazy_recovery", set_flag<SCUTE_LAZY_RECOVERY>, one_or_zero},
     {"damaged", set_flag<SCUTE_DAMAGED>, one_or_zero},
     {"plain_encoding", set_flag<SCUTE_PLAIN_ENCODING>, one_or_zero},
+    {"without_log", set_flag<SCUTE_WITHOUT_LOG>, one_or_zero},
     {"policy", set_policy, "default, conservative or scrub:N, N being transactions (scrub:100000)"},
 };
 

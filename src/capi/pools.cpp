@@ -26,8 +26,12 @@ scute_options normalise(const scute_options* given) {
   std::memcpy(&o, given, std::min(given->struct_size, sizeof o));
   constexpr uint32_t known = SCUTE_READONLY | SCUTE_PREALLOCATE | SCUTE_OVERWRITE |
                              SCUTE_NO_FAULT_HANDLER | SCUTE_ACCOUNT | SCUTE_LAZY_RECOVERY |
-                             SCUTE_PLAIN_ENCODING | SCUTE_DAMAGED;
+                             SCUTE_PLAIN_ENCODING | SCUTE_DAMAGED | SCUTE_WITHOUT_LOG;
   if ((o.flags & ~known) != 0) throw failure(SCUTE_E_INVALID, "options->flags has unknown bits");
+  if ((o.flags & SCUTE_READONLY) != 0 && (o.flags & SCUTE_WITHOUT_LOG) != 0)
+    throw failure(SCUTE_E_INVALID,
+                  "a pool is opened without its log for writing only, since it has to be checked "
+                  "and repaired; leave out SCUTE_READONLY or SCUTE_WITHOUT_LOG");
   if (o.mode > 0777) throw failure(SCUTE_E_INVALID, "options->mode is not permission bits");
   if (o.medium < SCUTE_MEDIUM_AUTO || o.medium > SCUTE_MEDIUM_RAM)
     throw failure(SCUTE_E_INVALID, "options->medium must be auto, dax, file or ram");

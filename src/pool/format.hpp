@@ -72,7 +72,8 @@ struct superblock {
   uint16_t tag;             // high half-word of this pool's oids
   uint16_t reserved0;
   foreign_record foreign;
-  uint8_t reserved[208];
+  uint8_t reserved[200];
+  uint64_t log_cap;  // engine spec: bytes that its log was asked to have; 0: by the pool's size
   uint32_t reserved1;
   uint32_t checksum;  // CRC-32C of the 508 bytes before it
 };

@@ -31,6 +31,7 @@ void instance::switch_engine(const pool::engine_facts& to, uint64_t log_cap) {
   }
   s.sb.engine = static_cast<uint32_t>(to.id);
   pool::number_session(s, s.sb.epoch + 1);
+  s.sb.log_cap = to.log_in_chunks ? log_cap : 0;
   s.sb.resolved_epoch = s.sb.epoch++;
   pool::write_superblock(s.service_alone(), s.sb);
   s.require_healthy();
@@ -103,17 +104,28 @@ bool instance::wants_log_file() const noexcept {
 
 // If nobody can tell where the log is: after a clean close nothing of it is needed. The pool is opened with the engine that it
 // was made with, which takes the chunks back, and switched. A crash in between leaves it with that engine.
-void instance::look_for_log(const pool::engine_facts& kind) {
+//
+// After an unclean end the same is done if whoever opens the pool says so, and a log in a file is gone. What the pool holds is
+// what folds have written back, and more: its parity is wrong where commits had come half way, and a check puts that right.
+void instance::look_for_log(const pool::engine_facts& kind, const scute_options& o) {
   s.salt = pool::pool_salt(s.sb);
-  if (!was_clean || !kind.log_in_chunks || s.read_only ||
-      (s.sb.incompat & format::incompat_log_file) != 0 || engine::read_list(s))
+  if (!kind.log_in_chunks || s.read_only) return;
+  const bool apart = (s.sb.incompat & format::incompat_log_file) != 0;
+  const bool gives_up = (o.flags & SCUTE_WITHOUT_LOG) != 0;
+  if (was_clean ? apart || engine::read_list(s).has_value()
+                : !apart || !gives_up || engine::companion::give_up(s))
     return;
   lost_log_of_ = &kind;
   s.sb.engine = static_cast<uint32_t>(pool::lender_of_logs(s.geo.parity).id);
+  if (was_clean) {
+    s.repaired.fetch_add(1, std::memory_order_relaxed);
+  } else {
+    s.sb.incompat &= ~format::incompat_log_file;
+    s.sb.resolved_epoch = s.sb.epoch;  // nothing in it is that engine's to resolve
+  }
+  s.events.post({SCUTE_EVENT_LOG, was_clean ? SCUTE_OUTCOME_REPAIRED : SCUTE_OUTCOME_LOST,
+                 SCUTE_FINDER_OPEN, s.geo.lanes_offset, s.geo.lane_size});
   was_clean = false;
-  s.repaired.fetch_add(1, std::memory_order_relaxed);
-  s.events.post({SCUTE_EVENT_LOG, SCUTE_OUTCOME_REPAIRED, SCUTE_FINDER_OPEN, s.geo.lanes_offset,
-                 s.geo.lane_size});
 }
 
 }  // namespace scute::core

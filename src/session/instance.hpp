@@ -156,7 +156,7 @@ class instance {
   void adopt(std::unique_ptr<medium::medium> m, const std::string& path);
   void assemble();
   void take_options(const scute_options& options);
-  void look_for_log(const pool::engine_facts& kind);
+  void look_for_log(const pool::engine_facts& kind, const scute_options& o);
   void begin_session(const scute_options& options);
   void find_user_file(const scute_options& options);
   void note_user_file();

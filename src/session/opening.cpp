@@ -91,7 +91,7 @@ std::unique_ptr<instance> instance::attach(std::unique_ptr<medium::medium> m,
     throw failure(SCUTE_E_LAYOUT, path + " has layout \"" + s.sb.layout + "\", not \"" + o.layout +
                                       "\"; open it with the program that made it");
   in->was_clean = s.sb.clean != 0;
-  in->look_for_log(*kind);
+  in->look_for_log(*kind, o);
   in->assemble();
   const pool::finder_scope as(SCUTE_FINDER_OPEN);
   in->take_options(o);
@@ -184,8 +184,8 @@ void instance::begin_session(const scute_options& o) {
   }
   pool::fill_holes(s, marks);  // by descriptors that recovery has changed, or that are whole again
   repair_known_losses();
-  // What could not be rebuilt is told before the logs that say why are void.
-  if (pages->doubt_count() != 0) s.events.tell_all(s);
+  // What could not be rebuilt, or was given up, is told before the logs that say why are void.
+  if (pages->doubt_count() != 0 || lost_log_of_ != nullptr) s.events.tell_all(s);
   // The logs of the old epoch are void from here on, all at once. What is log-free is resolved later.
   const uint64_t resolved = s.sb.resolved_epoch;
   const bool unresolved = engine->has_unresolved(resolved);
@@ -212,7 +212,7 @@ void instance::begin_session(const scute_options& o) {
     if (o.progress != nullptr) o.progress(o.progress_arg, "recover", 1, 1);
   }
   if (lost_log_of_ != nullptr) {
-    switch_engine(*lost_log_of_, o.log_cap);
+    switch_engine(*lost_log_of_, s.sb.log_cap);
     name_log();
   }
   finish_growth();

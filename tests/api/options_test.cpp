@@ -105,6 +105,14 @@ TEST(options, engines) {
   EXPECT_ERRC(invalid, how.set("engine", "log-free"));
 }
 
+TEST(options, without_a_log) {
+  scute::options how;
+  EXPECT_FALSE(how.without_log);
+  how.set("without-log", "1");
+  EXPECT_TRUE(how.without_log);
+  EXPECT_EQ(how.native().flags, static_cast<uint32_t>(SCUTE_WITHOUT_LOG));
+}
+
 TEST(options, the_library_chooses_the_engine) {
   const scute_test::temp_folder folder;
   const auto engine_of = [&](scute::options how) {

@@ -32,7 +32,8 @@ using medium::log_place;
           ". The pool was not closed properly, and the transactions of its last moments are in "
           "that file alone; without them the pool is not consistent. Put the log "
           "back beside the pool (both files of the same moment belong together), or restore both "
-          "from a backup. Nothing was changed");
+          "from a backup. To go on without these transactions: `scute check --repair "
+          "--without-log` (SCUTE_WITHOUT_LOG). Nothing was changed");
 }
 
 [[noreturn]] void no_place(const pool::state& s) {
@@ -49,7 +50,7 @@ void companion::make(pool::state& s, uint64_t cap, uint64_t epoch) {
   const std::string named = s.beside->path(log_place::name::named);
   {
     const candidate there = look(s, log_place::name::named, true);
-    const bool may_go = there.file == nullptr || there.is_replaced(s) || there.is_void(s);
+    const bool may_go = (there.file == nullptr && !there.is_other) || there.is_replaced(s) || there.is_void(s);
     // It may be that of the pool that is replaced, which does not tell any more whose it is.
     const bool may_be_replaced = there.found && s.beside->replaced() == medium::pool_uuid{};
     if (!may_go && !may_be_replaced && !there.is_of(s))
@@ -170,8 +171,18 @@ std::unique_ptr<companion> companion::find(pool::state& s, bool clean) {
     coming.file.reset();
     return make_anew(s);
   }
-  const bool other = named.file == nullptr && coming.file != nullptr;
-  refuse(s, s.beside->path(log_place::name::named), other ? coming : named);
+  refuse(s, s.beside->path(log_place::name::named),
+         !named.is_there() && coming.is_there() ? coming : named);
+}
+
+bool companion::give_up(pool::state& s) {
+  if (s.beside == nullptr) no_place(s);
+  constexpr log_place::name both[] = {log_place::name::named, log_place::name::coming};
+  for (const auto n : both)
+    if (look(s, n, false).fits()) return true;
+  for (const auto n : both)
+    if (look(s, n, false).is_there()) s.beside->set_aside(n);
+  return false;
 }
 
 std::unique_ptr<companion> companion::seen(pool::state& s) {
@@ -187,9 +198,9 @@ std::unique_ptr<companion> companion::seen(pool::state& s) {
 std::unique_ptr<companion> companion::make_anew(pool::state& s) {
   {
     const candidate there = look(s, log_place::name::named, true);
-    if (there.file != nullptr && !there.is_closed()) s.beside->set_aside(log_place::name::named);
+    if (there.is_there() && !there.is_closed()) s.beside->set_aside(log_place::name::named);
   }
-  make(s, 0, s.sb.epoch + 1);
+  make(s, s.sb.log_cap, s.sb.epoch + 1);
   make_way(s, log_place::name::named);
   s.beside->give_name();
   candidate c = look(s, log_place::name::named, true);
@@ -318,7 +329,6 @@ void companion::take_back(pool::lane&, std::vector<uint64_t>& chunks) {
 uint64_t companion::size_beside(const pool::state& s) noexcept {
   try {
     const candidate c = look(s, log_place::name::named, true);
-    // (This session has an epoch of its own, also where it only reads.)
     return c.is_of(s) ? c.file->size() : 0;
   } catch (const std::exception&) {
     return 0;

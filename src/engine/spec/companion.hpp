@@ -19,7 +19,7 @@
 // BESIDE-1 A log is whole and durable, with its folder, before a superblock that needs it is; and a superblock that does not need
 //    it is durable before it goes.
 // BESIDE-2 An unclean pool goes on with the log of its uuid that fits its epoch, and with no other: any that is missing, foreign, older, newer or
-//    cut short is refused, with nothing changed. A clean pool needs nothing of a log; what does not fit is made anew, and a
+//    cut short is refused, with nothing changed, unless the caller gives its log up (SCUTE_WITHOUT_LOG). A clean pool needs nothing of a log; what does not fit is made anew, and a
 //    file that may be somebody else's is set aside, not replaced; so is a log of the pool's uuid that was not closed: a newer
 //    copy of the pool, killed and put elsewhere, may need it. (At `coming` nobody needs one that nothing was appended to.)
 //    Where the superblock needs none, and is newer than the log, the log was left behind by a switch.
@@ -63,6 +63,9 @@ class companion final : public log_home {
   // The one that fits (BESIDE-2), with its name. If none does: an unclean pool is refused; for a clean one that is only
   // read there is none; for another clean one it is made anew.
   static std::unique_ptr<companion> find(pool::state& s, bool clean);
+  // Of an unclean pool that is opened without its log: false if no log fits; then none is there, what was there is set aside. Throws as
+  // find() does, but for that reason.
+  static bool give_up(pool::state& s);
   // That of a pool that is only read, for whoever asks how full it is; null: there is none that fits.
   static std::unique_ptr<companion> seen(pool::state& s);
   // What make() has made, which may not have its name yet.

@@ -149,13 +149,15 @@ log_candidate look(const pool::state& s, log_place::name n, bool clean) {
   const auto how = s.read_only ? medium::access::read : medium::access::write;
   try {
     c.file = s.beside->open(n, how);
-  } catch (const failure& f) {  // a link to nowhere
-    if (f.code() != SCUTE_E_NOENT) throw;
-    c.leads_nowhere = true;
+  } catch (const failure& f) {
+    if (f.code() != SCUTE_E_NOENT && f.code() != SCUTE_E_FORMAT) throw;
+    c.leads_nowhere = f.code() == SCUTE_E_NOENT;
+    c.is_other = !c.leads_nowhere;
+    if (c.is_other) c.code = f.code();
   }
   // Not as SCUTE_E_NOENT: the pool is there, and nobody shall make it anew.
   if (c.file == nullptr) {
-    c.misfit = "is missing";
+    c.misfit = c.is_other ? "is no file (a directory, a pipe or the like)" : "is missing";
     return c;
   }
   if (!clean) c.file->refresh();
@@ -206,7 +208,7 @@ void clear_coming(pool::state& s) noexcept {
 
 void make_way(pool::state& s, log_place::name n, const std::optional<head>& heir) {
   const log_candidate c = look(s, n, true);
-  if (c.file == nullptr && !c.leads_nowhere) return;
+  if (!c.is_there() && !c.leads_nowhere) return;
   const bool is_heirs = heir && c.found && is_heir_of(*heir, *c.found);
   if (c.file != nullptr && (is_heirs || may_go(s, c, n)) && s.beside->remove(n)) return;
   s.beside->set_aside(n);

@@ -32,9 +32,11 @@ struct log_candidate {
   std::unique_ptr<medium::medium> file;
   std::optional<format::log_file_head> found;
   bool leads_nowhere = false;  // it is a symbolic link
+  bool is_other = false;       // it is a directory, a pipe or the like
   std::string misfit;          // empty: it fits
   scute_error code = SCUTE_E_CORRUPT;
 
+  bool is_there() const noexcept { return file != nullptr || is_other; }
   bool fits() const noexcept { return file != nullptr && misfit.empty(); }
   bool is_of(const pool::state& s) const noexcept;
   // Of the pool that is going to be replaced.

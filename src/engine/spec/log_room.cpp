@@ -97,7 +97,6 @@ bool log_room::give_back(pool::lane& l) {
   return false;
 }
 
-// True if there is nothing lent any more.
 bool log_room::take_off(pool::lane& l) noexcept {
   keep_less();
   try {

@@ -20,6 +20,8 @@
 //    end only counts: as long as few bytes are open nothing is kept anew, nor given back.
 // ROOM-8 Who commits while the log is nearly full folds a part of what there is, and once for each segment that is begun, by
 //    anybody: so it is no fold of the whole pool that a commit waits for, and a horizon that others hold back costs no fold with each commit.
+// ROOM-9 A log in a file of its own is as long as it was made, when nothing is in it any more: a closing and the background see to
+//    that, not the next commit alone, which may never come.
 #pragma once
 
 #include <atomic>
@@ -56,7 +58,10 @@ class log_room {
   void keep_less() noexcept;
 
   bool is_larger() const noexcept { return larger_.load(std::memory_order_relaxed); }
-  // Gives back what lend() has added, if nothing is in it. Outside of steps, in the lane's thread, nothing planned in the lane.
+  // Gives back what lend() has added, if nothing is in it. True if nothing lent is left. Outside of steps, in the lane's thread,
+  // nothing planned in the lane; of a log in a file of its own any thread, and any lane.
+  bool take_off(pool::lane& l) noexcept;
+  // The same, once for each horizon.
   void shrink(pool::lane& l) noexcept;
 
   // Folds all, and does the same, as often as other lanes have something in it (ROOM-5). True if chunks have gone back.
@@ -75,7 +80,6 @@ class log_room {
   void lend_segments(pool::lane& l, uint64_t segments);
   void keep_enough(pool::lane& l);
   uint64_t segments_of(uint64_t reserved) const noexcept;
-  bool take_off(pool::lane& l) noexcept;
 
   pool::state& s_;
   log_home& home_;

@@ -156,8 +156,9 @@ void spec::renew_horizon(log_home& home, const segment_list& list, uint64_t floo
                   4 * sizeof(uint64_t)});
 }
 
-// HORIZON-1
+// HORIZON-1, ROOM-9
 void spec::closing() {
+  if (room_ != nullptr && log_->is_apart()) room_->give_back(s_.lanes.front());
   if (log_ == nullptr || !log_->repeat_horizon(s_.service_alone())) return;
   log_->fence_horizon(s_.service_alone());
   s_.require_healthy();
@@ -199,7 +200,11 @@ bool spec::background() noexcept {
   try {
     room_->keep_less();
     const bool mended = !s_.lost_log.pending() || care_->mend_lost_pages();
-    if (!busy && mended && fold_->rests()) return false;
+    if (!busy && mended && fold_->rests()) {
+      // ROOM-9. (Chunks go back by steps, which are a lane's.)
+      if (log_->is_apart() && room_->is_larger()) room_->take_off(s_.lanes.front());
+      return false;
+    }
     if (log_->is_apart()) return fold_->cycle() || !mended;
     const bool at_leisure = busy && log_->until_nearly_full() > 2 * segments;
     return fold_->cycle_part(at_leisure ? 2 : 1) || busy || !mended;
