@@ -9,7 +9,7 @@ records 60 >records.tsv
 mkfifo feed
 exec 9<>feed  # which the loader never sees the end of
 
-# Leaves a pool whose loader was killed, with its log.
+# Leaves a pool whose loader was killed after a fold, with its log.
 killed_pool() { # POOL
   rm -f "$1" "$1.log"
   "$scute" create "$1" --size 4M >/dev/null
@@ -18,7 +18,8 @@ killed_pool() { # POOL
   loader=$!
   cat records.tsv >&9
   until cp "$1" copy.pool && cp "$1.log" copy.pool.log &&
-    [ "$("$scute" kv scan copy.pool 2>/dev/null | wc -l)" -ge 53 ]; do
+    [ "$("$scute" kv scan copy.pool 2>/dev/null | wc -l)" -ge 53 ] &&
+    "$scute" info copy.pool --json 2>/dev/null | grep -q '"horizon": [1-9]'; do
     tries=$((tries + 1))
     [ $tries -lt 300 ] || fail "the loader does not load"
     sleep 0.1
@@ -159,3 +160,26 @@ expect 0 "$scute" engine "$pool" spec
 equal "$(loaded "$pool")" "$n"
 expect 0 "$scute" check "$pool"
 in_out '^result  *clean$'
+
+# Without a log and without a backup: what the log alone had is given up, if that is asked for. (The process was killed and
+# the power did not fail, so all of it is in the pool.)
+again
+rm "$pool.log"
+expect 1 "$scute" check "$pool" --without-log
+in_err 'without-log requires --repair'
+refused 3 "is missing"
+in_err 'scute check --repair --without-log'
+expect 3 "$scute" check "$pool" --repair --without-log
+in_out '^given up with the log: '
+in_out '^log records lost  *1$'
+in_out '^lost  *0$'
+[ -f "$pool.log" ] || fail "no log was made"
+expect 0 "$scute" check "$pool"
+in_out '^result  *clean$'
+equal "$(loaded "$pool")" "$n"
+expect 0 "$scute" events "$pool"
+in_out 'log.*lost'
+# One that fits is used.
+again
+expect 0 "$scute" check "$pool" --repair --without-log
+equal "$(loaded "$pool")" "$n"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// check.cpp: scute check PATH [--repair]
+// check.cpp: scute check PATH [--repair [--without-log]]
 #include "command.hpp"
 #include "failure.hpp"
 #include "open_pool.hpp"
@@ -23,6 +23,7 @@ struct arguments {
   std::string path;
   pool_options options;
   bool repair = false;
+  bool without_log = false;
   bool json = false;
   bool quiet = false;
 };
@@ -63,7 +64,7 @@ const char* verdict_text(exit_code code, bool repair) {
 }
 
 void print_text(const scute_report& report, const findings& found, const repaired_before& repaired,
-                const scute_info& info, const char* result) {
+                const scute_info& info, const char* result, bool gave_up) {
   for (const finding& f : found) {
     fmt::print("{}: {} at {:#x}, {} bytes", f.repaired ? "repaired" : "damaged", f.what, f.offset,
                f.length);
@@ -71,6 +72,11 @@ void print_text(const scute_report& report, const findings& found, const repaire
     if (f.others != 0) fmt::print(", and {} more there", count_text(f.others));
     fmt::print("\n");
   }
+  if (gave_up)
+    fmt::print(
+        "given up with the log: what was committed since the last fold before the crash, which is "
+        "the last\nsecond or so. Each of these transactions may be there, be missing, or be there "
+        "in part; compare what\nthe program wrote last with what it finds\n");
   fact_sheet facts;
   facts.add("objects", fmt::format("{} with {}", count_text(report.objects),
                                    exact_size_text(report.object_bytes)));
@@ -93,7 +99,7 @@ void print_text(const scute_report& report, const findings& found, const repaire
 
 void print_report_json(const std::string& path, const scute_report& report, const findings& found,
                        const repaired_before& repaired, const scute_info& info, const char* result,
-                       bool repair) {
+                       bool repair, bool gave_up) {
   json list = json::array();
   for (const finding& f : found) {
     json entry{{"what", f.what}, {"offset", f.offset}, {"length", f.length}};
@@ -113,6 +119,7 @@ void print_report_json(const std::string& path, const scute_report& report, cons
               {"repaired_at_open", repaired.at_open},
               {"repaired_by_reading", repaired.by_reading},
               {"log_records_lost", repaired.records_lost},
+              {"log_given_up", gave_up},
               {"objects_lost_with_pages", repaired.lost_with_pages},
               {"damaged", report.damaged},
               {"repaired", report.repaired},
@@ -125,15 +132,19 @@ exit_code run(const arguments& args) {
   progress bar(args.quiet);
   scute::options options = args.options.resolve();
   options.progress = bar.callback();
+  options.without_log = options.without_log || args.without_log;
   findings found;
   bool opening = true;
   uint64_t records_lost = 0;
+  bool gave_up = false;
   page_losses with_pages;
   options.event = [&](const scute_event& e) {
     with_pages.see(e, opening);
     if (!opening) return;
     found.push_back(found_at_open(e, args.repair));
-    if (e.kind == SCUTE_EVENT_LOG && e.outcome == SCUTE_OUTCOME_LOST) records_lost += e.count;
+    if (e.kind != SCUTE_EVENT_LOG || e.outcome != SCUTE_OUTCOME_LOST) return;
+    records_lost += e.count;
+    gave_up = args.without_log;
   };
   open_pool pool(args.path, options,
                  args.repair ? open_pool::how::open_to_write : open_pool::how::open_to_read);
@@ -157,9 +168,9 @@ exit_code run(const arguments& args) {
   const exit_code code = verdict(report, repaired);
   const char* result = verdict_text(code, args.repair);
   if (args.json)
-    print_report_json(args.path, report, found, repaired, info, result, args.repair);
+    print_report_json(args.path, report, found, repaired, info, result, args.repair, gave_up);
   else
-    print_text(report, found, repaired, info, result);
+    print_text(report, found, repaired, info, result, gave_up);
   return code;
 }
 
@@ -169,7 +180,11 @@ void add_check(CLI::App& root, exit_code& status) {
   CLI::App* app = root.add_subcommand("check", "Verify everything in a pool, and repair it");
   auto args = std::make_shared<arguments>();
   add_pool_path(*app, args->path);
-  app->add_flag("--repair", args->repair, "put right what the redundancy allows");
+  CLI::Option* repair =
+      app->add_flag("--repair", args->repair, "put right what the redundancy allows");
+  app->add_flag("--without-log", args->without_log,
+                "if the log of an unclean pool (PATH.log) is gone: give up what it alone had")
+      ->needs(repair);
   args->options.add_to(*app, pool_options::use::open);
   add_json_flag(*app, args->json);
   add_quiet_flag(*app, args->quiet);
@@ -184,6 +199,9 @@ void add_check(CLI::App& root, exit_code& status) {
       "matters to nobody. Objects `lost with pages` were in pages that nothing could rebuild; at "
       "level\n"
       "mlp, where objects have no checksums, `scute events` names them and later checks cannot.\n"
+      "With --without-log what alone was in a log that is gone is given up; the pool keeps a mark "
+      "of "
+      "that.\n"
       "Exit status: 0 clean; 2 damage was found and is repaired (or could be, without --repair);\n"
       "3 data is lost; others as in `scute --help`.\n"
       "\nExamples:\n"
