@@ -49,6 +49,11 @@ inline thread_block& own_thread_block() noexcept {
   return mine != nullptr ? *mine : make_thread_block();
 }
 
+// For where it has been made already in this call: what takes it for granted costs no more than a variable of the thread's own.
+inline thread_block& present_thread_block() noexcept {
+  return *this_thread_block;
+}
+
 // What a place holds.
 template <typename T, size_t Size>
 T& part_of_thread(thread_block::place<Size>& at) noexcept {

@@ -69,8 +69,7 @@ inline void tell_events(pool::state& s) noexcept {
 }
 
 // SIG-1, in base/thread_signals.hpp.
-inline void admit_faults(const pool::state& s) noexcept {
-  thread_state& me = this_thread();
+inline void admit_faults(const pool::state& s, thread_state& me = this_thread()) noexcept {
   if (!me.admits_faults || s.medium->any_revoked()) [[unlikely]]
     if ((s.flags & SCUTE_NO_FAULT_HANDLER) == 0) me.admit_faults();
 }
@@ -123,14 +122,14 @@ void copy_out(T* to, T& filled, const char* name) {
 // The calling thread's transaction behind a handle. A handle is only ever compared with what the
 // thread is known to run, so a stale one is recognised, even after its pool was closed.
 inline tx::transaction& need(scute_tx* handle) {
-  thread_state& me = this_thread();
+  thread_state& me = known_thread();  // inherited() has asked for it
   me.refresh();
   auto* t = reinterpret_cast<tx::transaction*>(handle);
   if (t == nullptr || t != me.current)
     throw failure(SCUTE_E_NOTX,
                   "this thread runs no such transaction; it has ended, belongs to another thread, "
                   "or was never begun (scute_tx_begin)");
-  admit_faults(t->pool());
+  admit_faults(t->pool(), me);
   return *t;
 }
 

@@ -27,7 +27,7 @@ int scute_tx_begin(scute_pool* pool, scute_tx** out) {
   return capi::guarded(pool, [&] {
     instance& in = capi::need(pool);
     scute_tx*& result = capi::need_out(out, "tx");
-    thread_state& me = this_thread();
+    thread_state& me = known_thread();
     me.refresh();
     if (me.current != nullptr) {
       if (me.pool != &in)
@@ -56,7 +56,7 @@ int scute_tx_commit(scute_tx* tx) {
       --t.depth;
       return;
     }
-    thread_state& me = this_thread();
+    thread_state& me = known_thread();
     try {
       t.commit();
     } catch (...) {
@@ -76,7 +76,7 @@ int scute_tx_abort(scute_tx* tx) {
       return;
     }
     t.abort();
-    leave(this_thread());
+    leave(known_thread());
   });
 }
 
@@ -91,8 +91,8 @@ int scute_tx_alloc(scute_tx* tx, uint64_t size, uint32_t type, scute_oid* oid, v
   return capi::guarded(tx, [&] {
     tx::transaction& t = capi::need(tx);
     scute_oid& result = capi::need_out(oid, "oid");
-    if (this_thread().pool->s.read_only)
-      throw failure(SCUTE_E_READONLY, this_thread().pool->s.path + " was opened read-only");
+    if (known_thread().pool->s.read_only)
+      throw failure(SCUTE_E_READONLY, known_thread().pool->s.path + " was opened read-only");
     result = t.alloc(size, type, bytes);
   });
 }
@@ -144,8 +144,8 @@ int scute_tx_inplace(scute_tx* tx, scute_oid oid, uint64_t offset, uint64_t leng
   return capi::guarded(tx, [&] {
     tx::transaction& t = capi::need(tx);
     capi::need_out(bytes, "bytes");
-    if (this_thread().pool->s.read_only)
-      throw failure(SCUTE_E_READONLY, this_thread().pool->s.path + " was opened read-only");
+    if (known_thread().pool->s.read_only)
+      throw failure(SCUTE_E_READONLY, known_thread().pool->s.path + " was opened read-only");
     *bytes = t.in_place(oid, offset, length);
   });
 }

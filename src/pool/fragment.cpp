@@ -59,11 +59,16 @@ namespace {
 // since handlers of faults ask as well, and have little stack.
 [[gnu::noinline]] bool valid_with_old_bytes(const state& s, const fragment& f,
                                             const format::fragment_header& h) noexcept {
+  std::byte old[512];
+  if (f.room <= sizeof old) {
+    std::memcpy(old, s.at(f.payload), f.room);
+    s.overlaid.substitute(f.payload, old, f.room);
+    return valid(s, f, h, old);
+  }
   const uint32_t n = covered(s, f, h);
   if (n == not_covered) return false;
   const codec::checksum_kind kind = checksum_kind(s, f, n);
   uint32_t sum = codec::checksum(kind, nullptr, 0, nullptr, 0);
-  std::byte old[256];
   for (uint32_t at = 0, more = 0; at < n; at += more) {
     more = std::min<uint32_t>(n - at, sizeof old);
     std::memcpy(old, s.at(f.payload + at), more);

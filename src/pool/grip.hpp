@@ -63,6 +63,11 @@ inline grip& this_thread_grip() noexcept {
   return part_of_thread<grip>(own_thread_block().grip);
 }
 
+// In the life of a grip_scope.
+inline grip& held_grip() noexcept {
+  return part_of_thread<grip>(present_thread_block().grip);
+}
+
 // Says whose stripe the thread holds, for the time of its life.
 class grip_scope {
  public:
@@ -91,7 +96,7 @@ class grip_scope {
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
   ~grip_scope() {
-    grip& h = this_thread_grip();
+    grip& h = held_grip();
     SCUTE_ASSERT(h.pool != nullptr);
     std::atomic_signal_fence(std::memory_order_seq_cst);
     h.pool = nullptr;
@@ -104,7 +109,7 @@ class grip_scope {
   // What is about to be written (GRIP-2).
   static void piece(uint64_t data, uint64_t parity, uint32_t length, const std::byte* fresh_data,
                     const std::byte* fresh_parity, const std::byte* delta) noexcept {
-    grip& h = this_thread_grip();
+    grip& h = held_grip();
     SCUTE_ASSERT(h.pool != nullptr && h.window == nullptr);
     h.data = data;
     h.parity = parity;
@@ -116,7 +121,7 @@ class grip_scope {
 };
 
 inline void enter_phase(grip::phase p) noexcept {
-  grip& h = this_thread_grip();
+  grip& h = held_grip();
   SCUTE_ASSERT(h.pool != nullptr);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   h.now = p;

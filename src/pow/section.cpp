@@ -26,13 +26,13 @@ section::section(state& s, seat& where, durability how) noexcept
     : s_(s),
       seat_(where),
       mode_(how),
-      outer_(part_of_this_thread().newest),
+      outer_(part_of_seated_thread().newest),
       locks_(where.memory.locks),
       items_(where.memory.items),
       actions_(where.memory.actions),
       rest_on_(where.memory.rest_on),
       image_(where.memory.image) {
-  part_of_this_thread().newest = this;
+  part_of_seated_thread().newest = this;
   seat_.open = this;
   if (how == durability::later && !s.names.load(std::memory_order_relaxed))
     s.names.store(true, std::memory_order_relaxed);
@@ -71,7 +71,7 @@ bool section::is_of_thread(const section* s) noexcept {
 }
 
 void section::leave_thread() noexcept {
-  section** at = &part_of_this_thread().newest;
+  section** at = &part_of_seated_thread().newest;
   while (*at != this) at = &(*at)->outer_;
   *at = outer_;
 }

@@ -20,5 +20,9 @@ struct thread_part {
 inline thread_part& part_of_this_thread() noexcept {
   return part_of_thread<thread_part>(own_thread_block().pow);
 }
+// Where the thread has a seat.
+inline thread_part& part_of_seated_thread() noexcept {
+  return part_of_thread<thread_part>(present_thread_block().pow);
+}
 
 }  // namespace scute::core::pow

@@ -360,7 +360,7 @@ tx::transaction& instance::acquire() {
 
 void instance::release(tx::transaction& t) noexcept {
   scrubs.count(t.lane());
-  lane_leases::release(this_thread());
+  lane_leases::release(known_thread());
 }
 
 bool instance::with_idle_lane(uint32_t lane, const std::function<void(pool::lane&)>& fn) {

@@ -87,5 +87,9 @@ struct thread_state {
 inline thread_state& this_thread() noexcept {
   return part_of_thread<thread_state>(own_thread_block().session);
 }
+// For where this call has asked for it already.
+inline thread_state& known_thread() noexcept {
+  return part_of_thread<thread_state>(present_thread_block().session);
+}
 
 }  // namespace scute::core

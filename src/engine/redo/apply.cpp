@@ -35,7 +35,7 @@ void apply(pool::state& s, pool::lane& l) noexcept {
         pool::grip_scope::piece(p.offset, p.parity, p.length, p.src, nullptr, l.scratch);
         pool::enter_phase(pool::grip::phase::parity);
         if (!SCUTE_PLANTED(parity_atomic))
-          codec::xor_into_atomic(parity, l.scratch, p.length, pool::this_thread_grip().done);
+          codec::xor_into_atomic(parity, l.scratch, p.length, pool::held_grip().done);
         if (SCUTE_PLANTED(stripe_shared)) s.locks.lock_shared(p.stripe);
         if (!SCUTE_PLANTED(parity_flush)) l.w.flush(parity, p.length, medium::purpose::parity);
         pool::enter_phase(pool::grip::phase::data);
