@@ -50,7 +50,8 @@ void companion::make(pool::state& s, uint64_t cap, uint64_t epoch) {
   const std::string named = s.beside->path(log_place::name::named);
   {
     const candidate there = look(s, log_place::name::named, true);
-    const bool may_go = (there.file == nullptr && !there.is_other) || there.is_replaced(s) || there.is_void(s);
+    const bool may_go =
+        (there.file == nullptr && !there.is_other) || there.is_replaced(s) || there.is_void(s);
     // It may be that of the pool that is replaced, which does not tell any more whose it is.
     const bool may_be_replaced = there.found && s.beside->replaced() == medium::pool_uuid{};
     if (!may_go && !may_be_replaced && !there.is_of(s))

@@ -128,7 +128,8 @@ void require_room_for_log(const scute_options& o) {
     try {
       const pool::geometry g = pool::choose_geometry(wish);
       // Objects take a chunk at least.
-      return chunks_of_log(g, plan_log(g, o.log_cap), o.log_cap) < uint64_t{g.chunks} * g.zone_count;
+      return chunks_of_log(g, plan_log(g, o.log_cap), o.log_cap) <
+             uint64_t{g.chunks} * g.zone_count;
     } catch (const failure&) {
       return false;  // more lanes, which leave no room for chunks
     }
