@@ -61,21 +61,24 @@ uint64_t section::version_of(lane& l, size_t from, size_t to) const noexcept {
   return l.clock = version + 1;
 }
 
+// Items from streamed_ on. (stream() has passed those before, and found nothing in them to write; what has happened to an object of
+// theirs since has an item of its own.)
 void section::write_whole(lane& l) {
   log::segment_writer::start(image_);
   const uint32_t named = put_dependencies();
-  const uint64_t version = version_of(l, 0, items_.size());
-  for (item& i : items_)
-    if (!skipped(i)) put_record(i);
+  const uint64_t version = version_of(l, streamed_, items_.size());
+  for (size_t k = streamed_; k < items_.size(); ++k)
+    if (!skipped(items_[k])) put_record(items_[k]);
   l.append(image_, frame_kind::whole, named, version, 0, how());
-  for (item& i : items_)
-    if (!skipped(i)) {
-      i.segment = l.segment();
-      i.version = version;
-    }
+  for (size_t k = streamed_; k < items_.size(); ++k) {
+    item& i = items_[k];
+    if (skipped(i)) continue;
+    i.segment = l.segment();
+    i.version = version;
+  }
 }
 
-// Items from streamed_ on. So that a trailer can always be written, there is room for one behind each part.
+// The same. So that a trailer can always be written, there is room for one behind each part.
 void section::write_parts(lane& l) {
   // (What is measured against it has the frame's head in it already.)
   const uint64_t most =
