@@ -176,11 +176,9 @@ scute_pow_table& attach(scute_pow& p, const char* name, uint32_t type, uint32_t 
   auto t = std::make_unique<scute_pow_table>();
   t->owner = &p;
   t->keeper = std::move(k);
-  const locked guard(p.lock);
-  p.tables.reserve(p.tables.size() + 1);
   t->in = &p.in->attach(name, type, size, chooses, *t->keeper, type_before, earlier_types, recurs);
-  p.tables.push_back(std::move(t));
-  return *p.tables.back();
+  pow::table& in = *t->in;
+  return list(p, p.tables, std::move(t), in);
 }
 
 void detach(scute_pow_table& t) {

@@ -32,6 +32,20 @@ struct scute_pow final {
 
 namespace scute::core::capi {
 
+// A handle that is attached to `in`, among those of the store. (Attaching may wait for a check, and that for a section which detaches
+// a table: so nobody holds the lock meanwhile.)
+template <typename Handle>
+Handle& list(scute_pow& p, std::vector<std::unique_ptr<Handle>>& all, std::unique_ptr<Handle> made,
+             pow::table& in) {
+  const locked guard(p.lock);
+  try {
+    return *all.emplace_back(std::move(made));
+  } catch (...) {
+    p.in->detach(in);  // before its keeper goes
+    throw;
+  }
+}
+
 inline bool inherited(const scute_pow* store) noexcept {
   return store != nullptr && store->process != this_process();
 }

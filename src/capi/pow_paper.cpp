@@ -98,13 +98,11 @@ int scute_pow_alloc(scute_pow* store, const char* name, uint32_t size, scute_pow
     if (size == 0) throw failure(SCUTE_E_INVALID, "the objects of a file have a size");
     auto f = std::make_unique<scute_pow_file>();
     f->owner = &p;
-    const locked guard(p.lock);
-    p.files.reserve(p.files.size() + 1);
     // (Libraries before gave it the number of types without a name.)
     static constexpr uint32_t type = 0x616c6c00, earlier[] = {0};
     f->table = &p.in->attach(name, type, size, true, *f, 0, earlier);
-    p.files.push_back(std::move(f));
-    *file = p.files.back().get();
+    pow::table& in = *f->table;
+    *file = &list(p, p.files, std::move(f), in);
   });
 }
 

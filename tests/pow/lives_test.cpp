@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -223,6 +224,31 @@ TEST_P(Lives, ACodecThatChangesItsMind) {
   store again(path, small());
   map<uint64_t, restless> there(again, "all");
   EXPECT_EQ(there.at(3).n, 3U);
+}
+
+// A check waits for a section, which closes a table, while another thread opens one and waits for the check.
+TEST_P(Lives, ATableEndsWhileAnotherOneIsOpenedBesideACheck) {
+  store db(path, small());
+  std::optional<map<uint64_t, std::string>> words(std::in_place, db, "words");
+  auto s = db.section(m);
+  words->edit(1) = "one";
+  EXPECT_EQ(code_of([&] { db.check(); }), errc::invalid);
+  std::atomic<uint32_t> done{0};
+  std::thread checks([&] {
+    EXPECT_EQ(code_of([&] { EXPECT_EQ(db.check(), 0U); }), errc{});
+    ++done;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  std::thread opens([&] {
+    const map<uint64_t, std::string> others(db, "others");
+    ++done;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  EXPECT_EQ(done, 0U);
+  words.reset();
+  EXPECT_EQ(code_of([&] { s.commit(); }), errc::aborted);
+  checks.join();
+  opens.join();
 }
 
 // The lock is taken twice by one section, and no other one has it.
