@@ -11,7 +11,7 @@ win=WIN pool=POOL log=LOG long=WINDOWPANE
 # The correct tree: two books and the rules of a page; a test, a scenario, a planted bug, an argument.
 plant_tree() {
   rm -rf tree
-  mkdir -p tree/{src/pool,src/base,docs,tests/pool,tests/layout,tools/explore}
+  mkdir -p tree/{src/pool,src/base,docs/reference,tests/pool,tests/layout,tools/explore}
   cat >tree/src/pool/window.hpp <<EOF
 // Windows, by RFC 3986 and CRC-32.
 //
@@ -26,16 +26,16 @@ EOF
   printf 'BUG(torn)\n//   a crash (%s-1)\n' $log >tree/src/base/planted_bugs.inc
   printf '# Why.\n\n%s-2 It is about time alone.\n%s-2 It is backed by another one.\n' $win $log \
     >tree/tests/layout/rules_by_argument.txt
-  cat >tree/docs/architecture.md <<EOF
+  cat >tree/docs/reference/invariants.md <<EOF
 | | what holds |
 |---|---|
 | $pool-1 | all adds up |
 
 | prefix | about | file | rules |
 |---|---|---|---|
-| $pool | everything | [architecture.md](architecture.md) | $pool-1 |
-| $win | windows | [pool/window.hpp](../src/pool/window.hpp) | $win-1..$win-2 |
-| $log | entries | [pool/log.hpp](../src/pool/log.hpp) | $log-1..$log-2 |
+| $pool | everything | [invariants.md](invariants.md) | $pool-1 |
+| $win | windows | [pool/window.hpp](../../src/pool/window.hpp) | $win-1..$win-2 |
+| $log | entries | [pool/log.hpp](../../src/pool/log.hpp) | $log-1..$log-2 |
 EOF
 }
 
@@ -58,7 +58,7 @@ echo "// $long-1 Too long." >>tree/src/pool/window.hpp
 expect_violation "$long-1: a prefix has 8 letters at most"
 
 # 2. Citations.
-for file in src/pool/window.cpp tests/pool/window_test.cpp tools/explore/steps.cpp docs/architecture.md \
+for file in src/pool/window.cpp tests/pool/window_test.cpp tools/explore/steps.cpp docs/reference/invariants.md \
   tests/layout/rules_by_argument.txt; do
   lines=$(wc -l <"tree/$file")
   echo "as in $win-3" >>"tree/$file"
@@ -69,20 +69,20 @@ sed -i "s/^\/\/ $win-2/\/\/ V2/" tree/src/pool/window.hpp
 expect_violation 'src/pool/window.hpp:4: V2 has no prefix'
 
 # 3. The index.
-sed -i "s/$win-1\.\.$win-2 |$/$win-1 |/" tree/docs/architecture.md
-expect_violation "docs/architecture.md: the index lacks $win-2 of src/pool/window.hpp"
+sed -i "s/$win-1\.\.$win-2 |$/$win-1 |/" tree/docs/reference/invariants.md
+expect_violation "docs/reference/invariants.md: the index lacks $win-2 of src/pool/window.hpp"
 
-sed -i "/^| $log |/d" tree/docs/architecture.md
-expect_violation "docs/architecture.md: the index lacks $log-1 of src/pool/log.hpp"
+sed -i "/^| $log |/d" tree/docs/reference/invariants.md
+expect_violation "docs/reference/invariants.md: the index lacks $log-1 of src/pool/log.hpp"
 
-sed -i "s/$win-1\.\.$win-2 |$/$win-1..$win-3 |/" tree/docs/architecture.md
-expect_violation "docs/architecture.md: the index has $win-3, which is defined nowhere"
+sed -i "s/$win-1\.\.$win-2 |$/$win-1..$win-3 |/" tree/docs/reference/invariants.md
+expect_violation "docs/reference/invariants.md: the index has $win-3, which is defined nowhere"
 
 mv tree/src/pool/window.hpp tree/src/pool/frame.hpp
-expect_violation "docs/architecture.md: the index has $win-1 in src/pool/window.hpp, but it is in src/pool/frame.hpp"
+expect_violation "docs/reference/invariants.md: the index has $win-1 in src/pool/window.hpp, but it is in src/pool/frame.hpp"
 
-sed -i "s/^| $log | .*/&\n&/" tree/docs/architecture.md
-expect_violation "docs/architecture.md: the index has $log-2 twice"
+sed -i "s/^| $log | .*/&\n&/" tree/docs/reference/invariants.md
+expect_violation "docs/reference/invariants.md: the index has $log-2 twice"
 
 # 4. What names a rule.
 echo 'TEST(window, Holds) {}' >tree/tests/pool/window_test.cpp
