@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The allocator. A slot is allocated exactly when its header says so (docs/format.md, "What is
+// The allocator. A slot is allocated exactly when its header says so (docs/reference/format.md, "What is
 // allocated"); what is kept here are bitmaps derived from the headers, chunk by chunk on first use.
 //
 // HEAP-1 A slot is handed out only from a bitmap, and returns to it only after the header write that

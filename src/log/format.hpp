@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The bytes of log entries, their records and their chains. docs/format.md describes them.
+// The bytes of log entries, their records and their chains. docs/reference/format.md describes them.
 #pragma once
 
 #include <cstddef>

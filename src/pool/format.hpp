@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The bytes of a pool file, with those of logs (log/format.hpp); docs/format.md is the page that explains them. All integers are
+// The bytes of a pool file, with those of logs (log/format.hpp); docs/reference/format.md is the page that explains them. All integers are
 // little-endian. Nothing here depends on build flags, and every struct is free of padding, which
 // the checks at the end of this file hold in place.
 #pragma once

@@ -24,7 +24,7 @@ head -c 3000 /dev/urandom >logo.png
     "$scute" $command --help | sed -n '/^Examples\{0,1\}:/,$s/^  \(.*scute .*\)/\1/p'
   done
   {
-    sed '1,/^## EXAMPLES/d' "$SCUTE_SOURCE_DIR/docs/scute.1.md"
+    sed '1,/^## EXAMPLES/d' "$SCUTE_SOURCE_DIR/docs/reference/scute.1.md"
     cat "$SCUTE_SOURCE_DIR/docs/fault-tolerance.md" "$SCUTE_SOURCE_DIR/README.md"
   } | sed -n '/^\( \{4\}\)\{0,1\}\(scute\|zcat\) /s/^ *//p'
 } | sed 's/  *# .*//' | sort -u >examples

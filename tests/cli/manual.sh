@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# docs/scute.1.md and the command agree: what --help lists is in the manual, and what the manual lists exists.
+# docs/reference/scute.1.md and the command agree: what --help lists is in the manual, and what the manual lists exists.
 . "${BASH_SOURCE[0]%/*}/lib.bash"
-manual=$SCUTE_SOURCE_DIR/docs/scute.1.md
+manual=$SCUTE_SOURCE_DIR/docs/reference/scute.1.md
 
 commands_of() { # COMMAND...: its subcommands
   "$scute" "$@" --help | awk '/^Subcommands:/ { on = 1; next } /^[^ ]/ { on = 0 } on && NF { print $1 }'

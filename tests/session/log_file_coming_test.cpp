@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr long chunks = 16384;  // where the first one is (docs/format.md)
+constexpr long chunks = 16384;  // where the first one is (docs/reference/format.md)
 
 class coming_log : public testing::Test {
  protected:

@@ -259,7 +259,7 @@ void image::survey(scute_pool* pool, bool checksums) {
     const uint64_t room = run ? c.slot_size : c.length * info.chunk_size;
     uint64_t header = run ? c.offset + (o.payload - c.offset) / room * room : c.offset;
     if (header + headers_of(room) * header_size != o.payload)
-      throw std::runtime_error("an object is not where docs/format.md says");
+      throw std::runtime_error("an object is not where docs/reference/format.md says");
     for (uint64_t i = 0; i < o.size; i += fragment_payload, header += header_size)
       add(header, o.payload + i, static_cast<uint32_t>(std::min(fragment_payload, o.size - i)));
     l.objects.push_back(o);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writing log entries. docs/format.md describes the bytes, engine/common/log_reader.hpp finds them again.
+// Writing log entries. docs/reference/format.md describes the bytes, engine/common/log_reader.hpp finds them again.
 //
 // LOG-1 An entry is valid when its checksum, pool salt, epoch, lane and position fit, in at least one
 //    replica; when it is chained, every link must be valid too, each in at least one replica. A

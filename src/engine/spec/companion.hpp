@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The log of engine `spec` in a file beside the pool's, as it is for pools on disks (docs/format.md, "The log file"). There
+// The log of engine `spec` in a file beside the pool's, as it is for pools on disks (docs/reference/format.md, "The log file"). There
 // a sync of the pool writes every dirty page of it; a commit syncs this file alone.
 //
 // Who decides: the superblock of the pool says that the log is in a file (incompat_log_file), the pool's uuid and epoch, and the

@@ -65,7 +65,7 @@ some_page() {
   page=$(sed -n "$((RANDOM % $(wc -l <pages) + 1))p" pages)
 }
 
-# layout_of FILE: where FILE.scute has its first byte, in $payload, and what it says about its first page, in $fragments (docs/format.md, Foreign
+# layout_of FILE: where FILE.scute has its first byte, in $payload, and what it says about its first page, in $fragments (docs/reference/format.md, Foreign
 # pools).
 layout_of() {
   payload=$("$scute" dump "$1.scute" | awk '$1 == "root" && !seen++ { print $2 }')

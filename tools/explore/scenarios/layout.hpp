@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where things lie in a pool file, by docs/format.md: for steps that damage them behind the
+// Where things lie in a pool file, by docs/reference/format.md: for steps that damage them behind the
 // library's back, and for objects that are to meet in one column.
 #pragma once
 
