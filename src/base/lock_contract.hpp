@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a lock guards and which functions need it, in words that clang's thread-safety analysis checks when it
-// compiles (docs/architecture.md, "Threads"). For other compilers they are empty.
+// compiles (docs/internals/architecture.md, "Threads"). For other compilers they are empty.
 //
 // The words name locks that are members or globals, one by one. Locks that are chosen at run time from many, and
 // sets of them, cannot be named: stripes (pool/stripes.hpp), claims (pool/claims.hpp), the window of a log-free

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the heap needs of a commit engine: to make a few header changes durable and atomic at once,
-// before the transaction that needs them (docs/architecture.md, "Glossary": step).
+// before the transaction that needs them (docs/internals/architecture.md, "Glossary": step).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a transaction needs of a commit engine (docs/architecture.md, "A transaction"). An engine makes a
+// What a transaction needs of a commit engine (docs/internals/architecture.md, "A transaction"). An engine makes a
 // write set durable, atomically, and knows how to recover.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Turns what a transaction changed into patches: finds the bytes that differ, completes headers and
-// checksums. What it produces is the same for every engine (docs/architecture.md, "A transaction").
+// checksums. What it produces is the same for every engine (docs/internals/architecture.md, "A transaction").
 //
 // SEAL-1 Patches are disjoint: ranges of one object are, and objects are.
 // SEAL-2 A fragment that changes gets a new header exactly if headers vouch for payloads; its checksum

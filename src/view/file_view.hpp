@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The view of a file: ordinary memory that a program maps in place of the medium. Its flushes and fences are told
 // to the view, which cuts what was flushed into sets of lines and commits each to the backing. A cut leaves a state
-// that x86 permits the program after a power failure, had it been on persistent memory. docs/architecture.md, "View and
+// that x86 permits the program after a power failure, had it been on persistent memory. docs/internals/shield.md, "View and
 // cuts", says why; page 55 of the design has the paper behind it.
 //
 // SHIELD-1 The medium changes in backing::commit() and backing::grow() only.

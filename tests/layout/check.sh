@@ -5,7 +5,7 @@
 #   2. a folder of tests/ mirrors one of src/ or is listed in test_folders below
 #   3. a public header includes no private one and no header of a library that users need not have
 #   4. a room of src/ includes only itself and what tests/layout/arrows.txt allows; no arrow there is unused, none
-#      makes a circle, and docs/architecture.md shows the same table
+#      makes a circle, and docs/internals/architecture.md shows the same table
 #   5. no file of the library or the tools is longer than lines_max
 #   6. no unfinished work and no test that does not run: see the words below
 #   7. the root has no files but root_files below, of those that are committed
@@ -121,9 +121,9 @@ awk '{ sub(/:/, "", $1); for (i = 2; i <= NF; i++) print $1, $i }' "$temp/arrows
 tsort "$temp/pairs" >/dev/null 2>"$temp/circle" ||
   { printf 'tests/layout/arrows.txt: a circle:'; sed 1d "$temp/circle" | sed 's/^tsort: / /' | tr -d '\n'; echo; } \
     >>"$violations"
-sed -n '/^```arrows$/,/^```$/p' docs/architecture.md 2>/dev/null | grep -v '^```' | sed 's/  */ /g' >"$temp/shown"
+sed -n '/^```arrows$/,/^```$/p' docs/internals/architecture.md 2>/dev/null | grep -v '^```' | sed 's/  */ /g' >"$temp/shown"
 cmp -s "$temp/arrows" "$temp/shown" ||
-  echo "docs/architecture.md: its table of rooms is not that of tests/layout/arrows.txt" >>"$violations"
+  echo "docs/internals/architecture.md: its table of rooms is not that of tests/layout/arrows.txt" >>"$violations"
 
 # Rule 2.
 if [ -d tests ]; then

@@ -15,9 +15,9 @@ list_compiled() {
 # The correct tree: two folders of src/, a public header, a mirrored test.
 plant_tree() {
   rm -rf tree
-  mkdir -p tree/{src/medium,src/tx/inner,src/engine/{one,two},include/scute,tests/medium,tests/cli,tests/layout,docs}
+  mkdir -p tree/{src/medium,src/tx/inner,src/engine/{one,two},include/scute,tests/medium,tests/cli,tests/layout,docs/internals}
   printf 'medium:\ntx: medium\ntx/inner: tx\nengine/one: tx\nengine/two: tx\n' >tree/tests/layout/arrows.txt
-  { echo '```arrows'; cat tree/tests/layout/arrows.txt; echo '```'; } >tree/docs/architecture.md
+  { echo '```arrows'; cat tree/tests/layout/arrows.txt; echo '```'; } >tree/docs/internals/architecture.md
   echo 'int begin();' >tree/src/tx/begin.hpp
   for engine in one two; do
     printf '#include "tx/begin.hpp"\n' >tree/src/engine/$engine/engine.cpp
@@ -74,15 +74,15 @@ expect_violation 'src/tx/begin.cpp: src/tx includes src/tx/inner/part.hpp, which
 mkdir tree/src/extra && echo '' >tree/src/extra/x.cpp && list_compiled
 expect_violation 'src/extra/x.cpp: src/extra is no room of tests/layout/arrows.txt'
 
-sed -i 's/^engine\/two: tx/& medium/' tree/tests/layout/arrows.txt tree/docs/architecture.md
+sed -i 's/^engine\/two: tx/& medium/' tree/tests/layout/arrows.txt tree/docs/internals/architecture.md
 expect_violation 'tests/layout/arrows.txt: nothing uses the arrow engine/two medium'
 
 echo '' >tree/src/tx/lane.hpp && echo '#include "tx/lane.hpp"' >>tree/src/medium/map.cpp
-sed -i 's/^medium:/& tx/' tree/tests/layout/arrows.txt tree/docs/architecture.md
+sed -i 's/^medium:/& tx/' tree/tests/layout/arrows.txt tree/docs/internals/architecture.md
 expect_violation 'tests/layout/arrows.txt: a circle: medium tx'
 
-sed -i 's/^tx: medium/tx:/' tree/docs/architecture.md
-expect_violation 'docs/architecture.md: its table of rooms is not that of tests/layout/arrows.txt'
+sed -i 's/^tx: medium/tx:/' tree/docs/internals/architecture.md
+expect_violation 'docs/internals/architecture.md: its table of rooms is not that of tests/layout/arrows.txt'
 
 yes '// line' | head -n 451 >>tree/src/tx/begin.cpp || true
 expect_violation 'src/tx/begin.cpp: longer than 450 lines'

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # words.sh SOURCE_DIR
-# Holds the names of the core to the glossary of docs/architecture.md, and prints every violation as "where: what":
+# Holds the names of the core to the glossary of docs/internals/architecture.md, and prints every violation as "where: what":
 #   1. a word of tests/layout/words.txt is an entry of the glossary
 #   2. a type of the core's rooms, or a function that a header of theirs declares, has the word as a part of its name only in the
 #      files that words.txt lists; each of these declares such a name. So a word gets no second meaning unnoticed
@@ -14,7 +14,7 @@ root=$1
 
 rooms="base codec medium log pow pool mend heap tx engine heal session shield capi"
 list=tests/layout/words.txt
-glossary=docs/architecture.md
+glossary=docs/internals/architecture.md
 
 cd "$root"
 temp=$(mktemp -d "${TMPDIR:-/tmp}/scute-words.XXXXXX")

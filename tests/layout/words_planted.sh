@@ -9,7 +9,7 @@ failures=0
 
 plant_tree() {
   rm -rf tree
-  mkdir -p tree/{src/pool,src/heap,src/testing,docs,tests/layout}
+  mkdir -p tree/{src/pool,src/heap,src/testing,docs/internals,tests/layout}
   cat >tree/src/pool/claims.hpp <<'EOF'
 // A claim of this and that.
 namespace scute::core::pool {
@@ -21,7 +21,7 @@ EOF
   printf 'namespace scute::core::heap {\nvoid give(int claim);\nconst std::lock_guard settle(lock_);\n}\n' \
     >tree/src/heap/heap.hpp
   printf 'namespace scute::testing {\nstruct claim {};\n}\n' >tree/src/testing/claim.hpp
-  printf '| word | meaning |\n|---|---|\n| claim | a lock |\n| settle, settled | an end |\n' >tree/docs/architecture.md
+  printf '| word | meaning |\n|---|---|\n| claim | a lock |\n| settle, settled | an end |\n' >tree/docs/internals/architecture.md
   printf '# Words.\nclaim: pool/claims.hpp\nsettle:\n' >tree/tests/layout/words.txt
 }
 
@@ -42,8 +42,8 @@ echo 'enum class settling : int {' >>tree/src/heap/heap.cpp
 expect_violation "src/heap/heap.cpp: \"settling\" uses \"settle\" $another"
 sed -i 's/class claims/class locks/' tree/src/pool/claims.hpp
 expect_violation 'tests/layout/words.txt: pool/claims.hpp declares no name with "claim"'
-sed -i '/claim/d' tree/docs/architecture.md
-expect_violation 'docs/architecture.md: no entry for "claim", which tests/layout/words.txt lists'
+sed -i '/claim/d' tree/docs/internals/architecture.md
+expect_violation 'docs/internals/architecture.md: no entry for "claim", which tests/layout/words.txt lists'
 echo '# none' >tree/tests/layout/words.txt
 expect_violation 'tests/layout/words.txt: no words'
 echo 'namespace scute::pool {' >>tree/src/pool/claims.hpp
