@@ -270,7 +270,7 @@ typedef struct scute_counters {
   uint64_t drains;           /* engine logfree: times deferred parity was made durable because
                                 somebody else needed its columns, or on request */
   uint64_t shorts;           /* logfree and spec: transactions that went the short way: up to eight
-                                objects of up to 4 KiB (docs/logfree.md) */
+                                objects of up to 4 KiB (docs/internals/logfree.md) */
 } scute_counters;
 
 /* Totals over all threads (set counters->struct_size first). Any thread. */

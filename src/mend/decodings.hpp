@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ways in which a damaged or torn fragment can be decoded from its columns (docs/logfree.md, "Several
+// The ways in which a damaged or torn fragment can be decoded from its columns (docs/internals/logfree.md, "Several
 // parities"): which other cells count as unknown, and which parities are asked instead.
 //
 // DECODE-1 With one parity there is one way. With P of them up to P - 1 other cells of each column may be

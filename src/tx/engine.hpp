@@ -22,7 +22,7 @@ struct inplace_range {
   const std::byte* old;
 };
 
-// A fragment whose header a transaction writes, with payload or without (docs/logfree.md, "The protocol").
+// A fragment whose header a transaction writes, with payload or without (docs/internals/logfree.md, "The protocol").
 struct member {
   pool::fragment where;
   std::byte* header;  // its new header, complete, in DRAM; an engine may put it into a ring
@@ -33,7 +33,7 @@ struct member {
 };
 
 // A member that is a whole object of one fragment, in one row: what the short way of a commit needs to know of it, most
-// of it since the object was opened or allocated (docs/logfree.md, "The short way").
+// of it since the object was opened or allocated (docs/internals/logfree.md, "The short way").
 struct small_member {
   // in_place: the user stores to ranges of it on the medium. Its columns are held since then, and the image is
   // what it held before.

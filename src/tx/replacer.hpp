@@ -9,7 +9,7 @@
 //    the same, byte by byte, as it was then, or as this has written it since. Any other is verified first, with all that it vouches for: a checksum that was damaged
 //    is no number to go on from, and its difference would reach the parity.
 //    What else is damaged in such a page stays so, as in a page that nobody writes: checksum and parity go on accusing it. But a power
-//    failure right behind a commit may then take the commit back, if it is more than a run of lines (docs/logfree.md, "The
+//    failure right behind a commit may then take the commit back, if it is more than a run of lines (docs/internals/logfree.md, "The
 //    price"; mend/versions.hpp, VERSION-3): so what was verified long ago does not count.
 // REPLACE-3 Where something is not as it should be, or is not settled, nothing is written, and the caller takes the long way
 //    (transaction.hpp), which repairs or refuses.

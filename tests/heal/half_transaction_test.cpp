@@ -174,7 +174,7 @@ TEST_P(half_transaction, UndecidedOfWhichOneIsReadFirst) {
     store(2, size() + header, after, image);
     damage_beside(0, 900, others, image);
     come_up(f, image);
-    EXPECT_EQ(state_of(0), state::after);  // (docs/logfree.md, "Limits")
+    EXPECT_EQ(state_of(0), state::after);  // (docs/internals/logfree.md, "Limits")
     SCUTE_OKAY(scute_recovery_wait(f, nullptr, nullptr));
     EXPECT_EQ(state_of(1), state::before);
     EXPECT_EQ(state_of(2), state::before);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Several parities: a column in which a killed transaction has one cell open, and in which another cell is
 // damaged besides, has no more unknowns than parities. So the transaction has happened as a whole or not at
-// all, and everything else is there (docs/logfree.md, "Slack").
+// all, and everything else is there (docs/internals/logfree.md, "Slack").
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Engine `logfree`: CodePM's log-free transactions, made sound for several objects, in one fence.
-// docs/logfree.md explains it at length.
+// docs/internals/logfree.md explains it at length.
 //
 //   1. the ring: the headers of all fragments that are written name each other      in DRAM
 //   2. window: lock the column blocks of the members' whole extents                 engine/logfree/window.hpp

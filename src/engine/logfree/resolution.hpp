@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bringing the columns of a log-free pool, and the transactions that had them open, to a consistent state
-// after a crash (CodePM section III-B: speculative and instant recovery; docs/logfree.md, "Recovery").
+// after a crash (CodePM section III-B: speculative and instant recovery; docs/internals/logfree.md, "Recovery").
 //
 // The pool is open meanwhile. Each column block has a bit: resolved or not. An unresolved one is resolved
 // before the first write to it, by whoever writes; a scan does the rest.
@@ -55,7 +55,7 @@
 // RES-13 A valid member in doubt cannot go back where its columns tell no version before. They have torn parity, of a decided
 //    transaction then, or other damage. Where all headers of the ring are there it is taken for the former: if it is not so, the
 //    members that were torn are lost, rather than half of the transaction there and nobody told. Otherwise it stays as it is, and
-//    the others are rolled back (docs/logfree.md, "Limits"); the parity of its columns, which is computed anew then, testifies to
+//    the others are rolled back (docs/internals/logfree.md, "Limits"); the parity of its columns, which is computed anew then, testifies to
 //    nothing. A further fragment of what was no object before says nothing: its head goes back.
 // RES-14 A search that failed, and a look of RES-10 at a block that explained nothing, is not made again while nothing that it rests on has
 //    changed: resolution has written nothing, no hint (mend/erasures.hpp) is new, nothing was repaired; and, of a search, the fragment's

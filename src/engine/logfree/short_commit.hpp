@@ -12,7 +12,7 @@
 // SHORT-3 Headers are sealed from the buffer alone, their ring included, before anything is locked. Which of the bytes
 //    differ is found under the window, when the member is known to be the one that was read (LF-9). So
 //    nothing counts that was read while somebody could change it (tx/conflict.hpp, CONFLICT-2).
-// SHORT-4 Before the window is entered the parity of all members has been looked at (docs/logfree.md, "A lost page of
+// SHORT-4 Before the window is entered the parity of all members has been looked at (docs/internals/logfree.md, "A lost page of
 //    parity is a lost undo log"), and there is all the memory that it can need.
 // SHORT-5 Of a member with ranges in place the columns are held since its first one, so that its image, with what the
 //    ranges hold at the end, is all that its header vouches for. A hold that somebody has taken meanwhile, and a

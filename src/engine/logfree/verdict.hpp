@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What becomes of a fragment that a crash of a log-free pool has left in a column that does not add up.
-// The decision table of resolution, as data; docs/logfree.md gives the reason of each row, and
+// The decision table of resolution, as data; docs/internals/logfree.md gives the reason of each row, and
 // tests/heal/verdict_test.cpp goes through all of them.
 #pragma once
 

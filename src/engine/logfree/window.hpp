@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The window of a log-free commit: from the moment its column blocks are locked until its parity is
-// durable (docs/logfree.md, "The protocol" and "One fence").
+// durable (docs/internals/logfree.md, "The protocol" and "One fence").
 //
 // WIN-1 A window holds the stripes of its blocks exclusively, all of them at once, from before its first
 //    store until after the fence behind its last one. Stripes are waited for in ascending order, and by
