@@ -38,7 +38,7 @@ void commit_flushed() noexcept;
 bool flush_and_fence(const void* at, size_t n) noexcept;
 
 // All of the file, as fsync() does. -1 with EIO, after complaining. In no critical section, and in no handler that interrupts one of
-// the calls above (docs/shield.md, "Limits").
+// the calls above (docs/reference/limits.md).
 int sync_file(guarded_file& file) noexcept;
 
 // Of the file that is mapped at `at`; nothing if it is none of ours. They nest.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# docs/shield.md, "A program that flushes by itself": the program compiles, each command does what the comment beside it says, and
+# docs/internals/shield.md, "A program that flushes by itself": the program compiles, each command does what the comment beside it says, and
 # what the text says of the result is so.
 source "$(dirname "${BASH_SOURCE[0]}")/shown.bash"
 

@@ -1,14 +1,17 @@
-# shown.bash: what the tests of docs/shield.md's examples share. Sourced.
+# shown.bash: what the tests of the examples in docs/ share, which any page may show. Sourced.
 # shellcheck source=tests/interpose/lib.bash
 source "$SCUTE_SOURCE_DIR/tests/interpose/lib.bash"
 PATH=${scute%/*}:$SCUTE_BINARY_DIR/tools/pass/bin:$PATH
 
 # The fenced block behind a mark.
 block() {
+  local page
+  page=$(grep -rlFx --include='*.md' -e "<!-- $1 -->" "$SCUTE_SOURCE_DIR/docs" | sort | head -n 1)
+  [ -n "$page" ] || fail "no page shows: $1"
   awk -v mark="<!-- $1 -->" '
     $0 == mark { found = 1; next }
     found && /^```/ { if (inside) exit; inside = 1; next }
-    inside' "$SCUTE_SOURCE_DIR/docs/shield.md"
+    inside' "$page"
 }
 
 # follow SOURCE NOUN WORD: does in $pools what is shown; each command does what the comment beside it says. Then `found` has two NOUNs, and as many WORDs as
@@ -17,7 +20,7 @@ follow() {
   local source=$1 noun=$2 word=$3 work=$PWD said=0 line command comment status there told
   block "commands: $source" >commands
   block "example: $source" >"$pools/$source"
-  [ "$(wc -l <commands)" -ge 10 ] || fail "docs/shield.md shows no commands"
+  [ "$(wc -l <commands)" -ge 10 ] || fail "no page shows commands of $source"
   last=
   while IFS= read -r line; do
     command=${line%%  # *} comment=

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What a program under the shield meets when FILE.scute is not what it should be (docs/shield.md, "A file that changed without Scute"): it gets FILE
+# What a program under the shield meets when FILE.scute is not what it should be (docs/internals/shield.md, "A file that changed without Scute"): it gets FILE
 # whole and protected, or it is refused and told why; and FILE is not touched.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 

@@ -48,7 +48,7 @@ mkdir 'a folder'
 cp twice.c 'a folder/twice too.c'
 "$cc" -c 'a folder/twice too.c' -o 'a folder/out.o' && [ -s 'a folder/out.o' ] || fail "blanks"
 
-# make, as docs/shield.md says.
+# make, as docs/internals/shield.md says.
 mkdir make
 cp main.c twice.c make
 printf 'program: main.o twice.o\n\t$(CC) $(LDFLAGS) -o $@ $^\n' >make/Makefile

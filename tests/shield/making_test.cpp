@@ -317,7 +317,7 @@ TEST(making, GuardedAndMadeAnew) {
   f.expect_file();
 }
 
-// docs/shield.md, Space: at N = 100 at most 2.5 percent.
+// docs/internals/shield.md, Space: at N = 100 at most 2.5 percent.
 TEST(making, Space) {
   shielded f(scratch::disk);
   f.make(64 * mib);

@@ -37,7 +37,7 @@ map was read back without the shield and held the same, and the shielded file wa
 | N, P | rows of a column, and rows of parity, with engine logfree; else N = 100, P = 1 |
 """
 ABSENT = """\
-- *Redis, memcached and vacation* of Figure 11, which are not ours to ship; `docs/shield.md` says how to run a program under the
+- *Redis, memcached and vacation* of Figure 11, which are not ours to ship; `docs/internals/shield.md` says how to run a program under the
   shield.
 - *Pangolin and the paper's programs on this machine*: the paper's numbers stand beside ours as they were published, of another
   processor, of Optane and of other programs. Only ratios are beside each other, and those say less than ratios of one run.
@@ -221,7 +221,7 @@ def write(folder: Path, results: Results, machine: dict[str, Any], progress: Cal
             body += f"## {head}\n\n{shown}{shield_paper.section(results, name, paper)}"
     (folder / report.FILE).write_text(
         f"# What the shield costs: {machine.get('processor', 'unknown processor')}\n\n"
-        "Written by `./dev bench --shield`. What the shield is, says [docs/shield.md](../../../../docs/shield.md).\n\n"
+        "Written by `./dev bench --shield`. What the shield is, says [docs/internals/shield.md](../../../../docs/internals/shield.md).\n\n"
         + machines.table(machine) + "\n## Goals\n\n" + shield_goals.section(results)
         + "\n## How to read this\n\n" + READING + "\n" + body
         + f"## What is not here, or cannot be compared\n\nThe paper: {paper['source']}. Measured on: {paper['setting']}.\n\n" + ABSENT,
