@@ -3,7 +3,7 @@
 // (rules/abstract_machine.hpp) and by the scheme on the simulated one (schemes/spec_hpmt.hpp).
 //
 // The paper (5.1.1) replays in three steps: uncommitted page records, uncommitted undo records, committed speculative
-// records by the times of their transactions. That is unsound; docs/simulator.md tells how. Instead, for each line:
+// records by the times of their transactions. That is unsound; docs/internals/simulator.md tells how. Instead, for each line:
 //
 // HPMT-1 The first record of an uncommitted transaction wins over everything if it is an undo record. (If it is a
 //    speculative one, the line was hot and has committed records; undo records behind it hold uncommitted bytes.)

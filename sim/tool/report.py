@@ -18,14 +18,14 @@ FIGURES = """\
 # Simulated hardware: the figures of the SpecPMT paper
 
 Made by `./dev sim --report` on `table1`, STAMP with the inputs for simulators, one core.
-[docs/simulator.md](../../docs/simulator.md) explains the differences.
+[docs/internals/simulator.md](../../docs/internals/simulator.md) explains the differences.
 """
 GRID = """\
 # Figure 13 on other memory
 
 `./dev sim --grid`: nine applications at each point, with the inputs of [tables.md](tables.md). The paper gives the queue (512 bytes) and
 the time of a write (500 ns); it does not give the banks.
-[docs/simulator.md](../../docs/simulator.md#figures) says what explains what.
+[docs/internals/simulator.md](../../docs/internals/simulator.md#figures) says what explains what.
 """
 EVERY_ENGINE = """\
 # Every engine on memory that is not at hand
@@ -46,7 +46,7 @@ The program in the emulator on `here` (`./dev sim --report`), and the same progr
 EPYC (Zen 4, virtual machine with two processors) in turns, [validation.jsonl](validation.jsonl): processor time, 5 rounds, 2026-11-25,
 while others kept both CPUs busy (load 20). (`./dev sim --validate --out DIR`, which
 measures; the file has the instructions of each program, so that a test sees when it has to be measured again).
-[docs/simulator.md](../../docs/simulator.md#validation) says what to make of it.
+[docs/internals/simulator.md](../../docs/internals/simulator.md#validation) says what to make of it.
 """
 
 

@@ -6,7 +6,7 @@ PATH=${scute%/*}:$SCUTE_BINARY_DIR/tools/pass/bin:$PATH
 # The fenced block behind a mark.
 block() {
   local page
-  page=$(grep -rlFx --include='*.md' -e "<!-- $1 -->" "$SCUTE_SOURCE_DIR/docs" | sort | head -n 1)
+  page=$(grep -rlFx --include='*.md' -e "<!-- $1 -->" "$SCUTE_SOURCE_DIR/docs" | sort | head -n 1 || true)
   [ -n "$page" ] || fail "no page shows: $1"
   awk -v mark="<!-- $1 -->" '
     $0 == mark { found = 1; next }
