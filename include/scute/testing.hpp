@@ -21,7 +21,7 @@
 // Link with scute::testing (pkg-config: scute-testing), a static library that brings a copy of
 // Scute along; do not link the shared library into the same program.
 //
-// The persistency model is that of x86 (see docs/testing.md): a crash may leave any subset of the
+// The persistency model is that of x86 (see docs/internals/testing.md): a crash may leave any subset of the
 // stores that no fence has completed, by lines or, for non-temporal stores, by 8 bytes.
 //
 // A structure that lies in no pool can be explored as well: scute/exploration.hpp.

@@ -158,7 +158,7 @@ def _section_faults(results: Results, c: Canvas) -> str:
             + f"\nOf {sum(x.pages for x in f):,} pages {sum(x.right for x in f):,} came back, the others were refused with an error, and "
             f"{sum(x.silent for x in f)} read wrong. Every page came back in {sum(x.within_back for x in f)} of the {sum(x.within for x in f)} trials "
             f"that the geometry permits. Of {sum(x.errors for x in f):,} errors {sum(x.beside for x in f):,} fell beside "
-            "the file. `scute-campaign rest --shielded` does it; [docs/testing.md](../../../../docs/testing.md) has more.\n\n")
+            "the file. `scute-campaign rest --shielded` does it; [docs/internals/testing.md](../../../../docs/internals/testing.md) has more.\n\n")
 
 
 def _section_breakdown(results: Results, c: Canvas) -> str:
