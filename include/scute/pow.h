@@ -2,7 +2,7 @@
  *
  * pow.h: persist-on-write files. A program keeps its data in DRAM, in structures of its own, and changes them in
  * *sections*, between taking its locks and giving them back. At a section's end each object that was changed is appended
- * whole to a file, and when the call returns it is durable (ENTS; docs/internals/stores.md). C++ programs use <scute/pow.hpp>.
+ * whole to a file, and when the call returns it is durable (ENTS; docs/start/stores.md). C++ programs use <scute/pow.hpp>.
  *
  * A *store* is one open file. A *table* is a kind of object in it; its *keeper*, the program, has the objects and
  * says how each becomes bytes. An *id* names an object for ever: an index (low 48 bits), which is dense, and a tag (the

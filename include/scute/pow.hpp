@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// pow.hpp: DRAM structures that persist as they are written (persist-on-write files; docs/internals/stores.md).
+// pow.hpp: DRAM structures that persist as they are written (persist-on-write files; docs/start/stores.md).
 //
 //   scute::pow::store db("cache.pow");
 //   scute::pow::map<std::string, account> accounts(db, "accounts");

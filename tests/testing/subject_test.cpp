@@ -355,7 +355,8 @@ std::string text_of(const std::string& path) {
 
 // docs/internals/testing.md shows lines of a program that is compiled and run.
 TEST(Subject, TheManualShowsWhatIsCompiled) {
-  const std::string page = text_of("docs/internals/testing.md"), mark = "<!-- lines of crash_subject.cpp -->";
+  const std::string page = text_of("docs/internals/testing.md"),
+                    mark = "<!-- lines of crash_subject.cpp -->";
   const std::string program = text_of("examples/crash_subject.cpp");
   unsigned blocks = 0;
   for (auto at = page.find(mark); at != page.npos; at = page.find(mark, at + 1)) {

@@ -30,7 +30,7 @@ namespace {
 
 constexpr uint64_t page = 4096, pool_size = 8u << 20, segment = 128u << 10;
 constexpr uint64_t item_min = 48,
-                   item_max = 3900;  // one fragment: a checksum of its own (docs/reference/format.md)
+                   item_max = 3900;  // one fragment, one checksum (docs/reference/format.md)
 constexpr size_t items = 40, failures_max = 5;
 constexpr uint32_t lanes = 2;
 

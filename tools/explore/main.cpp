@@ -75,7 +75,7 @@ int main(int argc, char** argv) {
       "moments at which the power failed; runs recorded (interleavings, seeds); states per "
       "second.\n"
       "Exit status: 0 no violation, 1 a violation (its story is printed), 2 wrong usage.\n"
-      "How it works, and how to use it for your own structures: docs/internals/testing.md.");
+      "How it works, and how to use it for your own structures: docs/guides/crash-testing.md.");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
