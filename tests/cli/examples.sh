@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Every example that --help, the manual, the page on fault tolerance and the README show is accepted.
+# Every example that --help, the manual, the README and the guides on operating and recovering show is accepted. (What these show as
+# commands to follow, in blocks, is tests/readme's.)
 . "${BASH_SOURCE[0]%/*}/lib.bash"
 PATH=${scute%/*}:$PATH
 export HOME=$PWD/home
@@ -25,7 +26,8 @@ head -c 3000 /dev/urandom >logo.png
   done
   {
     sed '1,/^## EXAMPLES/d' "$SCUTE_SOURCE_DIR/docs/reference/scute.1.md"
-    cat "$SCUTE_SOURCE_DIR/docs/fault-tolerance.md" "$SCUTE_SOURCE_DIR/README.md"
+    cd "$SCUTE_SOURCE_DIR"
+    sed '/^```/,/^```/d' README.md docs/guides/operate.md docs/guides/recover.md
   } | sed -n '/^\( \{4\}\)\{0,1\}\(scute\|zcat\) /s/^ *//p'
 } | sed 's/  *# .*//' | sort -u >examples
 [ "$(wc -l <examples)" -ge 50 ] || fail "only $(wc -l <examples) examples"

@@ -1,15 +1,20 @@
 #!/usr/bin/env bash
 # check.sh PAGE
-# Compiles and runs the programs that a page in Markdown shows, so that they cannot rot. Marks in the
-# file, each on a line of its own before a fenced block (blank lines may lie between):
+# Compiles and runs the programs that a page in Markdown shows, and follows its commands, so that they cannot rot.
+# Marks in the file, each on a line of its own before a fenced block (blank lines may lie between):
 #
 #   <!-- example: NAME.cpp -->  (or NAME.c)  the block is a program. If examples/NAME.cpp exists, the
 #                               block must be a run of consecutive lines of it, and the file is what
 #                               gets compiled; otherwise the block must be complete.
 #   <!-- output: NAME.cpp -->   the block is what the program prints.
+#   <!-- lines of NAME.cpp -->  the block is a run of consecutive lines of examples/NAME.cpp, which is a test itself.
+#   <!-- commands -->           the block, of language sh, is one command to a line. All of a page's are run in turn in
+#                               one folder, where the sources of its examples are; /dev/shm/ means a folder of the
+#                               test's own. A comment behind two blanks may say what happens: "# status N", or
+#                               "# prints TEXT", the last line of standard output. Otherwise the status must be 0.
 #
-# A program gets the path for a pool file as its only argument. Runs in an empty folder; takes the
-# library and the compilers from the environment (CMakeLists.txt).
+# A block of language c, cpp or sh without such a mark is an error. A program gets the path for a pool file as its only
+# argument. Runs in an empty folder; takes the library, the command and the compilers from the environment (CMakeLists.txt).
 set -euo pipefail
 export LC_ALL=C
 
@@ -20,8 +25,9 @@ fail() { printf 'FAILED: %s\n' "$*"; failures=$((failures + 1)); }
 
 [ -f "$page" ] || { echo "$page does not exist, so it shows no example to test"; exit 1; }
 
-# Writes the blocks to example/NAME and output/NAME, and what is wrong with the marks to errors.
-mkdir example output
+# Writes the blocks to example/NAME, output/NAME, lines/NUMBER-NAME and commands/NUMBER, and what is wrong with the marks
+# to errors.
+mkdir example output lines commands
 : >errors
 awk '
   function note(text) { print "line " NR ": " text >"errors" }
@@ -34,7 +40,19 @@ awk '
     if (mark !~ /^[A-Za-z0-9_.-]+$/) note("\"" mark "\" is not a plain file name")
     next
   }
-  /^<!-- *(example|output)/ { note("this mark is not understood: " $0); next }
+  /^<!-- *lines of +[^ ]+ *-->[ \t]*$/ {
+    if (mark != "") note("no code block follows the mark before this one")
+    kind = "lines"
+    mark = $0; sub(/^<!-- *lines of +/, "", mark); sub(/ *-->.*$/, "", mark)
+    if (mark !~ /^[A-Za-z0-9_.-]+$/) note("\"" mark "\" is not a plain file name")
+    next
+  }
+  /^<!-- *commands *-->[ \t]*$/ {
+    if (mark != "") note("no code block follows the mark before this one")
+    kind = mark = "commands"
+    next
+  }
+  /^<!-- *(example|output|lines|commands)/ { note("this mark is not understood: " $0); next }
   /^```/ {
     inside = 1
     language = $0; sub(/^```[ \t]*/, "", language)
@@ -42,11 +60,14 @@ awk '
       if (kind == "example" && !(mark ~ /\.cpp$/ && language == "cpp") &&
           !(mark ~ /\.c$/ && language == "c"))
         note(mark " is in a block of language \"" language "\"")
+      if (kind == "commands" && language != "sh") note("commands are in a block of language \"" language "\"")
       target = kind "/" mark
+      if (kind == "lines") target = kind "/" sprintf("%03d-", ++excerpts) mark
+      if (kind == "commands") target = kind "/" sprintf("%03d", ++blocks)
       if (target in seen) note("a second " kind " " mark)
       seen[target] = 1
       printf "" >target
-    }
+    } else if (language ~ /^(c|cpp|sh)$/) note("no mark says what tests this block of language " language)
     mark = ""
     next
   }
@@ -80,7 +101,7 @@ link=("-L$libdir" "-Wl,-rpath,$libdir" -lscute -pthread)
 
 count=0
 for block in example/*; do
-  [ -f "$block" ] || { fail "$page marks no example"; break; }
+  [ -f "$block" ] || break
   name=${block#example/}
   count=$((count + 1))
   source=$block
@@ -111,10 +132,69 @@ for block in example/*; do
     cat log
   fi
 done
+for block in lines/*; do
+  [ -f "$block" ] || break
+  count=$((count + 1))
+  name=${block#lines/*-}
+  if ! [ -f "$examples/$name" ]; then
+    fail "there is no examples/$name"
+  elif ! is_excerpt "$block" "$examples/$name"; then
+    fail "$name: the block is not part of examples/$name"
+  fi
+done
 for block in output/*; do
   [ ! -f "$block" ] || [ -f "example/${block#output/}" ] ||
     fail "the output of ${block#output/} is shown, but there is no such example"
 done
 
+
+# The commands, with compilers that take the build's flags and a package that is the library under test.
+said=0 commands=0
+follow() {
+  local line=$1 command comment='' status=0 last
+  command=${line%%  # *}
+  [ "$command" = "$line" ] || comment=${line##*  # }
+  command=${command//"/dev/shm/"/"$memory/"}
+  (cd shown && bash -o pipefail -c "$command" >../log 2>../log.err </dev/null) || status=$?
+  last=$(tail -n 1 log | tr -s ' ' | sed "s|$memory/|/dev/shm/|g; s/ *\$//")
+  case $comment in
+    "status "*)
+      said=$((said + 1))
+      [ "$status" = "${comment#status }" ] || { fail "status $status: $line"; cat log log.err; } ;;
+    *)
+      [ "$status" = 0 ] || { fail "status $status: $line"; cat log log.err; } ;;
+  esac
+  if [[ $comment == "prints "* ]]; then
+    said=$((said + 1))
+    [ "$last" = "${comment#prints }" ] || fail "prints \"$last\": $line"
+  fi
+  commands=$((commands + 1))
+}
+if [ -f commands/001 ]; then
+  mkdir bin package shown
+  for block in example/*; do [ ! -f "$block" ] || cp "$block" shown/; done
+  printf '#!/bin/sh\nexec "%s" %s "$@"\n' "$CC" "${CFLAGS:-}" >bin/cc
+  printf '#!/bin/sh\nexec "%s" %s "$@"\n' "$CXX" "${CXXFLAGS:-}" >bin/c++
+  chmod +x bin/cc bin/c++
+  for name in scute scute-testing; do
+    libs=-lscute
+    [ "$name" = scute ] || libs="-l:libscute-testing.a -l:libscute.a -lstdc++ -lm"
+    printf 'Name: %s\nDescription: under test\nVersion: 0\nLibs: -L%s %s -pthread\nCflags: -I%s\n' \
+      "$name" "$libdir" "$libs" "$SCUTE_SOURCE_DIR/include" >"package/$name.pc"
+  done
+  PATH=$PWD/bin:${SCUTE_TEST_SCUTE_EXE%/*}:$PATH
+  export PATH PKG_CONFIG_PATH=$PWD/package LD_LIBRARY_PATH=$libdir${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+  memory=$PWD/shown
+  if [ -d /dev/shm ] && [ -w /dev/shm ]; then
+    memory=$(mktemp -d /dev/shm/scute-page.XXXXXX)
+    trap 'rm -rf "$memory"' EXIT
+  fi
+  while IFS= read -r line; do
+    [ -z "$line" ] || follow "$line"
+  done < <(cat commands/* | sed -e ':a' -e '/\\$/{N' -e 's/ *\\\n */ /' -e 'ba' -e '}')
+  [ "$said" -gt 0 ] || fail "no command says what it does: # status N, or # prints TEXT"
+fi
+[ $((count + commands)) -gt 0 ] || fail "$page marks no example"
+
 [ "$failures" = 0 ] || { echo "$page: $failures error(s)"; exit 1; }
-echo "$page: $count example(s) compiled, ran and printed what is shown"
+echo "$page: $count example(s) compiled, ran and printed what is shown; $commands command(s) did what is said"

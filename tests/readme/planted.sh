@@ -60,6 +60,50 @@ expect fails 'planted-a.cpp: ends with an error' <<<'<!-- example: planted-a.cpp
 ~~~cpp
 int main() { return 3; }
 ~~~'
+expect fails 'no mark says what tests this block of language sh' <<<"$good
+~~~sh
+true
+~~~"
+expect passes '0 command(s)' <<<"$good
+<!-- lines of quickstart.c -->
+~~~c
+#include <scute/scute.h>
+#include <stdio.h>
+~~~"
+expect fails 'the block is not part of examples/quickstart.c' <<<'<!-- lines of quickstart.c -->
+~~~c
+#include <scute/none.h>
+~~~'
+expect fails 'there is no examples/none.c' <<<'<!-- lines of none.c -->
+~~~c
+int main;
+~~~'
+commands='
+<!-- commands -->
+~~~sh'
+expect passes '3 command(s) did what is said' <<<"$good$commands
+cc planted-a.c -o a \$(pkg-config --cflags --libs scute)
+./a  # prints some version
+false  # status 1
+~~~"
+expect passes '2 command(s)' <<<"$good$commands
+echo a >/dev/shm/planted; echo \\
+  /dev/shm/planted  # prints /dev/shm/planted
+test -s /dev/shm/planted
+~~~"
+expect fails 'status 1: false' <<<"$good$commands
+true  # status 0
+false
+~~~"
+expect fails 'status 0: true' <<<"$good$commands
+true  # status 1
+~~~"
+expect fails 'prints "a": echo a' <<<"$good$commands
+echo a  # prints b
+~~~"
+expect fails 'no command says what it does' <<<"$good$commands
+true
+~~~"
 
 [ "$failures" = 0 ] || { echo "$failures case(s) failed"; exit 1; }
 echo "every planted error was found"
