@@ -58,6 +58,6 @@ typedef void (*scute_progress_fn)(void *arg, const char *what, uint64_t done, ui
  * handlers. If the parent had several threads, the allocator may be locked for ever in the child, and a pool
  * that another thread was just opening stays locked until the child ends.) To save a state of a pool in use,
  * let the child open a copy
- * (docs/fault-tolerance.md, "Forking"). A child that was made inside a callback must not return from it. */
+ * (docs/guides/operate.md, "Back up"). A child that was made inside a callback must not return from it. */
 
 #endif

@@ -59,7 +59,7 @@ enum scute_engine SCUTE_ENUM {
    * a crash the pool opens at once, and what the crash left is put right when it is needed, or by a
    * scan in the background */
   SCUTE_ENGINE_LOGFREE = 2,
-  SCUTE_ENGINE_SPEC = 3 /* a sequential log of new bytes (SpecPMT, ASPLOS 2023); docs/engines.md */
+  SCUTE_ENGINE_SPEC = 3 /* a sequential log of new bytes (SpecPMT, 2023); docs/guides/choose.md */
 };
 
 /* How much is protected: Pangolin's Table 2. Each level adds to the one before. */
@@ -165,7 +165,7 @@ SCUTE_API int scute_create(const char *path, const scute_options *options, scute
 /* Opens a pool. After an unclean end the transactions that had been decided are completed and the others
  * vanish. Damaged superblock copies, logs and headers are repaired, counted (scute_info.repaired) and told as
  * events; what the unclean end itself has left is not. The pool is locked against other processes (SCUTE_E_BUSY)
- * until it is closed, whatever descriptors the program closes (docs/fault-tolerance.md); SCUTE_E_UNSUPPORTED: its
+ * until it is closed, whatever descriptors the program closes (docs/guides/operate.md); SCUTE_E_UNSUPPORTED: its
  * file system keeps no locks. Parts in use that have lost their blocks (a sparse copy has holes where there were
  * zeros) get new ones; if there is no room for them (SCUTE_E_NOSPC), make room, or open with SCUTE_READONLY. An
  * unclean pool without its log is refused; with SCUTE_WITHOUT_LOG it loses commits since the last fold, with an

@@ -32,7 +32,7 @@ EVERY_ENGINE = """\
 
 Made by `./dev sim --report`; `./dev sim --engines` makes the same tables from smaller works (STAMP's are the small ones
 here, too). What the machines are is in [sim/machines](../machines), what was run and what to make of it in
-[docs/engines.md](../../docs/engines.md).
+[docs/benchmarks.md](../../docs/benchmarks.md#on-simulated-memory).
 """
 SENSITIVITY = """\
 # What each number of a machine does to every engine

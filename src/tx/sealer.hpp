@@ -13,7 +13,7 @@
 //    and that nothing changes is true of a verified fragment only. (Found by a second reading.)
 // SEAL-4 Old bytes of parts that were verified so go with the patches, for the parity (COL-3). Of a fragment that is open as a whole there
 //    are none: all of it that differs by now is written, whatever has made it differ, and damage from then to the end of the commit
-//    counts twice (docs/fault-tolerance.md, "Where the limit is").
+//    counts twice (docs/guides/recover.md, "How much is covered").
 #pragma once
 
 #include <vector>

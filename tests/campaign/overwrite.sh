@@ -9,7 +9,7 @@ expect 0 overwrite --parity 1,2 --rows 20 --trials 6 --seed $seed
 has '^result: everything survived'
 [ "$(grep -cE '^ [1-2]  ' out)" = 8 ] || fail "not all kinds"
 # Three or four pages of every column, others in each, can have more explanations than may be tried
-# (docs/fault-tolerance.md).
+# (docs/guides/recover.md).
 expect 0 overwrite --parity 3,4 --rows 20 --shapes pages,table,rows --trials 6 --seed $seed
 [ "$(grep -cE '^ [3-4]  ' out)" = 6 ] || fail "not all kinds"
 # So can three whole rows of 100.

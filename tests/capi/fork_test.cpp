@@ -294,7 +294,7 @@ TEST(fork, AChildHasPoolsOfItsOwn) {
   EXPECT_EQ(f.count(), 1u);
 }
 
-// What a server does that forks to save (docs/fault-tolerance.md, "Forking").
+// What a server does that forks to save (docs/guides/operate.md, "Back up").
 TEST(fork, AChildSavesACopy) {
   if (!threads_in_children) return;
   for (const auto where : {scratch::memory, scratch::disk}) {

@@ -58,7 +58,7 @@ for engine in redo logfree spec; do
   expect 0 "$scute" check "$pool"
   equal "$(objects "$pool")" "$n"
 
-  # The drill of docs/fault-tolerance.md.
+  # The drill of docs/guides/operate.md.
   cp killed.pool "$pool"
   for kind in "lose-page --count 3 --seed 7" "scribble --length 8192 --seed 8"; do
     # shellcheck disable=SC2086

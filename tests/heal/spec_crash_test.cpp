@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Engine spec: damage and an unclean end together (docs/fault-tolerance.md, "Speculative logging"). What the redundancy of the
+// Engine spec: damage and an unclean end together (docs/guides/recover.md, "A crash and damage at once"). What the redundancy of the
 // log covers comes back; in columns with records that nothing has folded an object comes back or is refused with an error,
 // and is never wrong; and a moment after the last transaction nothing is exposed any more.
 #include <gtest/gtest.h>

@@ -15,7 +15,7 @@ export LC_ALL=C
 root=$1 compile_commands=$2
 
 test_folders="install instructions layout compile_fail cli readme api containers demo bench report hostile support planted campaign workloads disk sim pass"
-root_files=".clang-format .clang-tidy .gitignore CMakeLists.txt CMakePresets.json CONTRIBUTING.md LICENSE README.md dev"
+root_files=".clang-format .clang-tidy .gitignore CHANGELOG.md CMakeLists.txt CMakePresets.json CONTRIBUTING.md LICENSE README.md SECURITY.md dev"
 roots="src include tools sim tests fuzz bench examples workloads"
 # Compiled by the tests themselves, at test time; and what is linked with Debian's examples when it is measured.
 uncompiled='^(tests/(compile_fail|install|pass/programs|pass/refused|interpose/(sites|left))|bench/shield)/'

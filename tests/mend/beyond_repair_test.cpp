@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What docs/fault-tolerance.md says of damage beyond the redundancy: what a lost page holds then, what can still
+// What docs/guides/recover.md says of damage beyond the redundancy: what a lost page holds then, what can still
 // be done with a lost object, that a check ends with what can be mended, and whom a lost page ends.
 #include <gtest/gtest.h>
 #include <sys/resource.h>

@@ -211,7 +211,7 @@ class log_trials {
     store(log_, after);
     plan(model, random, 1 + random.size(1, 300));
     log_picture::prospects p;
-    // Noise over a segment without use is told as its loss after a kill (docs/fault-tolerance.md).
+    // Noise over a segment without use is told as its loss after a kill (docs/guides/recover.md).
     p.quiet = !random.one_in(2);
     if (!p.quiet) done = work(model, done, false);
     return read(model, done, p, false);

@@ -12,7 +12,7 @@
 //    has gone past them.
 //
 // One thread does it. A pool of 16 GiB whose log of 64 MiB was 70 percent full opened in 53 ms, of the 100 that were wanted
-// (docs/engines.md, "Times beside each other"); what took longer, the parity, is computed behind the opening by several threads.
+// (docs/benchmarks.md, "Engines"); what took longer, the parity, is computed behind the opening by several threads.
 // Several threads here would want the records sorted by blocks first, since of a byte the newest one has to be stored last.
 #pragma once
 
