@@ -3,11 +3,11 @@
 // session; and making deferred parity durable.
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <thread>
 
 #include "heal/crash_image.hpp"
 #include "support/child.hpp"
+#include "support/wait.hpp"
 
 namespace scute::test {
 using namespace core;
@@ -96,9 +96,7 @@ TEST_F(recovery, WaitingTellsHowFarItIs) {
 // RES-1.
 TEST_F(recovery, InTheBackground) {
   f.load(image, 0);
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-  while (f.info().unresolved != 0 && std::chrono::steady_clock::now() < end)
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  wait_until([&] { return f.info().unresolved == 0; });
   expect_over();
 }
 
@@ -247,10 +245,7 @@ TEST(drain, HappensByItselfWhenNothingElseDoes) {
   crash_image f;
   const scute_oid oid = f.add(pattern(1, 500));
   f.overwrite(oid, pattern(2, 500));
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-  while (anything_deferred(f) && std::chrono::steady_clock::now() < end)
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  EXPECT_FALSE(anything_deferred(f));
+  wait_until([&] { return !anything_deferred(f); });
   EXPECT_TRUE(f.read(oid) == pattern(2, 500));
 }
 

@@ -9,6 +9,7 @@
 
 #include "capi/every_call.hpp"
 #include "support/child.hpp"
+#include "support/wait.hpp"
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
 #endif
@@ -311,12 +312,14 @@ TEST(cancellation, NeitherIsWaiting) {
   pthread_t waiter{};
   void* end = nullptr;
   static std::atomic<int> begun{0};
+  static std::atomic<pid_t> waits{0};
   ASSERT_EQ(::pthread_create(
                 &waiter, nullptr,
                 [](void* arg) -> void* {
                   auto& pool = *static_cast<threaded_pool*>(arg);
                   scute_tx* tx = nullptr;
                   ::pthread_cancel(::pthread_self());
+                  waits = ::gettid();
                   begun = 1;
                   const int e = scute_tx_begin(pool, &tx);
                   begun = e == SCUTE_OK ? 2 : 3;
@@ -327,8 +330,7 @@ TEST(cancellation, NeitherIsWaiting) {
                 &f),
             0);
   while (begun != 1) std::this_thread::yield();
-  // Long enough to sleep, most likely; what is tested does not depend on it.
-  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  wait_until([] { return sleeps(waits); });
   step = 2;
   holder.join();
   ::pthread_join(waiter, &end);

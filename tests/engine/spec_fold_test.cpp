@@ -5,11 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <chrono>
+#include <optional>
 #include <thread>
 
 #include "engine/spec/pool_home.hpp"
 #include "support/pool_file.hpp"
+#include "support/wait.hpp"
 
 namespace scute::test {
 using namespace core;
@@ -146,22 +147,20 @@ TEST_F(spec_fold, StoresWithoutARecordLeaveTheOldestOne) {
 // FOLD-4. A drain that came while another thread was in a fold saw an empty list, and returned before what was on it was durable.
 TEST_F(spec_fold, ADrainWaitsForTheRoundOfAnotherThread) {
   apply(7, begin + 5);
-  std::atomic<bool> drained{false};
-  std::thread other, drain;
+  std::thread other;
+  std::optional<waiting_thread> drain;
   {
     const pool::held_stripe held(s().locks, table->stripe_of(7));
     other = std::thread([&] { fold->cycle(); });
-    while (!table->is_clean()) std::this_thread::yield();
-    drain = std::thread([&] {
+    wait_until([&] { return table->is_clean(); });
+    drain.emplace([&] {
       fold->all();
       EXPECT_EQ(log->horizon(), begin + 5);
-      drained = true;
     });
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    EXPECT_FALSE(drained);
+    EXPECT_TRUE(drain->comes_to_wait());
   }
   other.join();
-  drain.join();
+  drain->join();
 }
 
 // FOLD-5. A transaction that did nothing but have a range open had the fold renew it at every look, with a sync of two files each time

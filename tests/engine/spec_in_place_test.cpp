@@ -31,10 +31,10 @@ class spec_in_place : public testing::TestWithParam<scute_protection> {
 
 // SPEC-2: the first range of an object takes a fence, for its undo record; later ones rest on the records of the first.
 TEST_P(spec_in_place, TakesTheShortWayAndOneFenceOnceItIsLogged) {
+  pool_.in().idle.stop();  // a fold makes the log forget what it has, and has fences of its own
   const scute_oid oid = pool_.alloc(bytes(256, 1));
   SCUTE_OKAY(scute_drain(pool_));
   std::vector<unsigned char> should = bytes(256, 1);
-  uint64_t fewest = UINT64_MAX;
   for (int k = 0; k < 20; ++k) {
     const scute_counters before = pool_.stats();
     {
@@ -45,12 +45,12 @@ TEST_P(spec_in_place, TakesTheShortWayAndOneFenceOnceItIsLogged) {
     }
     const scute_counters after = pool_.stats();
     EXPECT_EQ(after.shorts - before.shorts, 1U);
-    // A fold in the background, which makes the log forget what it has, has fences of its own.
-    fewest = std::min(fewest, after.fences - before.fences);
+    if (k != 0) {
+      EXPECT_EQ(after.fences - before.fences, 1U);
+    }
     std::memset(should.data() + 64, 2 + k, 64);
     std::memset(should.data() + 136, 3 + k, 9);
   }
-  EXPECT_EQ(fewest, 1U);
   EXPECT_EQ(pool_.read(oid), should);
   pool_.reopen();
   EXPECT_EQ(pool_.read(oid), should);

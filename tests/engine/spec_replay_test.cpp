@@ -3,7 +3,7 @@
 // wants to be done with them.
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <ctime>
 #include <optional>
 
 #include "engine/spec/commit_log.hpp"
@@ -122,9 +122,10 @@ TEST_F(spec_replay, TakesNoTimeForEachPairOfRecords) {
   while (append(frame)) ++frames;
   ASSERT_GE(frames, 50U);
   kill();
-  const auto before = std::chrono::steady_clock::now();
+  // Of this process's own, whatever else the machine does.
+  const std::clock_t before = std::clock();
   SCUTE_OKAY(f.try_open());
-  EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(20));
+  EXPECT_LT(std::clock() - before, 20 * CLOCKS_PER_SEC);
 }
 
 }  // namespace

@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <optional>
 #include <thread>
 
 #include "support/pool_file.hpp"
 #include "support/seed.hpp"
+#include "support/wait.hpp"
 
 namespace scute::test {
 namespace {
@@ -102,18 +104,18 @@ TEST(lanes, AThreadWaitsForOneThatSleepsInATransaction) {
   o.lanes = 1;
   f.create(o);
   std::atomic<bool> committed{false};
-  std::thread waiter;
+  std::optional<waiting_thread> waiter;
   {
     transaction tx(f);
-    waiter = std::thread([&] {
+    waiter.emplace([&] {
       EXPECT_NE(f.alloc(pattern(1, 10)), 0u);
       committed = true;
     });
-    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    EXPECT_TRUE(waiter->comes_to_wait());
     EXPECT_FALSE(committed);
     SCUTE_OKAY(tx.commit());
   }
-  waiter.join();
+  waiter->join();
   EXPECT_TRUE(committed);
   EXPECT_EQ(f.objects(), 1u);
 }

@@ -13,6 +13,7 @@
 #include "engine/logfree/extents.hpp"
 #include "heal/crash_image.hpp"
 #include "support/seed.hpp"
+#include "support/wait.hpp"
 
 namespace scute::test {
 using namespace core;
@@ -244,7 +245,7 @@ void kill_during(Work&& work, useconds_t after) {
     work();
     ::_exit(1);
   }
-  ::usleep(after);
+  pause(std::chrono::microseconds(after));
   ::kill(child, SIGKILL);
   int status = 0;
   ASSERT_EQ(child, ::waitpid(child, &status, 0));

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "heal/scrubbing.hpp"
+#include "support/wait.hpp"
 
 namespace scute::test {
 using namespace core;
@@ -24,7 +25,7 @@ struct listener {
     const int now = ++me.inside;
     if (int seen = me.most; now > seen) me.most.compare_exchange_strong(seen, now);
     const uint64_t before = me.repairs;
-    std::this_thread::sleep_for(std::chrono::microseconds(300));
+    pause(std::chrono::microseconds(300));
     if (me.repairs != before) ++me.beside;
     ++me.told;
     me.places += e->count + e->dropped;

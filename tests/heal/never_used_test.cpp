@@ -9,6 +9,7 @@
 
 #include "heal/scrubbing.hpp"
 #include "support/child.hpp"
+#include "support/wait.hpp"
 
 namespace scute::test {
 using namespace core;
@@ -63,14 +64,14 @@ class never_used : public testing::TestWithParam<pool_kind> {
       noise(g.chunk_header_offset(z, high[z]), g.zone_offset(z) + g.chunk_base);
   }
   // Until the pool is full: in the end small objects only.
-  void allocate(std::chrono::microseconds pause = {}) {
+  void allocate(std::chrono::microseconds rest = {}) {
     for (bool room = true; room && made->count < std::size(made->all);) {
       uint64_t key = 1'000'000 + made->count;
       scute_oid oid = f.alloc(pattern(key, sizes[key % std::size(sizes)]));
       if (oid == 0) oid = f.alloc(pattern(key += small_keys, small_size));
       room = oid != 0;
       if (room) note(oid, key);
-      if (pause.count() != 0) std::this_thread::sleep_for(pause);
+      if (rest.count() != 0) pause(rest);
     }
   }
   void note(scute_oid oid, uint64_t key) {
@@ -96,11 +97,7 @@ class never_used : public testing::TestWithParam<pool_kind> {
       f.open();
       allocate(std::chrono::microseconds(300));
     });
-    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    while (made->count.load(std::memory_order_acquire) < 60) {
-      ASSERT_LT(std::chrono::steady_clock::now(), until);
-      std::this_thread::yield();
-    }
+    ASSERT_TRUE(becomes_true([&] { return made->count.load(std::memory_order_acquire) >= 60; }));
     worker.end();
     f.open();
     EXPECT_EQ(f.info().clean, 0);

@@ -2,11 +2,10 @@
 // Scrubs while transactions run, and how scrubs begin, end and go on.
 #include <gtest/gtest.h>
 
-#include <chrono>
-
 #include "heal/rate_limit.hpp"
 #include "heal/scrub_mark.hpp"
 #include "heal/scrubbing.hpp"
+#include "support/wait.hpp"
 
 namespace scute::test {
 using namespace core;
@@ -118,9 +117,10 @@ class slow_scrub : public testing::Test {
     f.fill();
     for (int i = 0; i < 40; ++i) f.add(400'000);
   }
-  void start_slowly(uint64_t rate = 8 * mib) {
+  // It would take a quarter of a minute.
+  void start_slowly() {
     scute_scrub_options o = scrub_options(result, 2);
-    o.rate = rate;
+    o.rate = 2 * mib;
     SCUTE_OKAY(scute_scrub_start(f, &o));
   }
   scute_report wait() {
@@ -154,8 +154,8 @@ TEST_F(slow_scrub, StopsAndGoesOn) {
   const uint64_t last = f.info().last_scrub_ns;
   EXPECT_NE(last, 0u);
   EXPECT_EQ(f.info().scrub_position, 0u);
-  start_slowly(16 * mib);
-  std::this_thread::sleep_for(std::chrono::milliseconds(700));
+  start_slowly();
+  wait_until([&] { return f.info().scrub_position != 0; });
   scute_scrub_stop(f);
   const scute_report part = wait();
   EXPECT_EQ(part.complete, 0);
@@ -179,7 +179,7 @@ TEST_F(slow_scrub, StopsAndGoesOn) {
 }
 
 TEST_F(slow_scrub, ClosingStopsIt) {
-  start_slowly(1 * mib);
+  start_slowly();
   f.reopen();
   f.expect_sound();
   f.expect_objects();
@@ -273,11 +273,8 @@ TEST(scrub_policy, AScrubAfterEverySoManyTransactions) {
   };
   f.raw(f.offset_of(oid))[5] ^= std::byte{4};
   const uint64_t before = f.stats().scrubs;
-  for (int i = 0; i < 400 && f.stats().scrubs == before; ++i) {
-    run(100);
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  EXPECT_GT(f.stats().scrubs, before);
+  run(500);
+  wait_until([&] { return f.stats().scrubs > before; });
   EXPECT_GE(f.stats().transactions, 500u);
   EXPECT_NE(f.info().last_scrub_ns, 0u);
   EXPECT_EQ(f.info().repaired, 1u);
@@ -294,7 +291,8 @@ TEST(scrub_policy, NoScrubBeforeItIsDue) {
   f.create(o);
   f.fill();
   for (uint64_t i = 0; i < 2000; ++i) f.overwrite(f.root, pattern(i, 200));
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  // Whatever has something to do is awake from the last commit on.
+  wait_until(&other_threads_sleep);
   EXPECT_EQ(f.stats().scrubs, 0u);
 }
 

@@ -2,14 +2,15 @@
 // A pool of engine spec whose process was killed, looked at by a session that only reads: what its recovery appends to the log is
 // in private memory, and nobody's damage.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cstring>
-#include <thread>
 
 #include "support/child.hpp"
 #include "support/pool_file.hpp"
 #include "support/seed.hpp"
+#include "support/wait.hpp"
 
 namespace scute::test {
 namespace {
@@ -26,18 +27,27 @@ TEST_P(spec_read_only, CheckOfAKilledPoolFindsNothing) {
     f.create(options(8 * mib, {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_SPEC}));
     f.close();
     {
+      int begun[2];
+      ASSERT_EQ(::pipe(begun), 0);
       child writer([&] {
         f.open();
         for (uint64_t k = 0;; ++k) {
+          if (k == 1) {
+            ASSERT_EQ(::write(begun[1], "", 1), 1);
+          }
           const uint64_t size = 600000 + k % 7 * 100000;
           const scute_oid oid = f.alloc(pattern(k, size));
           ASSERT_NE(oid, 0u) << scute_errormsg();
           f.overwrite(oid, pattern(k + 100, size));
           ASSERT_EQ(f.free(oid), SCUTE_OK);
-          std::this_thread::sleep_for(std::chrono::milliseconds(k % 7 * 2));
+          pause(std::chrono::milliseconds(k % 7 * 2));
         }
       });
-      std::this_thread::sleep_for(std::chrono::microseconds(random.between(15000, 60000)));
+      ::close(begun[1]);
+      char byte = 0;
+      EXPECT_EQ(::read(begun[0], &byte, 1), 1);
+      ::close(begun[0]);
+      pause(std::chrono::microseconds(random.between(0, 40000)));
       writer.end();
     }
     f.open(SCUTE_READONLY);

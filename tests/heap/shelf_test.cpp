@@ -18,6 +18,7 @@ class shelf : public testing::TestWithParam<pool_kind> {
   // An object of so many rows and a half.
   void start(uint64_t size = 8 * mib, uint64_t rows = 1) {
     f.create(size, GetParam());
+    f.in().idle.stop();  // a drain has fences of its own
     n = f.in().s.geo.row_size * (2 * rows + 1) / 2;
     oid = f.alloc(pattern(1, n));
     ASSERT_NE(oid, 0u) << scute_errormsg();

@@ -5,13 +5,13 @@
 
 #include <atomic>
 #include <cerrno>
-#include <chrono>
 #include <thread>
 
 #include "hostile/fault_injector.hpp"
 #include "hostile/lossy_disk.hpp"
 #include "medium/mapped_medium.hpp"
 #include "support/pool_file.hpp"
+#include "support/wait.hpp"
 
 namespace scute::test {
 namespace {
@@ -32,12 +32,13 @@ void beside_a_commit(bool by_calls, change what) {
   if (what == change::shorter) {
     ASSERT_EQ(m->grow(pages * page, more * page), 0);
   }
-  std::atomic<bool> inside{false}, failed{false}, acknowledged{false};
+  std::atomic<bool> inside{false}, armed{false}, failed{false}, acknowledged{false};
   static thread_local bool commits = false;
   disk.before_sync = [&] {
     if (!commits || inside.exchange(true)) return;
-    for (int ms = 0; ms < 1000 && !failed; ++ms)
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    // The other change waits for this sync, as it should, or has met the error.
+    while (!armed) std::this_thread::yield();
+    wait_until([&] { return failed || sleeps(::getpid()); });
   };
   const bytes content = pattern(7, page);
   std::thread committer([&] {
@@ -49,6 +50,7 @@ void beside_a_commit(bool by_calls, change what) {
   });
   while (!inside) std::this_thread::yield();
   faults::arm(call::fdatasync, 1, EIO);
+  armed = true;
   if (what == change::longer)
     EXPECT_EQ(m->grow(pages * page, more * page), EIO);
   else

@@ -4,12 +4,15 @@
 // stops, and what was acknowledged before is there after a power failure.
 #include <gtest/gtest.h>
 
+#include <array>
+#include <atomic>
 #include <cerrno>
 #include <thread>
 
 #include "hostile/fault_injector.hpp"
 #include "hostile/lossy_disk.hpp"
 #include "support/pool_file.hpp"
+#include "support/wait.hpp"
 
 namespace scute::test {
 namespace {
@@ -90,16 +93,25 @@ TEST(log_file_sync, CommitsAtTheSameTimeShareSyncs) {
   std::vector<scute_oid> oids;
   for (unsigned t = 0; t < threads; ++t) oids.push_back(f.alloc(pattern(t, 256)));
   lossy_disk disk(f.path + ".log");
+  constexpr pid_t gone = -1;
+  std::array<std::atomic<pid_t>, threads> numbers{};
+  static thread_local bool commits = false;
   std::atomic<uint64_t> syncs{0};
+  // It takes its time, as a disk does: until all others wait.
   disk.before_sync = [&] {
     syncs.fetch_add(1);
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // as a disk takes its time
+    if (!commits) return;
+    for (const auto& number : numbers)
+      wait_until([&] { return number == gone || number == ::gettid() || sleeps(number); });
   };
   std::vector<std::thread> crew;
   for (unsigned t = 0; t < threads; ++t)
     crew.emplace_back([&, t] {
+      numbers[t] = ::gettid();
+      commits = true;
       for (unsigned k = 1; k <= each; ++k)
         SCUTE_OKAY_E(overwrite(f.pool, oids[t], pattern(t * 1000 + k, 256)));
+      numbers[t] = gone;
     });
   for (std::thread& t : crew) t.join();
   // One after the other they would be as many as commits.
@@ -130,27 +142,33 @@ TEST(log_file_sync, GrowthBesideACommitTakesNoErrorFromIt) {
     f.in().idle.stop();  // so nobody syncs the pool itself, which stays as it is now
     const bytes pool = read_file(f.path);
     lossy_disk disk(f.path + ".log");
-    std::atomic<bool> inside = false, failed = false, committed = false;
+    std::atomic<bool> inside = false, armed = false, failed = false, left = false;
+    std::atomic<bool> committed = false;
     std::atomic<int> acknowledged = -1;
+    std::atomic<pid_t> number = 0;
     static thread_local bool commits = false;
     disk.before_sync = [&] {
       if (!commits || inside.exchange(true)) return;
-      for (int ms = 0; ms < 1000 && !failed; ++ms)
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      // The growth waits for this sync, as it should, or has met the error.
+      while (!armed) std::this_thread::yield();
+      wait_until([&] { return failed || sleeps(::getpid()); });
+      left = true;
     };
     // Who has the error has told nobody yet.
     disk.after_failure = [&] {
       failed = true;
-      for (int ms = 0; ms < 1000 && !committed; ++ms)
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      while (!left) std::this_thread::yield();
+      wait_until([&] { return committed || sleeps(number); });
     };
     std::thread committer([&] {
+      number = ::gettid();
       commits = true;
       acknowledged = overwrite(f.pool, oid, pattern(5, 300));
       committed = true;
     });
     while (!inside) std::this_thread::yield();
     faults::arm(what, 1, EIO);
+    armed = true;
     const int grown = overwrite(f.pool, large, pattern(2, 2 * mib));
     const bool here = faults::disarm().hit;
     hit = hit || here;

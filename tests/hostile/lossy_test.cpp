@@ -11,6 +11,7 @@
 
 #include "hostile/fault_operations.hpp"
 #include "hostile/lossy_disk.hpp"
+#include "support/wait.hpp"
 
 namespace scute::test {
 namespace {
@@ -219,13 +220,8 @@ TEST_F(failing_disk, AnAbortThatFailsLetsGoOfItsColumns) {
   });
   while (!aborting) std::this_thread::yield();
   int e = SCUTE_OK;
-  std::atomic<bool> called{false};
-  std::thread other([&] {
-    called = true;
-    e = try_overwrite(second, pattern(5, 300));
-  });
-  while (!called) std::this_thread::yield();
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // until it waits, most likely
+  waiting_thread other([&] { e = try_overwrite(second, pattern(5, 300)); });
+  EXPECT_TRUE(other.comes_to_wait());
   go_on = true;
   one.join();
   other.join();  // which would wait for ever
@@ -243,7 +239,7 @@ TEST_F(failing_disk, DrainTellsOfAFailure) {
 
 TEST_F(failing_disk, DrainWaitsForAnotherOne) {
   lossy_disk disk(f.path);
-  std::atomic<bool> syncing{false}, go_on{false}, called{false}, over{false};
+  std::atomic<bool> syncing{false}, go_on{false}, over{false};
   disk.before_sync = [&] {
     syncing = true;
     while (!go_on) std::this_thread::yield();
@@ -256,14 +252,11 @@ TEST_F(failing_disk, DrainWaitsForAnotherOne) {
   std::thread one([&] { SCUTE_OKAY_E(scute_drain(f)); });
   while (!syncing) std::this_thread::yield();
   bool durable = false;
-  std::thread other([&] {
-    called = true;
+  waiting_thread other([&] {
     SCUTE_OKAY_E(scute_drain(f));
     durable = over;
   });
-  while (!called) std::this_thread::yield();
-  // Long enough for one that does not wait to come back; one that does passes however long it takes.
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_TRUE(other.comes_to_wait());
   go_on = true;
   one.join();
   other.join();

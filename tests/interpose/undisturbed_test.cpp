@@ -4,7 +4,6 @@
 
 #include <sys/time.h>
 
-#include <chrono>
 #include <csignal>
 #include <cstdint>
 
@@ -86,8 +85,7 @@ TEST(undisturbed, NoHandlerIsMissed) {
   constexpr itimerval often{{0, 50}, {0, 50}}, never{};
   setitimer(ITIMER_REAL, &often, nullptr);
   uint64_t missed = 0, seen = 0, alone = 0;
-  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(300);
-  while (std::chrono::steady_clock::now() < end)
+  while (handled < 2000 || seen == 0 || alone == 0)
     for (int i = 0; i < 1000; ++i) {
       undisturbed::begin();
       const uint64_t before = handled;
@@ -104,8 +102,6 @@ TEST(undisturbed, NoHandlerIsMissed) {
     }
   setitimer(ITIMER_REAL, &never, nullptr);
   EXPECT_EQ(missed, 0u);
-  EXPECT_GT(seen, 0u);
-  EXPECT_GT(alone, 0u);
 }
 
 }  // namespace

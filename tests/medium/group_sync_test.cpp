@@ -2,11 +2,11 @@
 // Group commit (SYNC-1 to SYNC-4 of medium/group_sync.hpp): who waits for which sync, and that nobody is left
 // waiting. The syncs here are functions that a test holds up as long as it likes.
 #include "medium/group_sync.hpp"
+#include "support/wait.hpp"
 
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <chrono>
 #include <functional>
 #include <thread>
 #include <vector>
@@ -14,20 +14,12 @@
 namespace scute::core::medium {
 namespace {
 
-using namespace std::chrono_literals;
+using test::wait_until;
 
 void join(group_sync& g, const std::function<void(bool)>& lead) {
   g.join(
       [](void* arg, bool alone) { (*static_cast<const std::function<void(bool)>*>(arg))(alone); },
       const_cast<std::function<void(bool)>*>(&lead));
-}
-
-void await(const std::function<bool()>& what) {
-  const auto end = std::chrono::steady_clock::now() + 60s;
-  while (!what()) {
-    ASSERT_LT(std::chrono::steady_clock::now(), end);
-    std::this_thread::yield();
-  }
 }
 
 TEST(group_sync, AloneLeadsAtOnce) {
@@ -51,11 +43,11 @@ TEST(group_sync, WhoComesDuringASyncWaitsForTheNext) {
   std::thread first([&] {
     join(g, [&](bool) {
       inside = true;
-      await([&] { return go.load(); });
+      wait_until([&] { return go.load(); });
       EXPECT_EQ(returned, 0);  // nobody has been served by this one
     });
   });
-  await([&] { return inside.load(); });
+  wait_until([&] { return inside.load(); });
   std::vector<std::thread> others;
   for (int i = 0; i < 5; ++i)
     others.emplace_back([&] {
@@ -66,7 +58,7 @@ TEST(group_sync, WhoComesDuringASyncWaitsForTheNext) {
       EXPECT_GE(later, 1);
       ++returned;
     });
-  await([&] { return g.waiting() == 5; });
+  wait_until([&] { return g.waiting() == 5; });
   EXPECT_EQ(g.begun(), 1u);
   go = true;
   first.join();
@@ -118,10 +110,10 @@ TEST(group_sync, EverybodySeesTheLeadersError) {
   std::thread first([&] {
     join(g, [&](bool) {
       inside = true;
-      await([&] { return go.load(); });
+      wait_until([&] { return go.load(); });
     });
   });
-  await([&] { return inside.load(); });
+  wait_until([&] { return inside.load(); });
   std::vector<std::thread> others;
   std::atomic<int> saw{0};
   for (int i = 0; i < 3; ++i)
@@ -129,7 +121,7 @@ TEST(group_sync, EverybodySeesTheLeadersError) {
       join(g, [&](bool) { failed = true; });
       saw += failed ? 1 : 0;
     });
-  await([&] { return g.waiting() == 3; });
+  wait_until([&] { return g.waiting() == 3; });
   go = true;
   first.join();
   for (auto& t : others) t.join();

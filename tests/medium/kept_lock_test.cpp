@@ -25,6 +25,7 @@
 #include "support/filtered.hpp"
 #include "support/mounts.hpp"
 #include "support/scratch.hpp"
+#include "support/wait.hpp"
 
 extern char** environ;
 
@@ -163,7 +164,7 @@ TEST(kept_lock, NothingIsBusyBesideNewProcesses) {
   const auto until_end = [&](auto&& make) {
     for (unsigned made = 0; !end.load();) {
       if (made > openings.load() / 20) {
-        std::this_thread::sleep_for(std::chrono::microseconds(50));
+        pause(std::chrono::microseconds(50));
         continue;
       }
       make();

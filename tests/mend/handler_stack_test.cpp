@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "mend/lossy_pool.hpp"
+#include "support/wait.hpp"
 
 // (A sanitizer's frames are larger, and so are those of code that is not optimised.)
 #if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
@@ -175,11 +176,10 @@ TEST_P(handler_stack, InTheMiddleOfTransactions) {
     for (uint64_t k = 0; !over; ++k) {
       const uint64_t at = pages[k % pages.size()];
       f.lose(at);  // one failure at a time
-      while (f.in().s.medium->is_revoked(at) && !over)
-        std::this_thread::sleep_for(std::chrono::microseconds(20));
+      while (f.in().s.medium->is_revoked(at) && !over) pause(std::chrono::microseconds(20));
     }
   });
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  const auto until = std::chrono::steady_clock::now() + patience();
   for (uint64_t round = 0; !HasFatalFailure() && f.healed() < losses; ++round) {
     ASSERT_LT(std::chrono::steady_clock::now(), until);
     scute_tx* tx = nullptr;

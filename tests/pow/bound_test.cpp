@@ -15,8 +15,8 @@
 #include "files.hpp"
 #include "plain_medium.hpp"
 #include "pow/store.hpp"
-#include "sleepers.hpp"
 #include "store_fixture.hpp"
+#include "support/wait.hpp"
 
 namespace scute::core::pow {
 namespace {
@@ -106,8 +106,7 @@ TEST(Herd, GrowsOnce) {
         all[t].put(one, 0, "text");
         one.commit();
       });
-    for (const auto& number : numbers)
-      while (number == 0 || !test::sleeps(number)) std::this_thread::yield();
+    for (const auto& number : numbers) test::wait_until([&] { return test::sleeps(number); });
     EXPECT_EQ(s.space->count(), segments_least);
   }
   for (std::thread& t : running) t.join();

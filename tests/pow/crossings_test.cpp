@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <chrono>
 #include <mutex>
 #include <shared_mutex>
 #include <string>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "files.hpp"
+#include "support/wait.hpp"
 
 namespace scute::pow {
 namespace {
@@ -132,12 +132,13 @@ TEST_P(Crossings, TheLargestObjectBehindManyThreads) {
       words.edit(100 + t) = "small";
       s.commit();
       ++done;
-      while (!go.load()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      go.wait(false);
     });
     while (done.load() != t + 1) std::this_thread::yield();
   }
   EXPECT_EQ(code_of([&] { put(kept, durability::later); }), errc{});
   go = true;
+  go.notify_all();
   for (std::thread& t : all) t.join();
   db.close();
 }
@@ -152,19 +153,20 @@ TEST_P(Crossings, MoreThreadsThanSeatsAndOneLock) {
     all.emplace_back([&] {
       auto s = db.section(durability::strict);
       ++inside;
-      while (!go.load()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      go.wait(false);
       s.commit();
     });
   while (inside.load() != 127) std::this_thread::yield();
-  std::thread late([&] {
+  test::waiting_thread late([&] {
     auto s = db.section(m);
     s.commit();
   });
-  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_TRUE(late.comes_to_wait());
   const bool free = m.try_lock();
   EXPECT_TRUE(free);
   if (free) m.unlock();
   go = true;
+  go.notify_all();
   for (std::thread& t : all) t.join();
   late.join();
 }

@@ -7,7 +7,6 @@
 
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <condition_variable>
 #include <future>
 #include <mutex>
@@ -15,7 +14,7 @@
 #include <vector>
 
 #include "files.hpp"
-#include "sleepers.hpp"
+#include "support/wait.hpp"
 
 namespace scute::pow {
 namespace {
@@ -83,7 +82,7 @@ TEST_P(Seats, SyncNeedsNone) {
     db.sync();
     done.set_value();
   });
-  EXPECT_EQ(done.get_future().wait_for(std::chrono::seconds(60)), std::future_status::ready)
+  EXPECT_EQ(done.get_future().wait_for(test::patience()), std::future_status::ready)
       << "sync() waits for sections that wait for this thread";
   hold.unlock();
   syncing.join();
@@ -112,10 +111,8 @@ TEST_P(Seats, WaitingIsNoWork) {
       s.commit();
     });
   for (const auto& number : numbers) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    while ((number == 0 || !test::sleeps(number)) && std::chrono::steady_clock::now() < end)
-      std::this_thread::yield();
-    EXPECT_LT(std::chrono::steady_clock::now(), end) << "thread " << number << " never sleeps";
+    EXPECT_TRUE(test::becomes_true([&] { return test::sleeps(number); }))
+        << "thread " << number << " never sleeps";
   }
   EXPECT_EQ(served, 0);
   in.go();

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "support/pool_file.hpp"
+#include "support/wait.hpp"
 
 namespace scute::test {
 namespace {
@@ -108,7 +109,7 @@ class killed_switch : public testing::TestWithParam<std::tuple<scute_medium, uin
     if (after_us == when_done)
       over = ::read(done[0], &is, 1) == 1;
     else
-      ::usleep(static_cast<useconds_t>(after_us));
+      pause(std::chrono::microseconds(after_us));
     ::kill(child, SIGKILL);
     int status = 0;
     EXPECT_EQ(::waitpid(child, &status, 0), child);

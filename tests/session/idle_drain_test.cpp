@@ -3,22 +3,15 @@
 // take; they say that the thread is awake whenever there is something to do.
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <thread>
 
 #include "pool/idle_watch.hpp"
 #include "support/pool_file.hpp"
+#include "support/wait.hpp"
 
 namespace scute::test {
 using namespace core;
 namespace {
-
-template <typename Condition>
-void wait_until(Condition&& condition) {
-  for (int i = 0; i < 12000 && !condition(); ++i)
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  ASSERT_TRUE(condition());
-}
 
 // It used to look ever more rarely at a pool without work, and found a transaction after 660 ms. (IDLE-1)
 TEST(idle_drain, sleeps_while_there_is_nothing_and_is_awake_when_there_is) {

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "support/child.hpp"
+#include "support/wait.hpp"
 
 namespace scute::test {
 namespace {
@@ -158,7 +159,7 @@ TEST(log_file, AKillInASwitch) {
   for (unsigned round = 0; round < 24; ++round) {
     const auto to = round % 2 == 0 ? SCUTE_ENGINE_LOGFREE : SCUTE_ENGINE_SPEC;
     child c([&] { SCUTE_OKAY_E(scute_set_engine(f.path.c_str(), &o, to)); });
-    ::usleep(1000 + round * 400);
+    pause(std::chrono::microseconds(1000 + round * 400));
     c.end();
     f.open();
     f.expect_last();

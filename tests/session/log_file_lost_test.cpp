@@ -3,11 +3,9 @@
 // whose opener does without the log; and how long the file is.
 #include <sys/stat.h>
 
-#include <chrono>
-#include <thread>
-
 #include "session/log_file.hpp"
 #include "support/power_failure.hpp"
+#include "support/wait.hpp"
 
 namespace scute::test {
 namespace {
@@ -194,9 +192,7 @@ TEST(log_file_length, RoomForALargeTransactionGoesBack) {
       EXPECT_GT(fs::file_size(f.log), before);
       f.close();
     } else {
-      const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-      while (fs::file_size(f.log) != before && std::chrono::steady_clock::now() < until)
-        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      wait_until([&] { return fs::file_size(f.log) == before; });
     }
     EXPECT_EQ(fs::file_size(f.log), before);
     if (by_closing) f.open();

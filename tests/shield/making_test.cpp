@@ -12,6 +12,7 @@
 
 #include "support/child.hpp"
 #include "support/shielded.hpp"
+#include "support/wait.hpp"
 
 namespace scute::test {
 namespace {
@@ -101,6 +102,18 @@ TEST(making, RefusesWhatOthersUse) {
   f.add();
 }
 
+// Times of files have ticks: until the next change of the file has another time than the last one.
+void await_tick(const shielded& f) {
+  struct stat s{};
+  ASSERT_EQ(::stat(f.path.c_str(), &s), 0);
+  wait_until([&] {
+    timespec now{};
+    ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
+    const timespec& then = s.st_ctim;
+    return now.tv_sec > then.tv_sec || (now.tv_sec == then.tv_sec && now.tv_nsec > then.tv_nsec);
+  });
+}
+
 // MAKE-2: nobody who writes to it at that moment goes unnoticed.
 TEST(making, WatchesTheFile) {
   shielded f;
@@ -109,7 +122,7 @@ TEST(making, WatchesTheFile) {
   o.progress_arg = &f;
   o.progress = [](void* arg, const char* what, uint64_t, uint64_t) {
     if (std::string(what) != "protect") return;
-    ::usleep(20000);  // times of files have ticks
+    await_tick(*static_cast<shielded*>(arg));
     static_cast<shielded*>(arg)->flip(5000);
   };
   SCUTE_FAILS(SCUTE_E_CONFLICT, scute_shield_add(f.path.c_str(), &o, 0, 0));
@@ -128,7 +141,7 @@ TEST(making, WatchesTheFileThatIsAdopted) {
   o.progress_arg = &f;
   o.progress = [](void* arg, const char* what, uint64_t, uint64_t) {
     if (std::string(what) != "protect") return;
-    ::usleep(20000);
+    await_tick(*static_cast<shielded*>(arg));
     static_cast<shielded*>(arg)->flip(5000);
   };
   SCUTE_FAILS(SCUTE_E_CONFLICT, scute_shield_adopt(f.path.c_str(), &o, 0, 0));
@@ -268,7 +281,7 @@ TEST(making, GuardedAndDamaged) {
   for (const bool by_content : {false, true}) {
     struct stat before{};
     ASSERT_EQ(::stat(f.path.c_str(), &before), 0);
-    ::usleep(20000);
+    await_tick(f);
     ASSERT_EQ(::chmod(f.path.c_str(), 0600), 0);
     f.flip(5000);
     ASSERT_EQ(::chmod(f.path.c_str(), 0), 0);

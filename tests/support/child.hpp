@@ -7,11 +7,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <csignal>
 #include <cstdio>
-#include <thread>
 #include <utility>
+
+#include "support/wait.hpp"
 
 namespace scute::test {
 
@@ -39,13 +39,9 @@ class child {
   // Its status, as waitpid() tells it; -1 if it does not end.
   int wait() {
     int status = 0;
-    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    while (::waitpid(pid_, &status, WNOHANG) != pid_) {
-      if (std::chrono::steady_clock::now() > until) {
-        end();
-        return -1;
-      }
-      std::this_thread::sleep_for(std::chrono::microseconds(200));
+    if (!becomes_true([&] { return ::waitpid(pid_, &status, WNOHANG) == pid_; })) {
+      end();
+      return -1;
     }
     pid_ = -1;
     return status;

@@ -11,13 +11,13 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <string>
-#include <thread>
+
+#include "support/wait.hpp"
 
 namespace scute::test {
 
@@ -85,18 +85,16 @@ class mounts {
       ::execlp("bindfs", "bindfs", "-f", behind.c_str(), root.c_str(), nullptr);
       ::_exit(127);
     }
-    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-    while (magic(root) != fuse_magic) {
-      int status = 0;
-      if (::waitpid(bindfs_, &status, WNOHANG) == bindfs_) {
-        bindfs_ = -1;
-        ADD_FAILURE() << "bindfs (Debian's package of that name) ended, status " << status;
-        return "";
-      }
-      if (std::chrono::steady_clock::now() > until) return "";
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-    return root;
+    int status = 0;
+    bool ended = false;
+    wait_until([&] {
+      ended = ::waitpid(bindfs_, &status, WNOHANG) == bindfs_;
+      return ended || magic(root) == fuse_magic;
+    });
+    if (!ended) return magic(root) == fuse_magic ? root : "";
+    bindfs_ = -1;
+    ADD_FAILURE() << "bindfs (Debian's package of that name) ended, status " << status;
+    return "";
   }
 
  private:

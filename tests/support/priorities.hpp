@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "support/child.hpp"
+#include "support/wait.hpp"
 
 namespace scute::test {
 
@@ -60,7 +61,7 @@ void with_two_priorities(Prepare&& prepare, Body&& body, End&& end) {
         for (unsigned round = 0; high ? round < 400 : higher != 0; ++round) {
           body(t, round);
           // In the middle of something of the lower one's it wakes up.
-          if (high) std::this_thread::sleep_for(std::chrono::microseconds(20 + round * 37 % 200));
+          if (high) pause(std::chrono::microseconds(20 + round * 37 % 200));
         }
         if (high) --higher;
       });

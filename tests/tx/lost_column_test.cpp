@@ -3,15 +3,11 @@
 // hold. Another thread holds that one, and wants one of the transaction's: neither may wait for ever (HOLD-2).
 #include <gtest/gtest.h>
 
-#include <chrono>
-#include <thread>
-
 #include "support/pool_file.hpp"
+#include "support/wait.hpp"
 
 namespace scute::test {
 namespace {
-
-constexpr auto patience = std::chrono::seconds(20);
 
 class lost_column : public testing::Test {
  protected:
@@ -54,19 +50,16 @@ class lost_column : public testing::Test {
     const uint32_t lane = f.in().s.geo.lane_count - 1;  // no transaction has it
     locks.lock_window(stripe_of(other), lane);
     std::atomic<bool> begins{false};
-    std::thread owner([&] {
+    waiting_thread owner([&] {
       meets_loss(begins);
       begins = true;
     });
-    while (!begins) std::this_thread::yield();
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    const auto end = std::chrono::steady_clock::now() + patience;
-    bool got = false;
-    while (!got && std::chrono::steady_clock::now() < end) {
+    wait_until([&] { return begins.load(); });
+    EXPECT_TRUE(owner.comes_to_wait());
+    const bool got = becomes_true([&] {
       locks.ask(stripe_of(held));
-      got = locks.try_lock_window(stripe_of(held), lane);
-      std::this_thread::yield();
-    }
+      return locks.try_lock_window(stripe_of(held), lane);
+    });
     if (got) locks.unlock_window(stripe_of(held), lane);
     locks.unlock_window(stripe_of(other), lane);
     owner.join();

@@ -5,7 +5,6 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <deque>
 #include <future>
 #include <map>
@@ -20,6 +19,7 @@
 #include "support/seed.hpp"
 #include "workloads/stages.hpp"
 #ifdef SCUTE_TEST_HAVE_PMEMOBJ
+#include "support/wait.hpp"
 #include "workloads/pmemobj_stage.hpp"
 #endif
 
@@ -220,7 +220,7 @@ TYPED_TEST(locked_hashmap, shards_do_not_wait_for_each_other) {
       return map.get(b, r) && map.update(b, record::of(b, 1)) && map.remove(b) &&
              map.insert(b, record::of(b, 2));
     });
-    EXPECT_EQ(other.wait_for(20s), std::future_status::ready);
+    EXPECT_EQ(other.wait_for(patience()), std::future_status::ready);
     v = record::of(a, 1);
   }));
   EXPECT_TRUE(other.get());
@@ -232,17 +232,23 @@ TYPED_TEST(locked_hashmap, a_shard_is_locked_until_commit) {
   auto& map = *this->shared_map;
   const uint64_t a = 1, b = another_key<typename TestFixture::plain_type>(a, true);
   map.insert(a, record::of(a, 0));
+  std::atomic<pid_t> reads{0}, writes{0};
   std::future<uint64_t> reader;
   std::future<bool> writer;
   ASSERT_TRUE(map.read_modify_write(a, [&](record& v) {
     v = record::of(a, 7);
     reader = std::async(std::launch::async, [&] {
+      reads = ::gettid();
       record r{};
       return map.get(a, r) ? r.number : 0;
     });
-    writer = std::async(std::launch::async, [&] { return map.insert(b, record::of(b, 8)); });
-    EXPECT_EQ(reader.wait_for(20ms), std::future_status::timeout);
-    EXPECT_EQ(writer.wait_for(20ms), std::future_status::timeout);
+    writer = std::async(std::launch::async, [&] {
+      writes = ::gettid();
+      return map.insert(b, record::of(b, 8));
+    });
+    wait_until([&] { return sleeps(reads) && sleeps(writes); });
+    EXPECT_EQ(reader.wait_for(0ms), std::future_status::timeout);
+    EXPECT_EQ(writer.wait_for(0ms), std::future_status::timeout);
   }));
   EXPECT_EQ(reader.get(), 7U);
   EXPECT_TRUE(writer.get());

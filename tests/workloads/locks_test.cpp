@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <future>
 #include <shared_mutex>
 #include <stdexcept>
 #include <thread>
 #include <vector>
 
+#include "support/wait.hpp"
 #include "workloads/dice.hpp"
 #include "workloads/locks/lock_set.hpp"
 #include "workloads/locks/lock_table.hpp"
@@ -22,7 +22,6 @@
 namespace scute::test {
 namespace {
 
-using namespace std::chrono_literals;
 using namespace workloads;
 
 // Whether another thread would get the lock.
@@ -87,12 +86,12 @@ TEST(node_lock, readers_share_and_writers_do_not) {
     lock.unlock_shared();
   }).get();
   std::atomic<bool> inside{false};
-  std::jthread writer([&] {
+  waiting_thread writer([&] {
     lock.lock();
     inside = true;
     lock.unlock();
   });
-  std::this_thread::sleep_for(10ms);
+  EXPECT_TRUE(writer.comes_to_spin());
   EXPECT_FALSE(inside);
   lock.unlock_shared();
   writer.join();
