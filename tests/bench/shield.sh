@@ -100,13 +100,13 @@ grep -q '"medium": "'"$pools/files" report/machine.json || fail "the report does
 # A run that is interrupted, wherever that happens to be, leaves its rows and nothing else: no folders, no programs.
 "${measure[@]}" --quick --json cut.jsonl 2>err &
 run=$!
-for _ in $(seq 2400); do grep -q 'overhead: .* per-fence' err && break; sleep 0.05; done
-sleep "$((RANDOM % 4)).$((RANDOM % 10))"
+until_said 'overhead: .* per-fence' err "$run"
+pause "$((RANDOM % 4)).$((RANDOM % 10))"
 kill -TERM "$run"
 status=0
 wait "$run" || status=$?
-sleep 0.2  # a process that was killed has to go
-! pgrep -af "^$PWD/tmp/" || fail "programs that are still running"
+none_runs() { ! pgrep -f "^$PWD/tmp/" >/dev/null; }
+wait_until none_runs
 equal "$status" 130
 in_err 'interrupted'
 grep -q '"set": "counters"' cut.jsonl || fail "an interrupted run has no rows"

@@ -11,18 +11,15 @@ exec 9<>feed  # which the loader never sees the end of
 killed_pool() { # ENGINE
   rm -f "$pool"
   SCUTE_ENGINE=$1 "$scute" create "$pool" --size 16M >/dev/null
-  local loader tries=0
+  local loader
   "$scute" kv load "$pool" - --batch 7 --quiet <feed >/dev/null 2>&1 9>&- &
   loader=$!
   cat records.tsv >&9
-  until cp --sparse=always "$pool" copy.pool && [ "$("$scute" kv scan copy.pool 2>/dev/null | wc -l)" -ge 390 ]; do
-    tries=$((tries + 1))
-    [ $tries -lt 300 ] || fail "the loader does not load"
-    sleep 0.1
-  done
+  wait_until has_loaded
   kill -9 $loader
   wait $loader 2>/dev/null || true
 }
+has_loaded() { cp --sparse=always "$pool" copy.pool && [ "$("$scute" kv scan copy.pool 2>/dev/null | wc -l)" -ge 390 ]; }
 objects() { "$scute" dump "$1" --objects | grep -c '^  0x'; }
 noise() { # OFFSET LENGTH
   head -c "$2" /dev/urandom |

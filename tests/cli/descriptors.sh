@@ -4,7 +4,7 @@
 . "${BASH_SOURCE[0]%/*}/lib.bash"
 pool=$pools/a.pool
 printf 'a\t1\nb\t2\n' >records.tsv
-bounded() { timeout 60 "$@"; }
+bounded() { timeout "$wait_seconds" "$@"; }
 
 expect 0 bounded "$scute" create "$pool" --size 2M <&-
 expect 0 bounded "$scute" kv load "$pool" records.tsv --quiet <&-

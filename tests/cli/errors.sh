@@ -64,10 +64,7 @@ mkfifo feed
 loader=$!
 exec 9>feed
 # Once it has mapped the pool it has locked it. (Whoever tries by using the pool may lock the loader out.)
-for _ in $(seq 600); do
-  if grep -q "$pool" "/proc/$loader/maps"; then break; fi
-  sleep 0.05
-done
+wait_until grep -q "$pool" "/proc/$loader/maps"
 expect 5 "$scute" kv put "$pool" other x
 one_error_line
 expect 5 "$scute" check "$pool" --repair

@@ -8,7 +8,7 @@ records 40 >records.tsv
 kill_soon() {
   "$@" >/dev/null 2>&1 &
   local victim=$!
-  sleep "0.00$((RANDOM % 10))"
+  pause "0.00$((RANDOM % 10))"
   kill -9 "$victim" 2>/dev/null || true
   wait "$victim" 2>/dev/null || true
 }
@@ -70,16 +70,14 @@ cp "$pool" "$pool.scute-new"
 "$scute" kv load "$pool.scute-new" - --quiet <feed >/dev/null 2>maker.err &
 maker=$!
 exec 9>feed
-for _ in $(seq 1200); do
-  if ls -l "/proc/$maker/fd" | grep -q 'scute-new$'; then break; fi
-  sleep 0.05
-done
-for _ in $(seq 1200); do  # it is open; wait for its lock
+is_open() { ls -l "/proc/$maker/fd" | grep -q 'scute-new$'; }
+is_refused() {
   status=0
   "$scute" kv count "$pool.scute-new" >/dev/null 2>&1 || status=$?
-  [ "$status" = 0 ] || break
-  sleep 0.05
-done
+  [ "$status" != 0 ]
+}
+wait_until is_open
+wait_until is_refused  # by its lock
 [ "$status" = 5 ] || fail "status $status: $(cat maker.err)"
 expect 5 "$scute" create "$pool" --size 4M --overwrite
 expect 0 "$scute" kv put "$pool" k v

@@ -9,7 +9,7 @@ cp "$file" original
 kill_soon() {
   "$@" >/dev/null 2>&1 &
   local victim=$!
-  sleep "0.0$((RANDOM % 4))$((RANDOM % 10))"
+  pause "0.0$((RANDOM % 4))$((RANDOM % 10))"
   kill -9 "$victim" 2>/dev/null || true
   wait "$victim" 2>/dev/null || true
 }

@@ -21,7 +21,7 @@ for attempt in $(seq 200); do
   loader=$!
   # Longer and longer, so that a slow build comes to an end as well.
   ms=$((RANDOM % (90 + 5 * attempt)))
-  sleep "$((ms / 1000)).$(printf %03d $((ms % 1000)))"
+  pause "$((ms / 1000)).$(printf %03d $((ms % 1000)))"
   kill -9 "$loader" 2>/dev/null || true
   status=0
   wait "$loader" 2>/dev/null || status=$?
@@ -117,7 +117,7 @@ same_as_source
 new_pool
 "$scute" kv load "$pool" records.tsv --batch 10 --quiet >out 2>err &
 loader=$!
-sleep 0.1
+pause 0.1
 kill -s INT "$loader" 2>/dev/null || true  # it may be done already
 status=0
 wait "$loader" || status=$?

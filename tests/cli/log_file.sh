@@ -13,20 +13,19 @@ exec 9<>feed  # which the loader never sees the end of
 killed_pool() { # POOL
   rm -f "$1" "$1.log"
   "$scute" create "$1" --size 4M >/dev/null
-  local loader tries=0
+  local loader
   "$scute" kv load "$1" - --batch 7 --quiet <feed >/dev/null 2>&1 9>&- &
   loader=$!
   cat records.tsv >&9
-  until cp "$1" copy.pool && cp "$1.log" copy.pool.log &&
-    [ "$("$scute" kv scan copy.pool 2>/dev/null | wc -l)" -ge 53 ] &&
-    "$scute" info copy.pool --json 2>/dev/null | grep -q '"horizon": [1-9]'; do
-    tries=$((tries + 1))
-    [ $tries -lt 300 ] || fail "the loader does not load"
-    sleep 0.1
-  done
+  wait_until has_loaded "$1"
   kill -9 $loader
   wait $loader 2>/dev/null || true
   rm -f copy.pool*
+}
+has_loaded() {
+  cp "$1" copy.pool && cp "$1.log" copy.pool.log &&
+    [ "$("$scute" kv scan copy.pool 2>/dev/null | wc -l)" -ge 53 ] &&
+    "$scute" info copy.pool --json 2>/dev/null | grep -q '"horizon": [1-9]'
 }
 loaded() { "$scute" kv scan "$1" | wc -l; }
 

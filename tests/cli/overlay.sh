@@ -35,13 +35,12 @@ let_go() {
 }
 # until_locked FILE. (Who tried to open it meanwhile could be what keeps the holder out.)
 until_locked() {
-  local i
-  for ((i = 0; i < 6000; i++)); do
-    if grep -q " [0-9a-f]*:[0-9a-f]*:$(stat -c %i "$1") " /proc/locks; then return; fi
-    kill -0 "$holder" 2>/dev/null || fail "what should hold $1 has ended: $(cat held)"
-    sleep 0.01
-  done
-  fail "$1 is never locked: $(cat held)"
+  wait_until is_locked "$1"
+}
+is_locked() {
+  ! grep -q " [0-9a-f]*:[0-9a-f]*:$(stat -c %i "$1") " /proc/locks || return 0
+  kill -0 "$holder" 2>/dev/null || fail "what should hold $1 has ended: $(cat held)"
+  return 1
 }
 
 try_in() {

@@ -119,10 +119,8 @@ exec 9<>feed
 "$scute" pow kv load "$pools/c.pow" - --create --batch 7 --quiet <feed >/dev/null 2>&1 9>&- &
 loader=$!
 cat records.tsv >&9
-for _ in $(seq 300); do
-  cp "$pools/c.pow" copy.pow 2>/dev/null && [ "$("$scute" pow kv count copy.pow 2>/dev/null)" = 1995 ] && break
-  sleep 0.1
-done
+has_loaded() { cp "$pools/c.pow" copy.pow 2>/dev/null && [ "$("$scute" pow kv count copy.pow 2>/dev/null)" = 1995 ]; }
+wait_until has_loaded
 expect 5 "$scute" pow kv count "$pools/c.pow"
 kill -9 $loader
 wait $loader 2>/dev/null || true

@@ -4,6 +4,10 @@
 pool=$pools/a.pool
 records 300 >records.tsv
 
+has_all() {
+  cp "$pools/live.pool" "$pool" 2>/dev/null || true
+  "$scute" kv scan "$pool" >found 2>/dev/null && [ "$(wc -l <found)" = 300 ]
+}
 # crash ENGINE: a copy of the file of a process that is still loading.
 crash() {
   local writer
@@ -15,12 +19,7 @@ crash() {
   rm pipe
   cat records.tsv >&9
   # Until all of them are in it, three batches: a copy of a file that is being written is no crash.
-  for _ in $(seq 500); do
-    cp "$pools/live.pool" "$pool" 2>/dev/null || true
-    if "$scute" kv scan "$pool" >found 2>/dev/null && [ "$(wc -l <found)" = 300 ]; then break; fi
-    sleep 0.02
-  done
-  [ "$(wc -l <found)" = 300 ] || fail "engine $1: no copy has all records"
+  wait_until has_all
   exec 9>&-
   wait "$writer"
 }

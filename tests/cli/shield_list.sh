@@ -16,12 +16,13 @@ kill_session() {
   mkfifo "$1.never"
   "$scute" shield run -- bash -c 'exec {fd}<>"$1"; echo >"$1".open; read -r line <"$1".never' - "$1" 2>/dev/null &
   local run=$!
-  while [ ! -s "$1.open" ]; do sleep 0.02; done
+  wait_until test -s "$1.open"
   kill -9 "$run" $(ps -o pid= --ppid "$run")
   wait "$run" 2>/dev/null || true
   rm "$1.open" "$1.never"
-  for _ in $(seq 100); do "$scute" shield list "$1" | grep -q '^in use' || return 0; sleep 0.05; done
+  wait_until is_free "$1"
 }
+is_free() { ! "$scute" shield list "$1" | grep -q '^in use'; }
 
 expect 0 "$scute" shield list data
 [ ! -s out ] || fail "there is nothing to list"
@@ -79,7 +80,7 @@ if [ -e "$SCUTE_BINARY_DIR/lib/libscute-shield.so" ]; then
   mkfifo go
   "$scute" shield run -- bash -c 'exec {fd}<>"$1"; echo >open; read -r line <go' - data/clean &
   run=$!
-  for _ in $(seq 200); do [ -s open ] && break; sleep 0.02; done
+  wait_until test -s open
   expect 0 "$scute" shield list data/clean
   state data/clean 'in use'
   echo >go

@@ -59,10 +59,10 @@ for way in dup dup3 fcntl socket openat; do
   bytes_of 262144 >plain
   shielded "$pools/file" 262144
   status=0
-  timeout 60 python3 arrives.py "$way" plain >wanted || status=$?
+  timeout "$wait_seconds" python3 arrives.py "$way" plain >wanted || status=$?
   equal "$status" 137
   status=0
-  timeout 60 "$scute" shield run --unflushed drop "${run_with[@]}" -- python3 arrives.py "$way" "$pools/file" >out 2>err || status=$?
+  timeout "$wait_seconds" "$scute" shield run --unflushed drop "${run_with[@]}" -- python3 arrives.py "$way" "$pools/file" >out 2>err || status=$?
   equal "$status" 137
   diff wanted out || fail "$way: calls have other results: $(cat err)"
   cmp plain "$pools/file" || fail "$way: what was made durable is not in the file"
@@ -104,7 +104,7 @@ os.unlink("gone")
 print("done")
 END
 LD_PRELOAD=$PWD/between.so python3 usual.py plain >wanted || fail "without the shield"
-LD_PRELOAD=$PWD/between.so timeout 60 "$scute" shield run "${run_with[@]}" -- python3 usual.py "$pools/file" >out 2>err || fail "between: $?: $(cat err)"
+LD_PRELOAD=$PWD/between.so timeout "$wait_seconds" "$scute" shield run "${run_with[@]}" -- python3 usual.py "$pools/file" >out 2>err || fail "between: $?: $(cat err)"
 diff wanted out || fail "with a library between"
 cmp plain "$pools/file" || fail "other bytes with a library between"
 sound "$pools/file"
@@ -121,14 +121,9 @@ peer.recv(1)
 END
 cat >takes.py <<'END'
 import os, signal, socket, sys
-import time
+from waiting import wait_until
 s = socket.socket(socket.AF_UNIX)
-for _ in range(1000):
-    try:
-        s.connect(sys.argv[1])
-        break
-    except ConnectionRefusedError:  # it does not listen yet
-        time.sleep(0.01)
+wait_until(lambda: s.connect_ex(sys.argv[1]) == 0)  # (It may not listen yet.)
 fd = int.from_bytes(s.recvmsg(8, socket.CMSG_LEN(4), socket.MSG_CMSG_CLOEXEC)[1][0][2], sys.byteorder)
 print(os.get_inheritable(fd))
 print(os.pwrite(fd, b"of another one's number", 5000))
@@ -139,9 +134,9 @@ END
 shielded "$pools/file" 262144
 python3 sends.py socket "$pools/file" &
 sender=$!
-for _ in $(seq 400); do [ ! -S socket ] || break; sleep 0.05; done
+wait_until test -S socket
 status=0
-timeout 60 "$scute" shield run --unflushed drop "${run_with[@]}" -- python3 takes.py socket "$pools/file" >out 2>err || status=$?
+timeout "$wait_seconds" "$scute" shield run --unflushed drop "${run_with[@]}" -- python3 takes.py socket "$pools/file" >out 2>err || status=$?
 equal "$status" 137
 wait "$sender" || fail "the sender"
 in_out '^False$'

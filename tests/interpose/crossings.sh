@@ -10,7 +10,7 @@ for cpu in avx2 avx512; do
     numbered "$b" 4
     numbered "$c" 256
     # shellcheck disable=SC2086
-    SCUTE_CPU=$cpu expect 0 timeout -s KILL 60 "$scute" shield run $options -- "$programs/scute-crossings" "$a" "$b" "$c" 2
+    SCUTE_CPU=$cpu expect 0 timeout -s KILL "$wait_seconds" "$scute" shield run $options -- "$programs/scute-crossings" "$a" "$b" "$c" 2
     in_out ', 0 wrong$'
     for file in "$a" "$b" "$c"; do sound "$file"; done
   done
@@ -39,7 +39,7 @@ cc -O1 -o replaces replaces.c || fail "cc"
 for way in mmap mremap; do
   numbered "$a" 4
   numbered "$b" 4
-  SCUTE_CPU=avx2 expect 0 timeout -s KILL 30 "$scute" shield run -- ./replaces "$a" "$b" "$way"
+  SCUTE_CPU=avx2 expect 0 timeout -s KILL "$wait_seconds" "$scute" shield run -- ./replaces "$a" "$b" "$way"
   [ "$(tail -c +8193 "$a" | head -c 7)" = written ] || fail "not written"
   sound "$a"
   sound "$b"

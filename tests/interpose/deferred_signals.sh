@@ -23,6 +23,8 @@ cat >handlers.c <<'C'
 #include <time.h>
 #include <unistd.h>
 
+#include "support/wait.h"
+
 enum { size = 1 << 20, wanted = 200, records = 4096, much = 512 * 1024 };
 static char *at, *beside;
 static int fd;
@@ -99,7 +101,7 @@ static void queued(int signal, siginfo_t *info, void *context) {
 static pthread_t persisting;
 static void *queue_to_thread(void *unused) {
   for (int i = 0; i < 20000; ++i)
-    while (pthread_sigqueue(persisting, SIGRTMIN, (union sigval){.sival_int = i}) != 0) usleep(50);
+    while (pthread_sigqueue(persisting, SIGRTMIN, (union sigval){.sival_int = i}) != 0) pause_us(50);
   return unused;
 }
 static void in_order(int signal, siginfo_t *info, void *context) {
@@ -118,7 +120,7 @@ static void in_any_order(int signal, siginfo_t *info, void *context) {
 static void *queue_pairs(void *unused) {
   for (int i = 0; i < 2 * pairs; ++i) {
     must(pthread_sigqueue(persisting, SIGRTMIN, (union sigval){.sival_int = i}) == 0);
-    while (i % 2 == 1 && turns <= i) usleep(10);
+    while (i % 2 == 1 && turns <= i) pause_us(10);
   }
   return unused;
 }
@@ -147,7 +149,7 @@ static void every(long us) {
 }
 static void persist_until(int n) {
   const time_t begin = time(NULL);
-  while (turns < n && time(NULL) < begin + 60)
+  while (turns < n && time(NULL) < begin + 300)
     for (int i = 0; i < 60; ++i) {
       at[i * 64] += 1;
       pmem_persist(at + i * 64, 64);
@@ -219,7 +221,7 @@ int main(int argc, char **argv) {
     if (sender == 0) {
       for (int i = 0; i < 3000; ++i) {
         while (sigqueue(self, SIGRTMIN, (union sigval){.sival_int = i}) != 0) must(errno == EAGAIN);
-        if (i % 7 == 0) usleep(20);
+        if (i % 7 == 0) pause_us(20);
       }
       _exit(0);
     }
@@ -257,8 +259,7 @@ int main(int argc, char **argv) {
     for (int i = 0; i < 3000; ++i) {
       const int before = turns;
       must(pthread_kill(all[i % 3], SIGUSR1) == 0);
-      const time_t begin = time(NULL);
-      while (turns == before) must(time(NULL) < begin + 30);
+      WAIT_UNTIL(turns != before);
     }
     over = 1;
     for (int i = 0; i < 3; ++i) must(pthread_join(all[i], NULL) == 0);
@@ -409,7 +410,7 @@ int main(int argc, char **argv) {
   TX_END
 }
 C
-cc -O1 -w -o handlers handlers.c -lpmem -lpthread || fail "cc"
+cc -O1 -w -I "$SCUTE_SOURCE_DIR/tests" -o handlers handlers.c -lpmem -lpthread || fail "cc"
 cc -O1 -w -o transacts transacts.c -lpmemobj || fail "cc"
 export PMEM_IS_PMEM_FORCE=1
 deeds=${SCUTE_TEST_DEEDS:-told told_in_window told_without_room told_of_other much calls queued queued_to_thread queued_in_pairs threads vfork asked}
@@ -424,7 +425,7 @@ fresh() {
 fails() {
   fresh
   status=0
-  { timeout -k 1 60 "$scute" shield run --unflushed drop "${@:2}" -- ./handlers "$1" "$file" "$file.other" >out 2>err || status=$?; } 2>/dev/null
+  { timeout -k 1 $((3 * wait_seconds)) "$scute" shield run --unflushed drop "${@:2}" -- ./handlers "$1" "$file" "$file.other" >out 2>err || status=$?; } 2>/dev/null
   [ "$status" = 137 ] || fail "$*: status $status: $(cat err)"
   cp out told
   checked 0 "$file"
@@ -461,7 +462,7 @@ if is_wanted told_in_window; then
     root=$(cat out)
     expect 0 "$scute" shield add "$file"
     status=0
-    { timeout -k 1 60 "$scute" shield run --unflushed drop -- ./transacts "$file" $n >out 2>err || status=$?; } 2>/dev/null
+    { timeout -k 1 $((3 * wait_seconds)) "$scute" shield run --unflushed drop -- ./transacts "$file" $n >out 2>err || status=$?; } 2>/dev/null
     [ "$status" = 137 ] || fail "$deed: status $status: $(cat err)"
     cp out told
     checked 0 "$file"
@@ -476,7 +477,7 @@ fi
 for deed in calls queued queued_to_thread queued_in_pairs threads vfork; do
   is_wanted $deed || continue
   fresh
-  expect 0 timeout -k 1 90 "$scute" shield run -- ./handlers $deed "$file" "$file.other"
+  expect 0 timeout -k 1 $((3 * wait_seconds)) "$scute" shield run -- ./handlers $deed "$file" "$file.other"
   in_out '^done$'
   sound "$file"
 done
@@ -486,6 +487,6 @@ if is_wanted asked; then
   cp plain other
   expect 0 ./handlers asked plain other
   cp out wanted
-  expect 0 timeout -k 1 60 "$scute" shield run -- ./handlers asked "$file" "$file.other"
+  expect 0 timeout -k 1 $((3 * wait_seconds)) "$scute" shield run -- ./handlers asked "$file" "$file.other"
   diff wanted out || fail "asked: other answers than without the shield"
 fi

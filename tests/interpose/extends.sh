@@ -24,6 +24,8 @@ cat >extends.c <<'C'
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "support/wait.h"
+
 enum { record = 100 };
 static const char *path;
 static int shared, count, own_of[8];
@@ -95,7 +97,7 @@ static void *work(void *arg) {
       ((volatile char *)p)[0] = p[0];
       munmap(p, 4096);
     }
-    if (way != 'r') usleep(200);
+    if (way != 'r') pause_us(200);
   }
   return NULL;
 }
@@ -143,7 +145,7 @@ int main(int argc, char **argv) {
   return 0;
 }
 C
-gcc -O1 -Wall -Wextra -pthread -o extends extends.c
+gcc -O1 -Wall -Wextra -I "$SCUTE_SOURCE_DIR/tests" -pthread -o extends extends.c
 
 file=$pools/file
 fresh() {
@@ -155,7 +157,7 @@ for ways in ww vw wwv pp aaA az Az at wz pr wr sp cp aam fww faa in:ww in:pp in:
   fresh
   pages=()
   [ "$ways" = "${ways#in:}" ] || pages=(--page-in)
-  expect 0 timeout 60 "$scute" shield run "${pages[@]}" "${run_with[@]}" -- ./extends "$file" "${ways#in:}" 1500
+  expect 0 timeout "$wait_seconds" "$scute" shield run "${pages[@]}" "${run_with[@]}" -- ./extends "$file" "${ways#in:}" 1500
   equal "$ways: $(cat out)" "$ways: done"
   sound "$file"
 done
@@ -185,12 +187,9 @@ for turn in $(seq 12); do
   : >told
   "$scute" shield run "${run_with[@]}" -- ./megabytes "$file" >told 2>err &
   run=$!
-  until grep -q here told; do
-    ! gone "$run" || fail "$(cat err)"
-    sleep 0.002
-  done
+  until_said here told "$run"
   child=$(child_of "$run")
-  sleep "0.0$((turn * 7))"
+  pause "0.0$((turn * 7))"
   { kill -9 "$child"; wait "$run" || true; } 2>/dev/null
   checked 0 "$file"
   python3 -c 'import sys

@@ -48,7 +48,7 @@ for options in --page-in ""; do
     expect 3 ./grows plain "$how"
     "$scute" shield add "$file" >out
     # shellcheck disable=SC2086
-    expect 3 timeout -k 1 60 "$scute" shield run $options -- ./grows "$file" "$how"
+    expect 3 timeout -k 1 "$wait_seconds" "$scute" shield run $options -- ./grows "$file" "$how"
     in_out '^grown$'
     cmp plain "$file" || fail "$how: other bytes"
     sound "$file"

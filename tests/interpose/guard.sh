@@ -173,7 +173,7 @@ int main(int argc, char **argv) {
     }
     for (int i = 0; i < 4; ++i) pthread_join(t[i], NULL);
   } else if (strcmp(deed, "loop") == 0) {
-    while (access(argv[3], F_OK) != 0) one_of_many();
+    for (int turn = 0; turn < 50 || access(argv[3], F_OK) != 0; ++turn) one_of_many();
   } else if (strcmp(deed, "hold") == 0) {
     if (open(path, O_RDWR) < 0) return perror("open"), 4;
     puts("open");
@@ -204,12 +204,11 @@ removed() {
 }
 # Who holds the file may need a moment to let it go.
 idle() {
-  for _ in $(seq 1000); do
-    "$scute" shield list "$file" >list.out 2>&1 || true
-    grep -q '^in use' list.out || return 0
-    sleep 0.01
-  done
-  fail "still in use: $(cat list.out)"
+  wait_until is_idle
+}
+is_idle() {
+  "$scute" shield list "$file" >list.out 2>&1 || true
+  ! grep -q '^in use' list.out
 }
 
 # By each way what comes of it is what comes of it without --guard.
@@ -223,7 +222,7 @@ for options in "" --page-in; do
   make 640 --guard
   equal "$(mode_of)" 0
   # shellcheck disable=SC2086
-  expect 0 timeout 60 "${as_user[@]}" "$scute" shield run $options -- "$folder/use" "$file" ways
+  expect 0 timeout "$wait_seconds" "${as_user[@]}" "$scute" shield run $options -- "$folder/use" "$file" ways
   cmp out wanted || fail "$options: $(diff wanted out)"
   equal "$(sort -u err)" "$(sort -u wanted.err)"
   equal "$(mode_of)" 0
@@ -321,7 +320,6 @@ for _ in 1 2 3; do
   run -- "$folder/use" "$file" loop "$folder/stop" 2>>loops.err &
   loops+=($!)
 done
-sleep 1
 : >"$folder/stop"
 for l in "${loops[@]}"; do wait "$l" || fail "a program that opens beside others: $(cat loops.err)"; done
 idle
@@ -331,15 +329,16 @@ removed 600
 # Programs are killed at any moment. What that leaves the next session takes away; and with their holder as well.
 make 600 --guard
 rm -f "$folder/stop"
+has_program() { program=$(child_of "$run") && [ -n "$program" ]; }
 for i in $(seq 24); do
   "${as_user[@]}" "$scute" shield run -- "$folder/use" "$file" loop "$folder/stop" 2>/dev/null &
   run=$!
-  until program=$(child_of $run) && [ -n "$program" ]; do sleep 0.002; done
-  sleep "0.0$((RANDOM % 90 + 10))"
+  wait_until has_program
+  pause "0.0$((RANDOM % 90 + 10))"
   [ $((i % 2)) = 0 ] || kill -9 "$run"
   kill -9 "$program" || true
   wait "$run" 2>/dev/null || true
-  until gone "$program"; do sleep 0.005; done
+  wait_until gone "$program"
   idle
   expect 0 run -- "$folder/use" "$file" write "after a kill"
   equal "$(mode_of)" 0

@@ -14,7 +14,7 @@ same() {
     shielded "$folder/guarded" 262144
     (cd "$folder" && F=plain bash -c "$1") >plain.out 2>plain.err || status=$?
     # shellcheck disable=SC2086
-    (cd "$folder" && F=guarded timeout 60 "$scute" shield run $run_with -- bash -c "$1") >out 2>err || shielded_status=$?
+    (cd "$folder" && F=guarded timeout "$wait_seconds" "$scute" shield run $run_with -- bash -c "$1") >out 2>err || shielded_status=$?
     equal "$shielded_status" "$status"
     diff plain.out out || fail "$1: other output: $(cat err)"
     sed -i '/pages cannot come when they are touched/d' err

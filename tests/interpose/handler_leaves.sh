@@ -105,7 +105,7 @@ int main(int argc, char **argv) {
   if (inner) every(ITIMER_VIRTUAL, 110);
   if (exits) atexit(at_exit);
   const time_t begin = time(NULL);
-  while (jumps < (forks ? 20 : wanted) && time(NULL) < begin + 60) {
+  while (jumps < (forks ? 20 : wanted) && time(NULL) < begin + 300) {
     if (by_longjmp ? setjmp(plainly) != 0 : sigsetjmp(out, 1) != 0) {
       if (by_longjmp) {  // the signal is still blocked
         sigset_t these;
@@ -153,7 +153,7 @@ for options in "" "--windows off"; do
   for how in siglongjmp longjmp own_stack disarmed stays inner; do
     shielded "$file" 65536
     # shellcheck disable=SC2086
-    expect 0 timeout -k 1 90 "$scute" shield run $options -- ./jumps "$how" "$file"
+    expect 0 timeout -k 1 $((3 * wait_seconds)) "$scute" shield run $options -- ./jumps "$how" "$file"
     in_out '^many jumps$'
     in_out '^synced$'
     [ "$(lasting "$file")" = 5 ] || fail "$how: $(lasting "$file") records"
@@ -161,7 +161,7 @@ for options in "" "--windows off"; do
     [ -z "$options" ] || continue
     shielded "$file" 65536
     status=0
-    timeout -k 1 90 "$scute" shield run --unflushed drop -- ./jumps "$how" "$file" fail >out 2>err || status=$?
+    timeout -k 1 $((3 * wait_seconds)) "$scute" shield run --unflushed drop -- ./jumps "$how" "$file" fail >out 2>err || status=$?
     [ "$status" = 137 ] || fail "$how, power failure: status $status"
     in_out '^many jumps$'
     checked 0 "$file"
@@ -176,7 +176,7 @@ for turn in 1 2 3 4 5 6 7 8; do
   options=()
   [ $((turn % 2)) = 0 ] || options=(--windows off)
   shielded "$file" 65536
-  expect 7 timeout -k 1 60 "$scute" shield run "${options[@]}" -- ./jumps exits "$file"
+  expect 7 timeout -k 1 $((3 * wait_seconds)) "$scute" shield run "${options[@]}" -- ./jumps exits "$file"
   equal "$(cat out)" 'at exit'
   equal "$(dd if="$file" bs=1 skip=20000 count=1 status=none)" x
   equal "$(dd if="$file" bs=1 skip=30000 count=7 status=none)" 'at exit'
@@ -184,7 +184,7 @@ for turn in 1 2 3 4 5 6 7 8; do
 done
 for how in siglongjmp longjmp own_stack disarmed stays inner forks; do
   shielded "$file" 65536
-  expect 0 timeout -k 1 90 "$scute" shield run -- ./jumps "$how" "$file"
+  expect 0 timeout -k 1 $((3 * wait_seconds)) "$scute" shield run -- ./jumps "$how" "$file"
   in_out '^many jumps$'
   [ "$(lasting "$file")" = 5 ] || fail "$how, set by the C library: $(lasting "$file") records"
   sound "$file"

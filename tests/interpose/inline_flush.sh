@@ -25,7 +25,7 @@ expect 0 "$scute" shield run --allow-inline-flush scute-flusher -- "$programs/sc
 mkfifo go is_open
 "$scute" shield run -- bash -c 'exec 5<>"$1" || exit; echo yes >is_open; read -r line <go' - "$file" &
 holder=$!
-[ "$(timeout 30 cat is_open)" = yes ] || fail "the first one cannot open it"
+[ "$(timeout "$wait_seconds" cat is_open)" = yes ] || fail "the first one cannot open it"
 expect 1 "$scute" shield run -- bash -c 'exec 5<>"$1"' - "$file"
 in_err 'busy'
 echo >go

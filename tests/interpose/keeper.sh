@@ -27,7 +27,7 @@ END
 
 "$scute" shield run -- bash second.sh "$file" >out 2>err &
 run=$!
-for _ in $(seq 400); do [ -s first ] && break; sleep 0.05; done
+wait_until test -s first
 first=$(cat first) second=$(cat second)
 
 [ "$(find "/proc/$run/fd" -lname '*scute-view*' | wc -l)" -ge 2 ] || fail "the holder has no view"
@@ -40,12 +40,13 @@ if grep -F "$file" "/proc/$run/maps"; then fail "the holder has the file mapped"
 # state_of PID: as the kernel names it; X if it is gone.
 state_of() { { sed 's/.*) //; s/ .*//' "/proc/$1/stat" || echo X; } 2>/dev/null; }
 kill -STOP "$run"
-for _ in $(seq 400); do [ "$(state_of "$run")" = T ] && break; sleep 0.05; done
+is_stopped() { [ "$(state_of "$1")" = T ]; }
+wait_until is_stopped "$run"
 kill -9 "$first"
-for _ in $(seq 400); do [[ "$(state_of "$first")" == [ZX] ]] && break; sleep 0.05; done
+wait_until gone "$first"
 echo go >go
 # Until it waits for an answer (recvmsg).
-for _ in $(seq 400); do [[ "$(cat "/proc/$second/syscall" 2>/dev/null)" == 4[57]\ * ]] && break; sleep 0.05; done
+wait_until sleeps_in "$second" 45 47
 kill -CONT "$run"
 status=0
 wait "$run" || status=$?

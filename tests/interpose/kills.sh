@@ -55,13 +55,12 @@ for map in "${maps[@]}"; do
     feed operations
     stdbuf -oL "$scute" shield run --windows "$windows" -- "$bin/$program" "$map" "$file" <fed >answers 2>err &
     run=$!
-    for _ in $(seq 2000); do [ -s answers ] && break; sleep 0.01; done
-    [ -s answers ] || fail "$map does not answer"
+    until_said '' answers "$run"
     # Damage under a running program: what it reads is its view.
     some_page "$file"
     printf 'damage' | dd of="$file" bs=1 seek=$((4096 * page + 17)) conv=notrunc 2>/dev/null
     touch struck
-    sleep "0.$((RANDOM % 3))$((RANDOM % 10))"
+    pause "0.$((RANDOM % 3))$((RANDOM % 10))"
     child=$(child_of "$run")
     status=0
     if [ -n "$child" ] && [ $((round % 2)) = 0 ]; then

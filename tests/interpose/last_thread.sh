@@ -18,6 +18,8 @@ cat >last.c <<'C'
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "support/wait.h"
+
 static const char *file;
 static pthread_t first;
 
@@ -27,12 +29,11 @@ static void must(int good) {
 static void main_has_ended(void) {
   char name[64], state[400] = "";
   snprintf(name, sizeof name, "/proc/self/task/%d/stat", getpid());
-  for (;;) {
+  do {
+    pause_us(1000);
     int stat = open(name, O_RDONLY);
     must(stat >= 0 && read(stat, state, sizeof state - 1) > 0 && close(stat) == 0);
-    if (strrchr(state, ')')[2] == 'Z') return;
-    usleep(1000);
-  }
+  } while (strrchr(state, ')')[2] != 'Z');
 }
 static char *mapped(void) {
   int fd = open(file, O_RDWR);
@@ -43,8 +44,14 @@ static char *mapped(void) {
 }
 static void *sleeps(void *unused) {
   (void)unused;
-  usleep(150000);
+  main_has_ended();
   puts("slept");
+  return NULL;
+}
+static void *rests(void *unused) {
+  (void)unused;
+  pause_us(1000);
+  puts("rested");
   return NULL;
 }
 static void *stores(void *at) {
@@ -122,7 +129,7 @@ int main(int argc, char **argv) {
     syscall(SYS_exit, 6);
   }
   if (strcmp(how, "sleeps") == 0) begun(sleeps, NULL);
-  if (strcmp(how, "first") == 0) pthread_join(begun(sleeps, NULL), NULL);
+  if (strcmp(how, "first") == 0) pthread_join(begun(rests, NULL), NULL);
   if (strcmp(how, "detached") == 0) pthread_detach(begun(stores, at));
   if (strcmp(how, "many") == 0)
     for (int i = 0; i < 8; ++i) begun(sleeps, NULL);
@@ -148,16 +155,16 @@ int main(int argc, char **argv) {
   pthread_exit(NULL);
 }
 C
-cc -O1 -pthread -o last last.c || fail "cc"
+cc -O1 -I "$SCUTE_SOURCE_DIR/tests" -pthread -o last last.c || fail "cc"
 
 for options in "" --page-in; do
   shielded "$file" 100000
   for how in alone by_call last_by_call first_by_call sleeps first detached many stores joins exits other main child opens; do
     cp "$file" plain
     plain=0
-    timeout 60 ./last "$how" plain | sort >plain.out || plain=${PIPESTATUS[0]}
+    timeout "$wait_seconds" ./last "$how" plain | sort >plain.out || plain=${PIPESTATUS[0]}
     # shellcheck disable=SC2086
-    expect "$plain" timeout -k 1 60 "$scute" shield run $options -- ./last "$how" "$file"
+    expect "$plain" timeout -k 1 "$wait_seconds" "$scute" shield run $options -- ./last "$how" "$file"
     sort out | cmp - plain.out || fail "$how: other words: $(cat out)"
     cmp plain "$file" || fail "$how: other bytes"
     silent
@@ -166,13 +173,9 @@ for options in "" --page-in; do
   # Signals reach the threads that there are.
   : >stays.out
   # shellcheck disable=SC2086
-  "$scute" shield run $options -- timeout 60 ./last stays "$file" >stays.out 2>err &
+  "$scute" shield run $options -- timeout "$wait_seconds" ./last stays "$file" >stays.out 2>err &
   holder=$!
-  for _ in $(seq 1000); do
-    grep -q stays stays.out && break
-    sleep 0.01
-  done
-  sleep 0.1
+  until_said stays stays.out "$holder"
   kill -TERM "$holder" || true
   status=0
   wait "$holder" || status=$?

@@ -60,27 +60,25 @@ child_of() {
 feed() {
   [ -p fed ] || mkfifo fed
   rm -f struck
-  { cat "$1" && for _ in $(seq 6000); do [ ! -e struck ] || break; sleep 0.01; done; } >fed 2>/dev/null &
+  { cat "$1" && wait_until test -e struck; } >fed 2>/dev/null &
 }
-
-# gone PID: it has ended, though nobody may have waited for it.
-gone() { [ ! -e "/proc/$1" ] || grep -q '^State:.Z' "/proc/$1/status" 2>/dev/null; }
 
 # power_failure HOLDER PROGRAM: neither of the two does anything any more. The holder is ours to wait for.
 power_failure() {
   kill -9 "$1" || true
   kill -9 "$2" || true
-  until gone "$2"; do sleep 0.005; done
+  wait_until gone "$2"
 }
 
+# is_checked FILE [--repair]: `status` is that of scute check. False if the pool is locked.
+is_checked() {
+  status=0
+  "$scute" check "$1.scute" "${@:2}" >out 2>err || status=$?
+  [ "$status" != 5 ]
+}
 # checked WANTED FILE [--repair]: scute check of it ends with WANTED. A process that has ended may keep the pool's lock for a moment (SETTLE-3).
 checked() {
-  local wanted=$1 file=$2 status
-  for _ in $(seq 1000); do
-    status=0
-    "$scute" check "$file.scute" "${@:3}" >out 2>err || status=$?
-    [ "$status" = 5 ] || break
-    sleep 0.01
-  done
+  local wanted=$1 status
+  wait_until is_checked "${@:2}"
   [[ " $wanted " == *" $status "* ]] || fail "status $status instead of $wanted: scute check: $(cat out)"
 }

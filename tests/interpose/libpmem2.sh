@@ -6,6 +6,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 program=$programs/scute-libpmem2
 file=$pools/file
 
+has_told() { [ "$(wc -l <told)" -gt "$1" ]; }
 records() {
   "$scute" shield run -- "$program" read "$file" >read.out || fail "it does not open"
   cut -d' ' -f1 read.out
@@ -34,11 +35,11 @@ for way in persist flush memcpy memmove memset deep_flush memcpy_async memset_as
   : >told
   "$scute" shield run -- "$program" "$way" "$file" 100000 >told 2>err &
   run=$!
-  for _ in $(seq 2000); do [ "$(wc -l <told)" -gt 30 ] && break; sleep 0.01; done
+  wait_until has_told 30
   child=$(ps -o pid= --ppid "$run" | tr -d ' ')
   kill -9 "$run" "$child"
   wait "$run" || true
-  while kill -0 "$child" 2>/dev/null; do sleep 0.01; done
+  wait_until gone "$child"
   told=$(tail -n 1 told)
   [ "${told:-0}" -gt 20 ] || fail "$way: nothing was told"
   "$scute" check "$file.scute" >check.out || fail "$way: $(cat check.out)"

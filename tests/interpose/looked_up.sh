@@ -358,7 +358,7 @@ tried() {
   local way=$1 status=0 run child
   program_of "$way"
   begin "$way" "$plain"
-  timeout 60 "${program[@]}" "$way" "$plain" ends >wanted 2>err || status=$?
+  timeout "$wait_seconds" "${program[@]}" "$way" "$plain" ends >wanted 2>err || status=$?
   [ "$status" != 77 ] || return 0
   [ "$status" = 0 ] || fail "$way: status $status without the shield"
   shown "$way" "$plain" >bytes.wanted
@@ -369,11 +369,7 @@ tried() {
   : >out
   "$scute" shield run "${run_with[@]}" -- "${program[@]}" "$way" "$file" >out 2>err &
   run=$!
-  for _ in $(seq 3000); do
-    ! grep -q '^told' out && ! gone "$run" || break
-    sleep 0.01
-  done
-  grep -q '^told' out || fail "$way: nothing is told"
+  until_said '^told' out "$run"
   child=$(child_of "$run")
   power_failure "$run" "$child"
   wait "$run" || true

@@ -73,10 +73,7 @@ for program in alone with-heard cxx; do
     : >told
     "$scute" shield run -- "./$program" "$file" $count >told 2>err &
     run=$!
-    until grep -q here told; do
-      ! gone "$run" || fail "$program: $(cat err)"
-      sleep 0.005
-    done
+    until_said here told "$run"
     child=$(child_of "$run")
     {
       if [ $dies = both ]; then power_failure "$run" "$child"; else kill -9 "$child"; fi

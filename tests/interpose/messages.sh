@@ -35,15 +35,16 @@ grep -q 'not removed, moved or replaced' log || fail "a log that has taken the p
 
 for signal in TERM INT HUP QUIT USR1 USR2 ALRM PIPE XFSZ VTALRM IO WINCH RTMIN; do
   : >out  # else what the one before has said may be there still when this one is waited for
-  "${run[@]}" python3 -c 'import signal, sys, time
+  "${run[@]}" python3 -c 'import signal, sys
+from waiting import wait_until
 def told(number, frame):
     print("SIG" + sys.argv[1] if number == getattr(signal, "SIG" + sys.argv[1]) else number, flush=True)
     sys.exit(7)
 signal.signal(getattr(signal, "SIG" + sys.argv[1]), told)
 print("ready", flush=True)
-time.sleep(60)' $signal >out 2>err &
+wait_until(lambda: False)' $signal >out 2>err &
   run_by=$!
-  for _ in $(seq 1200); do grep -q ready out && break; sleep 0.05; done
+  until_said ready out "$run_by"
   kill -s $signal $run_by
   status=0
   wait $run_by || status=$?
@@ -74,6 +75,6 @@ rm -f "$file.scute-unflushed"
 status=0
 python3 -c 'import os, signal, sys
 signal.alarm(1)
-os.execv(sys.argv[1], sys.argv[1:])' "${run[@]}" python3 -c 'import time; time.sleep(30)' || status=$?
+os.execv(sys.argv[1], sys.argv[1:])' "${run[@]}" python3 -c 'from waiting import wait_until; wait_until(lambda: False)' || status=$?
 equal "$status" 142
 sound "$file"

@@ -3,7 +3,7 @@
 # beside it, to links of it and to its facts is what they do to a plain file (DESC-1).
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
-run() { timeout 60 "$scute" shield run "${run_with[@]}" -- "$@"; }
+run() { timeout "$wait_seconds" "$scute" shield run "${run_with[@]}" -- "$@"; }
 
 for folder in "$pools" "$PWD"; do
   cd "$folder"

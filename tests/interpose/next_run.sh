@@ -58,15 +58,15 @@ for ends in settles dies; do
   program=$(child_of $holder)
   kill -STOP $holder
   kill -KILL "$program"
-  until gone "$program"; do sleep 0.005; done
+  wait_until gone "$program"
   for _ in 1 2 3; do
-    expect 16 timeout 20 "$scute" shield run -- ./reads "$file"
+    expect 16 timeout "$wait_seconds" "$scute" shield run -- ./reads "$file"
     in_err 'shield run'
   done
-  expect 5 timeout 20 "$scute" shield check "$file"
+  expect 5 timeout "$wait_seconds" "$scute" shield check "$file"
   in_err 'kept by a .scute shield run'
-  expect 5 timeout 20 "$scute" shield remove "$file"
-  expect 5 timeout 20 "$scute" info "$file.scute"
+  expect 5 timeout "$wait_seconds" "$scute" shield remove "$file"
+  expect 5 timeout "$wait_seconds" "$scute" info "$file.scute"
   if [ $ends = settles ]; then
     kill -CONT $holder
     wait $holder || true
@@ -92,28 +92,24 @@ cat >counts.c <<'C'
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "support/wait.h"
 int main(int argc, char **argv) {
-  for (int i = 0; i < 20000; ++i) {
-    const int fd = open(argv[1], O_RDWR);
-    if (fd < 0) {
-      usleep(500);
-      continue;
-    }
-    long *const m = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (m == MAP_FAILED) return argc;
-    printf("%ld\n", ++*m);
-    fflush(stdout);
-    kill(getpid(), SIGKILL);
-  }
-  return 9;
+  int fd = -1;
+  WAIT_UNTIL((fd = open(argv[1], O_RDWR)) >= 0);
+  long *const m = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (m == MAP_FAILED) return argc;
+  printf("%ld\n", ++*m);
+  fflush(stdout);
+  kill(getpid(), SIGKILL);
 }
 C
-cc -O1 -w -o counts counts.c || fail "cc counts"
+cc -O1 -w -I "$SCUTE_SOURCE_DIR/tests" -o counts counts.c || fail "cc counts"
 shielded "$file" 65536
 first=$(word 0)
 : >counted
 for _ in 1 2 3; do
-  (for _ in 1 2 3 4 5 6 7 8; do timeout 60 "$scute" shield run -- ./counts "$file" >>counted 2>/dev/null || true; done) &
+  (for _ in 1 2 3 4 5 6 7 8; do timeout "$wait_seconds" "$scute" shield run -- ./counts "$file" >>counted 2>/dev/null || true; done) &
 done
 wait
 equal "$(sort -n counted | uniq | wc -l)" 24
@@ -123,23 +119,25 @@ sound "$file"
 # Whom the holder has kept the file for has not got it: nobody keeps it then.
 shielded "$file" 65536
 python3 - "$file.scute" >locked 2>&1 <<'P' &
-import fcntl, os, struct, sys, time
+import fcntl, os, struct, sys
+from waiting import wait_until
 f = os.open(sys.argv[1], os.O_RDWR)
 fcntl.fcntl(f, 37, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 1, 0))  # F_OFD_SETLK
 print("locked", flush=True)
-while not os.path.exists("let"): time.sleep(0.01)
+wait_until(lambda: os.path.exists("let"))
 P
 locker=$!
-until grep -q locked locked; do sleep 0.01; done
+until_said locked locked $locker
 # shellcheck disable=SC2016
-"$scute" shield run -- bash -c './reads "$0"; echo $? >tried; until [ -e end ]; do sleep 0.01; done' "$file" 2>err &
+mkfifo end
+"$scute" shield run -- bash -c './reads "$0"; echo $? >tried; read -r _ <end' "$file" 2>err &
 holder=$!
-until [ -s tried ]; do sleep 0.01; done
+wait_until test -s tried
 equal "$(cat tried)" 16
 touch let
 wait $locker
 expect 0 "$scute" shield check "$file"
-touch end
+echo >end
 wait $holder
 sound "$file"
 

@@ -21,7 +21,7 @@ for engine in redo logfree spec; do
   "$scute" shield run -- python3 -c "$works" "$file" $at <go >ready 2>err &
   run=$!
   exec 5>go
-  for _ in $(seq 1200); do grep -q ready ready && break; sleep 0.05; done
+  until_said ready ready "$run"
   byte=$(od -An -tu1 -j $damaged -N 1 "$file")
   printf "\\x$(printf %x $((byte ^ 16)))" | dd of="$file" bs=1 seek=$damaged conv=notrunc status=none
   echo >&5

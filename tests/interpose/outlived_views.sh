@@ -7,8 +7,9 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 file=$pools/file
 shielded "$file" 262144
 cp "$file" before
-expect 0 "$scute" shield run -- bash -c 'exec 5<>"$0"; (trap "" HUP; exec 4<&0; until [ -e over ]; do sleep 0.02; done; if printf late >&5; then echo written; else echo refused; fi >told) & exit 0' "$file"
-: >over
+mkfifo over
+expect 0 "$scute" shield run -- bash -c 'exec 5<>"$0"; (trap "" HUP; exec 4<&0; read -r _ <over; if printf late >&5; then echo written; else echo refused; fi >told) & exit 0' "$file"
+echo >over
 wait_until test -s told
 equal "$(cat told)" refused
 cmp "$file" before || fail "what came late is in the file"
@@ -43,7 +44,7 @@ for way in close kill close kill; do
   shielded "$file" 262144
   rm -f count
   status=0
-  timeout 60 "$scute" shield run -- python3 meanwhile.py "$file" $way 2>err || status=$?
+  timeout "$wait_seconds" "$scute" shield run -- python3 meanwhile.py "$file" $way 2>err || status=$?
   [ "$status" = 0 ] || [ "$status" = 137 ] || fail "$way: status $status: $(cat err)"
   wait_until test -s count
   python3 -c 'import struct, sys
@@ -86,7 +87,7 @@ os.write(ended[1], b"1")
 print(os.waitpid(child, 0)[1])
 END
 shielded "$file" 262144
-expect 0 timeout 60 "$scute" shield run -- python3 mapped.py "$file"
+expect 0 timeout "$wait_seconds" "$scute" shield run -- python3 mapped.py "$file"
 equal "$(cat out)" "$(printf '0 0\n5 5\n[] 0\n0')"
 [ "$(tail -c +101 "$file" | head -c 5)" = early ] || fail "what the child had stored before is not in the file"
 sound "$file"
@@ -116,7 +117,7 @@ except OSError as e:
 END
 shielded "$file" 262144
 for way in '' --page-in; do
-  expect 0 timeout 60 "$scute" shield run $way -- python3 children.py "$file"
+  expect 0 timeout "$wait_seconds" "$scute" shield run $way -- python3 children.py "$file"
   sed -i '/pages cannot come/d' err
   in_out "^\[b'child 0', b'child 1', b'child 2', b'child 3'\]$"
   in_out '^True$'

@@ -59,7 +59,8 @@ done
 
 # What is not in the file takes memory; when it is, that is given back. (The machine's own count of it, with room for what others do.)
 large "$file"
-expect 0 "${run[@]}" python3 -c 'import mmap, os, sys, threading, time
+expect 0 "${run[@]}" python3 -c 'import mmap, os, sys, threading
+from waiting import wait_until
 fd = os.open(sys.argv[1], os.O_RDWR)
 memory = mmap.mmap(fd, 8 << 20)
 # (A thread that waits for something else keeps nothing.)
@@ -68,10 +69,7 @@ def rss(): return sum(int(part.split("Rss:")[1].split()[0]) for part in open("/p
 for i in range(2048): memory[i << 12] = 1
 assert rss() > 7000, rss()
 memory.flush()
-for turn in range(1000):
-    if rss() < 1200: break
-    time.sleep(0.01)
-assert rss() < 1200, rss()
+wait_until(lambda: rss() < 1200)
 assert all(memory[i << 12] == 1 for i in range(2048)) and rss() < 4000, rss()' "$file"
 sound "$file"
 
@@ -127,19 +125,20 @@ C
 cc -O1 -o handler handler.c || fail "cc"
 for limit in none 1M; do
   large "$file"
-  expect 0 timeout 60 "$scute" shield run --page-in --max-memory "$limit" -- ./handler "$file"
+  expect 0 timeout "$wait_seconds" "$scute" shield run --page-in --max-memory "$limit" -- ./handler "$file"
   sound "$file"
 done
 
 # What was appended and not synced yet stays, whatever pages go meanwhile: the file ends in the middle of a page.
-appends='import mmap, os, sys, time
+appends='import mmap, os, sys
+from waiting import pause
 fd = os.open(sys.argv[1], os.O_RDWR | os.O_APPEND)
 size = os.fstat(fd).st_size
 memory = mmap.mmap(fd, size)
 os.write(fd, b"one line of a log\n")
 for i in range(3):
     for at in range(0, size, 4096): memory[at]
-    time.sleep(0.05)
+    pause(0.05)
 assert os.pread(fd, 18, size) == b"one line of a log\n", os.pread(fd, 18, size)
 if sys.argv[2] == "syncs": os.fsync(fd)
 if sys.argv[2] == "dies": os.kill(os.getpid(), 9)

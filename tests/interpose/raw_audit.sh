@@ -23,8 +23,7 @@ after_power_failure() {
   local run=$!
   exec 7>feed
   echo "$one" >&7
-  for _ in $(seq 2000); do [ ! -s answers ] || break; sleep 0.01; done
-  [ -s answers ] || fail "$program does not answer"
+  until_said '' answers "$run"
   power_failure "$run" "$(child_of "$run")"
   wait "$run" || true
   exec 7>&-

@@ -14,8 +14,7 @@ serve() {
   rm -f "$socket"
   "$@" "$file" --workers 3 --listen "$socket" >answers 2>err &
   run=$!
-  for _ in $(seq 2000); do [ ! -S "$socket" ] || return 0; sleep 0.01; done
-  fail "nobody listens"
+  wait_until test -S "$socket"
 }
 
 # judge: what `found` has is what the clients were told of.
@@ -29,9 +28,8 @@ for round in $(seq "$rounds"); do
   rm -f result*
   python3 "$here/clients.py" talk "$socket" before "$seed/$round" result &
   clients=$!
-  for _ in $(seq 6000); do [ ! -e result.begun ] || break; sleep 0.01; done
-  [ -e result.begun ] || fail "the clients have no answers"
-  sleep "0.$((RANDOM % 3))$((RANDOM % 10))"
+  wait_until test -e result.begun
+  pause "0.$((RANDOM % 3))$((RANDOM % 10))"
   child=$(child_of "$run")
   [ -n "$child" ] || fail "the server has ended"
   if [ $((round % 2)) = 0 ]; then power_failure "$run" "$child"; else kill -9 "$child"; fi

@@ -23,8 +23,7 @@ for program in sorted_tree level_table item_server; do
     feed operations
     "$scute" shield run -- "$raw/$program" "$file" "${more[@]}" <fed >answers 2>err &
     run=$!
-    for _ in $(seq 1000); do [ ! -s answers ] || break; sleep 0.01; done
-    [ -s answers ] || fail "$program does not answer"
+    until_said '' answers "$run"
     # Under the running program, which sees its view.
     pages=$(($(stat -c %s "$file") / 4096))
     page=$((RANDOM % pages))
@@ -34,7 +33,7 @@ for program in sorted_tree level_table item_server; do
       dd if=/dev/urandom of="$file" bs=4096 count=1 seek="$page" conv=notrunc 2>/dev/null
     fi
     touch struck
-    sleep "0.$((RANDOM % 2))$((RANDOM % 10))$((RANDOM % 10))"
+    pause "0.$((RANDOM % 2))$((RANDOM % 10))$((RANDOM % 10))"
     child=$(child_of "$run")
     status=0
     if [ -n "$child" ] && [ $((round % 2)) = 0 ]; then

@@ -26,16 +26,18 @@ prepare() {
 }
 
 # to_moment N: runs the program until it stops before its Nth flush or fence; false: it has ended before.
+is_there() { # it has stopped, or the run is over
+  ! gone "$run" || return 0
+  child=$(child_of "$run")
+  [ -n "$child" ] && grep -q '^State:.T' "/proc/$child/status" 2>/dev/null
+}
 to_moment() {
   RAW_STOP_AT=$1 "$scute" shield run -- "$raw/$program" "$file" "${more[@]}" <operations >answers 2>err &
   run=$!
   child=
-  while [ -e "/proc/$run" ]; do
-    [ -n "$child" ] || child=$(child_of "$run")
-    if [ -n "$child" ] && grep -q '^State:.T' "/proc/$child/status" 2>/dev/null; then return 0; fi
-    ! gone "$run" || break
-    sleep 0.005
-  done
+  wait_until is_there
+  ! gone "$run" || child=
+  [ -z "$child" ] || return 0
   wait "$run" || fail "$program ends with $?, and does not stop"
   return 1
 }

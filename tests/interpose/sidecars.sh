@@ -140,12 +140,12 @@ in_err 'or not all of it'
 # told TEXT STATUS COMMAND...
 told() {
   local text=$1
-  expect "$2" timeout 30 "$scute" "${@:3}"
+  expect "$2" timeout "$wait_seconds" "$scute" "${@:3}"
   in_err "$text"
 }
 # kept: FILE.scute is what it was: the same file, link or folder, with the same bytes, at the same time.
 what_is() { stat -c '%i %F %s %Y %a' "$file.scute"; [ ! -f "$file.scute" ] || cksum "$file.scute"; }
-run=(timeout 30 "$scute" shield run --)
+run=(timeout "$wait_seconds" "$scute" shield run --)
 # stays TEXT STATUS: whatever is asked for; STATUS is that of the commands that look into FILE.scute.
 stays() {
   local text=$1 status=$2 what
@@ -192,7 +192,7 @@ mkfifo "$pools/records"
 "$scute" kv load "$file.scute" - --quiet <"$pools/records" >loaded &
 loader=$!
 exec 9>"$pools/records"
-until grep -q "$file.scute" "/proc/$loader/maps"; do sleep 0.02; done
+wait_until grep -q "$file.scute" "/proc/$loader/maps"
 expect 5 "$scute" check "$file.scute"
 for command in check remove; do told 'is a pool of its own' 1 shield $command "$file"; done
 cp "$file" now

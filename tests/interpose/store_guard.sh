@@ -19,7 +19,7 @@ for way in ${SCUTE_TEST_DEEDS:-unheard raw forked awaited}; do
   shielded "$file" 65536
   other=
   [ "$way" != forked ] || other=$pools/other
-  expect 0 timeout 60 "$scute" shield run -- "$programs/scute-torn" "$way" "$file" "$seconds" ${other:+"$other"}
+  expect 0 timeout "$wait_seconds" "$scute" shield run -- "$programs/scute-torn" "$way" "$file" "$seconds" ${other:+"$other"}
   in_out ', 0 torn lines, 0 failed reads$'
   sound "$file"
 done
@@ -31,7 +31,7 @@ expect 0 "$scute" shield run -- "$programs/scute-torn" "$file" 2
 in_out ', 0 torn lines, 0 failed reads$'
 sound "$file"
 shielded "$file" 65536
-expect 0 timeout 20 "$scute" shield run -- "$programs/scute-unwoken" "$file"
+expect 0 timeout "$wait_seconds" "$scute" shield run -- "$programs/scute-unwoken" "$file"
 in_out '^stored again$'
 sound "$file"
 

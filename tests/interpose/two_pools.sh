@@ -28,10 +28,7 @@ if [[ "${SCUTE_TEST_DEEDS:-in_turns}" == *in_turns* ]]; then
   "$actor" watch "$pools/base" "$file" "$second" >watched 2>&1 &
   watcher=$!
   trap 'kill "$watcher" 2>/dev/null || true; rm -rf "$pools"' EXIT
-  until [ -s watched ]; do
-    ! gone "$watcher" || fail "nobody watches: $(cat watched)"
-    sleep 0.01
-  done
+  until_said '' watched "$watcher"
   expect 0 "$scute" shield run "${run_with[@]}" -- "$actor" in_turns closes "$file" "$second"
   wait "$watcher" || fail "the watcher: $(cat watched)"
   equal "$(tail -n 1 watched)" "ahead: 0"

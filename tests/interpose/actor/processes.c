@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../../support/wait.h"
 #include "actor.h"
 
 static char *mapped(const char *file) {
@@ -69,8 +70,7 @@ static int keep_memory(void *unused) {
   (void)unused;
   raw(SYS_close_range, 3, ~0u, 0);
   shared = 1;
-  const struct timespec some = {0, 300000000};
-  raw(SYS_nanosleep, (long)&some, 0, 0);
+  raw_pause_us(300000);
   raw(SYS_exit_group, 0, 0, 0);
   return 0;
 }
@@ -297,7 +297,7 @@ static void cancels(const char *file) {
     for (int turn = 0; turn < 20; ++turn) {
       pthread_t thread;
       if (pthread_create(&thread, NULL, waits[i], ends) != 0) must("pthread_create", -1);
-      if (turn % 2 != 0) usleep(500);
+      if (turn % 2 != 0) pause_us(500);
       pthread_cancel(thread);
       void *how = NULL;
       pthread_join(thread, &how);

@@ -19,6 +19,8 @@
 
 #include <scute/shield_view.h>
 
+#include "../../support/wait.h"
+
 enum { page = 4096 };
 
 static char *first, *second;  // of two files
@@ -76,7 +78,7 @@ static void *opens(void *arg) {
     const int fd = open(third_name, O_RDWR);
     if (fd < 0) abort();
     third_fd = fd;
-    usleep(50);
+    pause_us(50);
     close(fd);
     ++closed;
   }
@@ -98,7 +100,7 @@ static void *maps(void *arg) {
     char *at = mmap(NULL, (size_t)pages * page, PROT_READ | PROT_WRITE, MAP_SHARED, first_fd, 0);
     if (at == MAP_FAILED) abort();
     probed = at;
-    usleep(30);
+    pause_us(30);
     munmap(at, (size_t)pages * page);
   }
   return arg;
@@ -155,11 +157,13 @@ int main(int argc, char **argv) {
     scute_shield_commit(first + 64, 64);
     ++commits;
     clock_gettime(CLOCK_MONOTONIC, &now);
-  } while (now.tv_sec - begin.tv_sec < atol(argv[4]));
+    // However little of the processors the other threads have.
+  } while (now.tv_sec - begin.tv_sec < atol(argv[4]) || handled < 50 || synced < 5 || closed < 5 ||
+           probes < 50);
   setitimer(ITIMER_REAL, &never, NULL);
   over = 1;
   for (int i = 0; i < 5; ++i) pthread_join(threads[i], NULL);
   printf("%ld commits, %ld handlers, %ld syncs, %ld closes, %ld probes, %ld wrong\n", commits,
          handled, synced, closed, probes, wrong);
-  return wrong != 0 || handled < 50 || synced < 5 || closed < 5 || probes < 50;
+  return wrong != 0;
 }

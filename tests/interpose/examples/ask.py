@@ -3,17 +3,16 @@ the server in another one."""
 
 import socket
 import sys
-import time
+
+import waiting
 
 
 def connected(port: int) -> socket.socket:
     """The server may not be there yet."""
-    for _ in range(2000):
-        try:
-            return socket.create_connection(("127.0.0.1", port), timeout=60)
-        except ConnectionRefusedError:
-            time.sleep(0.01)
-    sys.exit("nobody listens")
+    server = socket.socket()
+    waiting.wait_until(lambda: server.connect_ex(("127.0.0.1", port)) == 0)
+    server.settimeout(120)
+    return server
 
 
 def main() -> None:

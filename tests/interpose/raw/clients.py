@@ -11,7 +11,8 @@ import random
 import socket
 import sys
 import threading
-import time
+
+import waiting
 
 CLIENTS, OPERATIONS, KEYS = 6, 4000, 120
 begun = threading.Barrier(CLIENTS, lambda: open(sys.argv[5] + ".begun", "w").close(), timeout=120)
@@ -28,12 +29,7 @@ def of_client(state, client):
 
 def connect(connection, name):
     """The socket has its name a moment before anybody listens."""
-    for _ in range(1000):
-        try:
-            return connection.connect(name)
-        except ConnectionRefusedError:
-            time.sleep(0.01)
-    raise TimeoutError(name)
+    waiting.wait_until(lambda: connection.connect_ex(name) == 0)
 
 
 def talk(name, client, state, seed, results):

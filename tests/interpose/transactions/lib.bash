@@ -35,10 +35,7 @@ under_shield() {
   if [ "$end" = waits ]; then
     "$scute" shield run "${run_with[@]}" -- "$actor" "$deed" waits "$@" >out 2>err &
     run=$!
-    until tail -n 1 out | grep -qx here; do
-      ! gone "$run" || fail "$deed: the program has ended"
-      sleep 0.003
-    done
+    until_said '^here$' out "$run"
     child=$(child_of "$run")
     {
       power_failure "$run" "$child"
