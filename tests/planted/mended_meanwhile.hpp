@@ -5,15 +5,14 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
-#include <future>
-#include <thread>
+#include <optional>
 
 #include "base/waiting.hpp"
 #include "heal/mending.hpp"
 #include "mend/repair.hpp"
 #include "pool/library_call.hpp"
 #include "support/damage.hpp"
+#include "support/wait.hpp"
 
 namespace scute::test {
 using namespace core;
@@ -45,7 +44,7 @@ class mended_meanwhile : public testing::TestWithParam<engine_and_size> {
   }
   void TearDown() override {
     this_thread_waits = {};
-    if (mender.joinable()) mender.join();
+    mender.reset();
   }
 
   void flip(uint64_t at, int bits = 0x5a) { f.raw(at)[0] ^= static_cast<std::byte>(bits); }
@@ -57,13 +56,8 @@ class mended_meanwhile : public testing::TestWithParam<engine_and_size> {
       auto& t = *static_cast<mended_meanwhile*>(arg);
       if (--t.looks_left != 0) return;
       this_thread_waits = {};
-      std::promise<void> done;
-      std::future<void> is_done = done.get_future();
-      t.mender = std::thread([&t, done = std::move(done)]() mutable {
-        t.mend();
-        done.set_value();
-      });
-      is_done.wait_for(std::chrono::milliseconds(20));
+      t.mender.emplace([&t] { t.mend(); });
+      t.mender->ends_or_waits();
     };
   }
   // A commit may have written over damage, which is in the parity then.
@@ -94,7 +88,7 @@ class mended_meanwhile : public testing::TestWithParam<engine_and_size> {
         ASSERT_EQ(SCUTE_OK, tx.commit()) << place << ", " << nth << ": " << scute_errormsg();
         const bool over = this_thread_waits.pass != nullptr;
         this_thread_waits = {};
-        if (mender.joinable()) mender.join();
+        mender.reset();
         ASSERT_TRUE(f.read(oid) == content) << place << ", " << nth << ": " << scute_errormsg();
         expect_mendable();
         if (over) break;
@@ -156,7 +150,7 @@ class mended_meanwhile : public testing::TestWithParam<engine_and_size> {
   size_t size = 0;
   heap::object object;
   unsigned looks_left = 0;
-  std::thread mender;
+  std::optional<waiting_thread> mender;
 };
 
 }  // namespace scute::test

@@ -4,21 +4,19 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
-#include <condition_variable>
-#include <mutex>
-#include <thread>
+#include <atomic>
+#include <optional>
 
 #include "base/held_point.hpp"
 #include "base/waiting.hpp"
 #include "support/power_failure.hpp"
+#include "support/wait.hpp"
 
 namespace scute::test {
 using namespace core;
 namespace {
 
 constexpr uint64_t objects = 8, size = 200;
-constexpr std::chrono::milliseconds patience{60};
 
 class resolved_meanwhile : public testing::TestWithParam<bool> {
  protected:
@@ -71,19 +69,14 @@ class resolved_meanwhile : public testing::TestWithParam<bool> {
   }
   // The other one may wait for what this one holds.
   void stop() {
-    std::unique_lock hold(mutex);
     is_there = true;
-    told.notify_all();
-    told.wait_for(hold, patience, [&] { return is_resolved; });
-  }
-  void has_resolved() {
-    const std::lock_guard hold(mutex);
-    is_resolved = true;
-    told.notify_all();
+    static_cast<void>(becomes_true([&] { return goes_on.load(); }));
+    static_cast<void>(becomes_true([&] { return is_resolved || sleeps(::getpid()); }));
   }
   // At the nth look of this thread from now on.
   void write_at(unsigned nth, unsigned mth, uint64_t i) {
-    is_there = is_resolved = is_stopped = false;
+    is_there = is_resolved = goes_on = false;
+    is_stopped = false;
     looks_left = nth;
     steps_left = mth;
     written = i;
@@ -92,19 +85,17 @@ class resolved_meanwhile : public testing::TestWithParam<bool> {
       auto& t = *static_cast<resolved_meanwhile*>(arg);
       if (--t.looks_left != 0) return;
       this_thread_waits = {};
-      t.writer = std::thread([&t] { t.write(t.written); });
-      std::unique_lock hold(t.mutex);
-      t.told.wait_for(hold, patience, [&] { return t.is_there; });
+      t.writer.emplace([&t] { t.write(t.written); });
+      wait_until([&] { return t.is_there || t.writer->waits(); });
+      t.goes_on = true;
     };
   }
 
   pool_file f;
   std::vector<scute_oid> oids;
   bytes image;
-  std::thread writer;
-  std::mutex mutex;
-  std::condition_variable told;
-  bool is_there = false, is_resolved = false, is_stopped = false;
+  std::optional<waiting_thread> writer;
+  std::atomic<bool> is_there{false}, is_resolved{false}, goes_on{false}, is_stopped{false};
   unsigned looks_left = 0, steps_left = 0;
   uint64_t written = 0;
 };
@@ -121,8 +112,8 @@ bool resolved_meanwhile::interleave(unsigned nth, unsigned mth) {
   }
   const bool over = this_thread_waits.pass != nullptr;
   this_thread_waits = {};
-  has_resolved();
-  if (writer.joinable()) writer.join();
+  is_resolved = true;
+  writer.reset();
   // (That so much parity is of before is told as damage.)
   uint64_t lost = 0;
   const auto count = [](void* arg, const scute_event* e) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <functional>
+#include <future>
 #include <random>
 
 #include "heal/certainty.hpp"
@@ -55,7 +56,7 @@ TEST_P(mended_meanwhile, scrub_while_another_mends_the_head) {
     EXPECT_EQ(this_thread_waits.pass, nullptr);
     scrub.end_zone(zone());
   }
-  mender.join();
+  mender->join();
   EXPECT_THAT(told, testing::IsEmpty());
   EXPECT_EQ(scrub.tally(zone()).damaged, 0u);
   EXPECT_EQ(s->lost.load(), 0u);
