@@ -9,6 +9,7 @@
 #   5. no file of the library or the tools is longer than lines_max
 #   6. no unfinished work and no test that does not run: see the words below
 #   7. the root has no files but root_files below, of those that are committed
+#   8. a test waits for a condition, not for a time: nothing in tests/ sleeps but the helpers named in waits below
 set -euo pipefail
 export LC_ALL=C
 
@@ -20,6 +21,11 @@ roots="src include tools sim tests fuzz bench examples workloads"
 # Compiled by the tests themselves, at test time; and what is linked with Debian's examples when it is measured.
 uncompiled='^(tests/(compile_fail|install|pass/programs|pass/refused|interpose/(sites|left))|bench/shield)/'
 lines_max=450
+waits='^tests/support/(wait\.(bash|h|hpp)|waiting\.py):'
+# Calls of C, C++ and Python, system calls by number, commands of the shell; and what sleeps under another name.
+sleeps='(^|[^A-Za-z0-9_.>])(u|nano|clock_nano)?sleep[[:space:]]*\(|sleep_(for|until)[[:space:]]*\(|SYS_(clock_)?nanosleep|time\.sleep'
+sleeps+='|(^|[;&|({'"'"'"]|[[:space:]](do|then|else|until|while|!))[[:space:]]*sleep[[:space:]]+["$0-9.]'
+sleeps+='|(^|[^A-Za-z0-9_])(poll[[:space:]]*\((NULL|nullptr),[[:space:]]*0,|select[[:space:]]*\(0,|read[[:space:]](-[a-z]+[[:space:]])*-t)'
 words='(^|[^A-Za-z0-9_])(TODO|FIXME|GTEST_SKIP|DISABLED_)'
 
 cd "$root"
@@ -141,6 +147,14 @@ fi
 xargs -d '\n' grep -nHE "$words" <"$temp/files" |
   sed -E 's/^([^:]*:[0-9]+):.*[^A-Za-z0-9_]?(TODO|FIXME|GTEST_SKIP|DISABLED_).*/\1: contains \2/' \
   >>"$violations" || true
+
+# Rule 8.
+if [ -d tests ]; then
+  find tests -type f \( -name '*.c' -o -name '*.cpp' -o -name '*.h' -o -name '*.hpp' -o -name '*.sh' -o -name '*.bash' -o -name '*.py' \) \
+    -exec grep -HnE "$sleeps" {} + >"$temp/sleeps" || true  # grep's 1: nothing does
+  { grep -Ev "$waits" "$temp/sleeps" || true; } |
+    sed -E 's/^([^:]*:[0-9]+):.*/\1: sleeps, and a test waits for a condition (tests\/support\/wait.hpp)/' | sort >>"$violations"
+fi
 
 # Rule 7. Without git there are files of the user's own as well.
 if git ls-files --error-unmatch dev >"$temp/dev" 2>&1; then

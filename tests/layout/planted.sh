@@ -99,5 +99,20 @@ expect_violation 'tests/medium/map_test.cpp:2: contains GTEST_SK''IP'
 git -C tree init -q && echo '' >tree/dev && echo '' >tree/left_behind && git -C tree add dev left_behind
 expect_violation 'left_behind: a file that nobody knows in the root'
 
+# Rule 8, in each language.
+sleeper() { # FILE TEXT: in it %s stands for the word
+  mkdir -p "tree/tests/${1%/*}"
+  # shellcheck disable=SC2059
+  printf "$2\n" sleep >>"tree/tests/$1"
+  expect_violation "tests/$1:${3:-1}: sleeps, and a test waits for a condition (tests/support/wait.hpp)"
+}
+sleeper medium/map_test.cpp 'void f() { std::this_thread::%s_for(1ms); }' 2
+sleeper medium/map_test.cpp 'void f() { ::u%s(20); }' 2
+sleeper cli/a.c 'void f(void) { nano%s(&t, NULL); }'
+sleeper cli/a.sh '%s 0.1'
+sleeper cli/a.sh 'for _ in 1 2; do [ -e x ] && break; %s 0.05; done'
+sleeper cli/a.sh 'until [ -e x ]; do %s "$long"; done'
+sleeper cli/a.py 'import time; time.%s(1)'
+
 [ "$failures" = 0 ] || { echo "$failures planted violation(s) missed"; exit 1; }
 echo "every planted violation was found"
