@@ -18,9 +18,9 @@ std::string costs() {
   constexpr struct {
     const char* name;
     pool_kind kind;
-  } levels[] = {{"none", {SCUTE_PROTECT_NONE}},
-                {"ml", {SCUTE_PROTECT_ML}},
-                {"mlp", {SCUTE_PROTECT_MLP}},
+  } levels[] = {{"none", {SCUTE_PROTECT_NONE, SCUTE_ENGINE_REDO}},
+                {"ml", {SCUTE_PROTECT_ML, SCUTE_ENGINE_REDO}},
+                {"mlp", {SCUTE_PROTECT_MLP, SCUTE_ENGINE_REDO}},
                 {"mlpc", {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_REDO}},
                 {"logfree", {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_LOGFREE}},
                 {"spec-none", {SCUTE_PROTECT_NONE, SCUTE_ENGINE_SPEC}},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Engine spec: what is its own. The other suites run with it as well (engine/with_spec, and so on).
+// Engine spec: what is its own. The other suites run with it as well (engine/spec, and so on).
 #include <gtest/gtest.h>
 #include <unistd.h>
 

@@ -158,8 +158,19 @@ TEST_P(scrub_kinds, AScribbleOfAWholeRow) {
   f.expect_objects();
 }
 
+// Rings of lanes: engine spec writes none.
+class scrub_rings : public testing::TestWithParam<std::tuple<uint32_t, scute_engine>> {
+ protected:
+  void SetUp() override {
+    f.create(8 * mib, {SCUTE_PROTECT_MLPC, std::get<1>(GetParam())});
+    f.fill();
+  }
+  scrub_result scrub() { return run_scrub(f, std::get<0>(GetParam())); }
+  known_pool f;
+};
+
 // REPLICA-2.
-TEST_P(scrub_kinds, LogReplicas) {
+TEST_P(scrub_rings, LogReplicas) {
   for (uint64_t i = 0; i < 5; ++i) f.add(700);
   // A large object's overwrite goes through the log with every engine; it has two cells in each column.
   const scute_oid wide = f.add(2 * f.in().s.geo.row_size + 100);
@@ -191,7 +202,7 @@ TEST_P(scrub_kinds, LogReplicas) {
 }
 
 // The sound copy is the one that passes its check, whichever value looks higher. (REPLICA-2)
-TEST_P(scrub_kinds, StatusWordOfEitherReplica) {
+TEST_P(scrub_rings, StatusWordOfEitherReplica) {
   const auto& s = f.in().s;
   const auto i = static_cast<uint32_t>(scute_thread_lane(f));
   uint64_t sound = 0;
@@ -254,6 +265,10 @@ TEST_P(scrub_kinds, WhatIsLostIsNamedAndItsColumnsAreLeft) {
 }
 
 INSTANTIATE_TEST_SUITE_P(threads, scrub_kinds, testing::Values(1u, 3u));
+INSTANTIATE_TEST_SUITE_P(threads, scrub_rings,
+                         testing::Combine(testing::Values(1u, 3u),
+                                          testing::Values(SCUTE_ENGINE_REDO,
+                                                          SCUTE_ENGINE_LOGFREE)));
 
 class scrub_levels : public testing::TestWithParam<pool_kind> {};
 

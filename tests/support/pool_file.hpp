@@ -10,6 +10,7 @@
 
 #include "capi/guard.hpp"
 #include "scute/scute.h"
+#include "support/engines.hpp"
 #include "support/scratch.hpp"
 
 // The call must succeed; the library's message explains it if not.
@@ -45,7 +46,7 @@ struct pool_kind {
   constexpr operator scute_protection() const { return protection; }
 };
 
-// SCUTE_TEST_ENGINE=redo runs tests that do not name an engine with another one than the default.
+// A test that leaves the engine of a pool to the run says so by leaving it out of the kind; engines.hpp has the run's.
 inline scute_options options(uint64_t size = mib, pool_kind kind = {},
                              scute_checksum c = SCUTE_CHECKSUM_CRC32C) {
   scute_options o;
@@ -54,10 +55,11 @@ inline scute_options options(uint64_t size = mib, pool_kind kind = {},
   o.protection = kind.protection;
   o.engine = kind.engine;
   o.parity = kind.parity;
-  if (const char* wish = std::getenv("SCUTE_TEST_ENGINE"); wish != nullptr && o.engine == 0) {
-    EXPECT_EQ(SCUTE_OK, scute_options_set(&o, "engine", wish)) << scute_errormsg();
-    kind.roomy = true;
-  }
+  if (kind.engine == SCUTE_ENGINE_AUTO)
+    if (const char* engine = engine_of_run()) {
+      EXPECT_EQ(SCUTE_OK, scute_options_set(&o, "engine", engine)) << scute_errormsg();
+      kind.roomy = true;
+    }
   // As much room for objects as with the others: its log takes an eighth of a small pool.
   if (kind.roomy && o.engine == SCUTE_ENGINE_SPEC)
     o.size += std::max(size / 6 / 4096 * 4096, mib / 4);
@@ -72,7 +74,8 @@ inline constexpr pool_kind with_spec(scute_protection p, uint32_t rows_of_parity
   return k;
 }
 inline const auto every_protection = testing::Values(
-    pool_kind(SCUTE_PROTECT_NONE), pool_kind(SCUTE_PROTECT_ML), pool_kind(SCUTE_PROTECT_MLP),
+    pool_kind(SCUTE_PROTECT_NONE, SCUTE_ENGINE_REDO),
+    pool_kind(SCUTE_PROTECT_ML, SCUTE_ENGINE_REDO), pool_kind(SCUTE_PROTECT_MLP, SCUTE_ENGINE_REDO),
     pool_kind(SCUTE_PROTECT_MLPC, SCUTE_ENGINE_REDO),
     pool_kind(SCUTE_PROTECT_MLPC, SCUTE_ENGINE_LOGFREE),
     pool_kind(SCUTE_PROTECT_MLPC, SCUTE_ENGINE_LOGFREE, 3), with_spec(SCUTE_PROTECT_NONE),
@@ -113,7 +116,8 @@ class pool_file {
     create(options(size, kind, c));
   }
   int try_open(uint32_t flags = 0) {
-    scute_options o = options();
+    scute_options o;
+    scute_options_init(&o);
     o.flags = flags;
     return scute_open(path.c_str(), &o, &pool);
   }
