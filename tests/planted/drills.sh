@@ -4,7 +4,8 @@
 #   test:FILTER   of the tests that are linked with the planted core (test-drilled)
 #   deed:NAME     of tests/interpose/deeds.sh
 #   script:NAME   of tests/interpose; script:NAME/DEED for one of its deeds
-# drills.sh BUG... tries some of them.
+# Each home is a test of its own (CMakeLists.txt).
+# drills.sh BUG... tries some bugs; drills.sh --home HOME those of a home.
 set -uo pipefail
 export LC_ALL=C
 
@@ -35,20 +36,25 @@ drill() {
   end_left_overs
   return $status
 }
-# A command with a bug that hangs outlives its drill, and so does the program that it runs. Nobody else has these.
+# A command with a bug that hangs outlives its drill, and so does the program that it runs. Those of this drill have its mark in their
+# environment; other drills may run beside it.
+export SCUTE_TEST_DRILL=$here
 end_left_overs() {
-  local exe map
-  for exe in /proc/[0-9]*/exe; do
-    [ ! "$exe" -ef "$SCUTE_PLANTED_SCUTE" ] || kill -9 "${exe//[!0-9]/}" || true
-  done
-  for map in $(grep -ls "${SCUTE_PLANTED_SCUTE%/*}/libscute-shield.so" /proc/[0-9]*/maps); do
-    kill -9 "${map//[!0-9]/}" || true
+  local file pid
+  for file in $(grep -lszxF "SCUTE_TEST_DRILL=$here" /proc/[0-9]*/environ); do
+    pid=${file//[!0-9]/}
+    if [ "/proc/$pid/exe" -ef "$SCUTE_PLANTED_SCUTE" ] ||
+      grep -qs "${SCUTE_PLANTED_SCUTE%/*}/libscute-shield.so" "/proc/$pid/maps"; then
+      kill -9 "$pid" || true
+    fi
   done
 }
 why() { grep -aE 'FAILED at|Failure|Expected|rror|died|scute: ' told | head -n 1 | cut -c 1-100; }
 
 awk '!/^#/ && $2 ~ /:/ { print $1, $2 }' "$homes" >all
-if [ $# -gt 0 ]; then printf '%s\n' "$@" | grep -wFf - all >wanted; else cp all wanted; fi
+if [ "${1:-}" = --home ]; then
+  awk -v home="$2" '$2 == home' all >wanted
+elif [ $# -gt 0 ]; then printf '%s\n' "$@" | grep -wFf - all >wanted; else cp all wanted; fi
 [ -s wanted ] || { echo "no drill in $homes"; exit 1; }
 failures=0 failed=
 
