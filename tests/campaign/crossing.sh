@@ -2,14 +2,14 @@
 # Damage and an unclean end together, and reads at once: everything comes back.
 . "${BASH_SOURCE[0]%/*}/lib.bash"
 
-expect 0 crossing --size 4194304 --trials 12 --seed $RANDOM
+expect 0 crossing --size 4194304 --trials "$(budget 4 12)" --seed $RANDOM
 has '^result: all promises were kept'
-expect 0 crossing --size 4194304 --trials 12 --parity 2 --seed $RANDOM
+expect 0 crossing --size 4194304 --trials "$(budget 4 12)" --parity 2 --seed $RANDOM
 # With engine spec what nothing had folded may be refused, and is never wrong.
 expect 0 crossing --engine spec --size 4194304 --trials 16 --seed $RANDOM
 has '^result: all promises were kept'
 has '^exposed: [1-9]'
-expect 0 crossing --engine spec --size 4194304 --trials 8 --parity 2 --seed $RANDOM
+expect 0 crossing --engine spec --size 4194304 --trials "$(budget 4 8)" --parity 2 --seed $RANDOM
 expect 1 crossing --size 4194304 --trials 1 --drill silent
 has 'nothing said so'
 has '^  repeat: .*--trial 0$'

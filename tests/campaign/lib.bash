@@ -2,6 +2,8 @@
 # For the tests of scute-campaign, which source it: runs of the program, and what they have to print.
 set -euo pipefail
 campaign=${SCUTE_TEST_CAMPAIGN_EXE:?names scute-campaign}
+# shellcheck source=tests/support/budget.bash
+source "$SCUTE_SOURCE_DIR/tests/support/budget.bash"
 
 fail() {
   echo "FAILED at line ${BASH_LINENO[-2]}: $*" >&2

@@ -3,9 +3,10 @@
 # more costs is told.
 . "${BASH_SOURCE[0]%/*}/lib.bash"
 
-expect 0 log --trials 12 --seed $RANDOM
+trials=$(budget 4 12)
+expect 0 log --trials "$trials" --seed $RANDOM
 has '^result: all promises were kept'
-has '^two-copies/crossing .* 12 trials'
+has "^two-copies/crossing .* $trials trials"
 has '^tracks/live '
 expect 1 log --trials 1 --logs tracks --moments rest --drill silent
 has 'nothing said so'

@@ -5,16 +5,16 @@
 
 seed=$RANDOM
 echo "seed $seed"
-expect 0 overwrite --parity 1,2 --rows 20 --trials 6 --seed $seed
+expect 0 overwrite --parity 1,2 --rows 20 --trials "$(budget 2 6)" --seed $seed
 has '^result: everything survived'
 [ "$(grep -cE '^ [1-2]  ' out)" = 8 ] || fail "not all kinds"
 # Three or four pages of every column, others in each, can have more explanations than may be tried
 # (docs/guides/recover.md).
-expect 0 overwrite --parity 3,4 --rows 20 --shapes pages,table,rows --trials 6 --seed $seed
+expect 0 overwrite --parity 3,4 --rows 20 --shapes pages,table,rows --trials "$(budget 2 6)" --seed $seed
 [ "$(grep -cE '^ [3-4]  ' out)" = 6 ] || fail "not all kinds"
 # So can three whole rows of 100.
-expect 0 overwrite --parity 2 --rows 100 --shapes pages,rows --trials 3 --seed $seed
-expect 0 overwrite --parity 3 --rows 100 --shapes pages --trials 3 --seed $seed
+expect 0 overwrite --parity 2 --rows 100 --shapes pages,rows --trials "$(budget 1 3)" --seed $seed
+expect 0 overwrite --parity 3 --rows 100 --shapes pages --trials "$(budget 1 3)" --seed $seed
 
 expect 1 overwrite --parity 2 --rows 20 --shapes pages --trials 2 --seed 1 --drill greedy
 has '^  trial [0-9]*: .*SCUTE_E_CORRUPT'

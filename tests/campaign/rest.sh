@@ -6,10 +6,11 @@
 small="--size 4194304"
 # shellcheck disable=SC2086
 {
-  expect 0 rest $small --trials 2 --rates 1e-7,1e-6,1e-5,1e-4 --json all.json --plot all.svg
+  rates=$(budget 1e-7,1e-5 1e-7,1e-6,1e-5,1e-4)
+  expect 0 rest $small --trials "$(budget 1 2)" --rates "$rates" --json all.json --plot all.svg
   has '^result: all that had to survive did'
   grep -q '"silently_wrong": 0' all.json
-  [ "$(grep -c '"protection"' all.json)" = 240 ] || fail "not all cells"
+  [ "$(grep -c '"protection"' all.json)" = "$(budget 120 240)" ] || fail "not all cells"
   grep -q '</svg>' all.svg
   # With one error at most everything comes back.
   expect 0 rest $small --trials 5 --levels mlpc --rates 1e-9

@@ -1,6 +1,8 @@
 # lib.bash: what the tests of the shield share. Sourced; the working folder is empty and is removed afterwards.
 # shellcheck source=tests/cli/lib.bash
 source "$SCUTE_SOURCE_DIR/tests/cli/lib.bash"
+# shellcheck source=tests/support/budget.bash
+source "$SCUTE_SOURCE_DIR/tests/support/budget.bash"
 
 programs=$SCUTE_BINARY_DIR/tests
 # Options of `shield run` that a test is repeated with.

@@ -5,7 +5,7 @@
 source "$(dirname "${BASH_SOURCE[0]}")/raw/lib.bash"
 
 seed=${SCUTE_TEST_SEED:-$RANDOM}
-rounds=${SCUTE_TEST_ROUNDS:-6}
+rounds=${SCUTE_TEST_ROUNDS:-$(budget 2 6)}
 echo "seed $seed: SCUTE_TEST_SEED=$seed repeats it"
 RANDOM=$seed
 file=$pools/file

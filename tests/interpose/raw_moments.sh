@@ -43,9 +43,9 @@ to_moment() {
 }
 
 for program in sorted_tree level_table item_server; do
-  workers=0 more=() step=1
+  workers=0 more=() step=$(budget 3 1)
   [ "$program" != item_server ] || { workers=1; more=(--workers 1); }
-  [ "$program" != level_table ] || step=${SCUTE_TEST_STEP:-9}
+  [ "$program" != level_table ] || step=${SCUTE_TEST_STEP:-$(budget 27 9)}
   prepare "$program"
   make_file "$program" "$base"
   expect 0 "$(plain_of "$program")" "$base" <first
@@ -65,5 +65,5 @@ for program in sorted_tree level_table item_server; do
   done
   equal "$(wc -l <answers)" "$(wc -l <operations)"
   echo "$program: $moments moments"
-  [ "$moments" -ge 10 ] || fail "only $moments moments"
+  [ "$moments" -ge "$(budget 4 10)" ] || fail "only $moments moments"
 done

@@ -3,6 +3,8 @@
 # `./dev explore --states 1000000` goes on for longer.
 set -euo pipefail
 explore=${SCUTE_TEST_EXPLORE_EXE:?names scute-explore}
+# shellcheck source=tests/support/budget.bash
+source "$SCUTE_SOURCE_DIR/tests/support/budget.bash"
 
 fail() {
   echo "FAILED: $*" >&2
@@ -16,8 +18,8 @@ expect() {
 }
 
 # ThreadSanitizer is a hundred times slower; it looks for races, of which each run of a scenario shows all that it has.
-states=110000 eadr_states=28000
-if [ -n "${SCUTE_TEST_SLOW:-}" ]; then states=60000 eadr_states=15000; fi
+states=$(budget 30000 110000) eadr_states=$(budget 8000 28000)
+if [ -n "${SCUTE_TEST_SLOW:-}" ]; then states=$(budget 15000 60000) eadr_states=$(budget 4000 15000); fi
 "$explore" --quiet --states "$states" || fail "a violation; its story is above"
 "$explore" --quiet --states "$eadr_states" --seed 77 --eadr || fail "a violation; its story is above"
 
