@@ -117,3 +117,46 @@ equal "$(tail -n 1 tree/tests/all_passed.txt)" "$(cat base)"
 asks 0 --all
 equal "$(tail -n 1 tree/tests/all_passed.txt)" "$(git -C tree rev-parse HEAD)"
 equal "$(head -n 1 tree/tests/all_passed.txt)" '# which'
+
+# Under load: three passes and a hundred turns, each once; what has failed is where the next run goes on; nothing burns on.
+cat >tools/python3 <<'SH'
+#!/bin/bash
+# The one that takes memory, and all other python.
+[ "$1 $2" = "-B -" ] || exec /usr/bin/env PATH="${PATH#*:}" python3 "$@"
+echo $$ >>"$HERE/burners"
+exec sleep 600
+SH
+chmod +x tools/python3
+mkdir -p tree/build/release/tests
+cat >tree/tests/tx/one_test.cpp <<'CPP'
+TEST(late, Waits) { std::thread t; }
+TEST_P(early, DoesToo) {}
+CPP
+echo 'TEST(other, DoesNot) {}' >tree/tests/tx/two_test.cpp
+cat >tree/build/release/tests/test-tx <<'SH'
+#!/bin/bash
+echo "$*" >>"$HERE/turns"
+[ ! -e "$HERE/stop" ] || [ "$(wc -l <"$HERE/turns")" != 7 ] || exit 1
+echo "[ RUN      ] late.Waits"
+echo "[       OK ] late.Waits (0 ms)"
+SH
+chmod +x tree/build/release/tests/test-tx
+commit fourth
+touch stop
+asks 1 --harsh tx
+has err.txt 'cases of tx, turn 7 failed'
+equal "$(grep -c '^passed' tree/build/harsh.log)" 9
+equal "$(grep -c '^tier everyday' asked)" 3
+rm stop
+asks 0 --harsh tx
+equal "$asked" ''
+equal "$(grep -c '^passed' tree/build/harsh.log)" 103
+equal "$(wc -l <turns)" 101
+equal "$(sort -u turns)" '--gtest_filter=*early*.DoesToo*:*late*.Waits*'
+equal "$(wc -l <burners)" 2
+for pid in $(cat burners); do ! kill -0 "$pid" 2>/dev/null || fail "it burns on"; done
+# Other sources begin anew.
+echo >>tree/tests/tx/two_test.cpp
+asks 0 --harsh tx
+equal "$(grep -c '^passed' tree/build/harsh.log)" 103
+equal "$(wc -l <turns)" 201
