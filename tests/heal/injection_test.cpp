@@ -333,7 +333,7 @@ TEST_P(lost_pages, BesideOneInSpaceNeverUsed) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Protection, lost_pages,
-                         testing::Values(pool_kind(SCUTE_PROTECT_MLP),
+                         testing::Values(pool_kind(SCUTE_PROTECT_MLP, SCUTE_ENGINE_REDO),
                                          pool_kind(SCUTE_PROTECT_MLPC, SCUTE_ENGINE_REDO),
                                          pool_kind(SCUTE_PROTECT_MLPC, SCUTE_ENGINE_LOGFREE)),
                          protection_name);

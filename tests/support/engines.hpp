@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include <cstdint>
@@ -27,10 +28,14 @@ inline const char* engine_of_suite(std::string_view suite) {
 inline const char* engine_of_run() {
   const testing::TestInfo* const test = testing::UnitTest::GetInstance()->current_test_info();
   if (const char* path = std::getenv("SCUTE_TEST_ASKED"); path != nullptr && test != nullptr) {
+    // The thread may be one that is cancelled in whatever it calls.
+    int before = 0;
+    ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
     const int fd = ::open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
     const std::string line = std::string(test->test_suite_name()) + "." + test->name() + "\n";
     EXPECT_EQ(static_cast<ssize_t>(line.size()), ::write(fd, line.data(), line.size()));
     ::close(fd);
+    ::pthread_setcancelstate(before, nullptr);
   }
   const char* const wish = std::getenv("SCUTE_TEST_ENGINE");
   if (wish == nullptr || *wish == 0) return nullptr;
