@@ -256,9 +256,7 @@ class killed : public testing::TestWithParam<uint32_t> {
  protected:
   static constexpr uint32_t passing = 9;  // type of the objects that come and go
   void SetUp() override {
-    scute_options o = options(4 * mib, SCUTE_PROTECT_MLPC);
-    o.engine = SCUTE_ENGINE_LOGFREE;
-    o.parity = GetParam();
+    scute_options o = options(4 * mib, {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_LOGFREE, GetParam()});
     o.rows = 8;
     f.create(o);
     for (uint64_t i = 0; i < 64; ++i) {
@@ -388,9 +386,7 @@ TEST_P(killed, AtWork) {
 TEST_P(killed, InOpenAndClose) {
   SCUTE_RANDOM(random);
   pool_file on_disk(scratch::disk);
-  scute_options o = options(mib, SCUTE_PROTECT_MLPC);
-  o.engine = SCUTE_ENGINE_LOGFREE;
-  o.parity = GetParam();
+  scute_options o = options(mib, {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_LOGFREE, GetParam()});
   on_disk.create(o);
   const scute_oid oid = on_disk.alloc(pattern(1, 100));
   on_disk.close();
