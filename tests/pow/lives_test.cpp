@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "files.hpp"
+#include "support/wait.hpp"
 
 namespace scute::pow {
 namespace {
@@ -233,18 +234,11 @@ TEST_P(Lives, ATableEndsWhileAnotherOneIsOpenedBesideACheck) {
   auto s = db.section(m);
   words->edit(1) = "one";
   EXPECT_EQ(code_of([&] { db.check(); }), errc::invalid);
-  std::atomic<uint32_t> done{0};
-  std::thread checks([&] {
-    EXPECT_EQ(code_of([&] { EXPECT_EQ(db.check(), 0U); }), errc{});
-    ++done;
-  });
-  std::this_thread::sleep_for(std::chrono::milliseconds(30));
-  std::thread opens([&] {
-    const map<uint64_t, std::string> others(db, "others");
-    ++done;
-  });
-  std::this_thread::sleep_for(std::chrono::milliseconds(30));
-  EXPECT_EQ(done, 0U);
+  test::waiting_thread checks(
+      [&] { EXPECT_EQ(code_of([&] { EXPECT_EQ(db.check(), 0U); }), errc{}); });
+  EXPECT_TRUE(checks.comes_to_wait());
+  test::waiting_thread opens([&] { const map<uint64_t, std::string> others(db, "others"); });
+  EXPECT_TRUE(opens.comes_to_wait());
   words.reset();
   EXPECT_EQ(code_of([&] { s.commit(); }), errc::aborted);
   checks.join();

@@ -91,5 +91,5 @@ echo '#include <scute/scute.h>' >tree/src/a/other.cpp
 touched() { "$python" "$SCUTE_SOURCE_DIR/tools/touched" tree | tr '\n' ' '; }
 equal "$(echo src/a/low.hpp | touched)" 'src/a/high.cpp '
 equal "$(echo include/scute/gone.h | touched)" ''
-equal "$(printf 'docs/x.md\nsrc/a/other.cpp\n' | touched)" 'src/a/other.cpp '
+equal "$(printf 'README.md\nsrc/a/other.cpp\n' | touched)" 'src/a/other.cpp '
 equal "$(echo .clang-tidy | touched)" 'src/a/high.cpp src/a/other.cpp '
