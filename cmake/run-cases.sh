@@ -38,8 +38,8 @@ if [ -n "${engine:-}" ]; then
   # Older than the program, or not there: then the program is run for them.
   for each in "${lists[@]}"; do
     [ "$each" -nt "$program" ] && continue
-    list "${lists[0]}" timeout -k 5 "$seconds" "$program" >/dev/null 2>&1 </dev/null
-    lists=("${lists[0]}")
+    list "$again.asked" timeout -k 5 "$seconds" "$program" >/dev/null 2>&1 </dev/null
+    lists=("$again.asked")
     break
   done
   export SCUTE_TEST_ENGINE=$engine
