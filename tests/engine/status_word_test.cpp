@@ -183,7 +183,7 @@ TEST_P(status_words, ScrubBelievesNoWordBeyondWhatHasBeen) {
 
 INSTANTIATE_TEST_SUITE_P(Protection, status_words,
                          testing::Values(pool_kind(SCUTE_PROTECT_NONE, SCUTE_ENGINE_REDO),
-                                         pool_kind(SCUTE_PROTECT_ML),
+                                         pool_kind(SCUTE_PROTECT_ML, SCUTE_ENGINE_REDO),
                                          pool_kind(SCUTE_PROTECT_MLP, SCUTE_ENGINE_REDO),
                                          pool_kind(SCUTE_PROTECT_MLPC, SCUTE_ENGINE_REDO),
                                          pool_kind(SCUTE_PROTECT_MLPC, SCUTE_ENGINE_LOGFREE)),

@@ -204,7 +204,7 @@ TEST_P(torn_log, UndoEntriesLostInBothReplicas) {
 // With several parities these transactions need no log.
 INSTANTIATE_TEST_SUITE_P(Protection, torn_log,
                          testing::Values(pool_kind(SCUTE_PROTECT_NONE, SCUTE_ENGINE_REDO),
-                                         pool_kind(SCUTE_PROTECT_ML),
+                                         pool_kind(SCUTE_PROTECT_ML, SCUTE_ENGINE_REDO),
                                          pool_kind(SCUTE_PROTECT_MLP, SCUTE_ENGINE_REDO),
                                          pool_kind(SCUTE_PROTECT_MLPC, SCUTE_ENGINE_REDO),
                                          pool_kind(SCUTE_PROTECT_MLPC, SCUTE_ENGINE_LOGFREE)),

@@ -190,8 +190,9 @@ TEST_P(shelf, ThreadsInASmallPool) {
 
 // With engine spec nothing is on a shelf: its log lends for itself (engine/spec_room_test.cpp).
 INSTANTIATE_TEST_SUITE_P(Protection, shelf,
-                         testing::Values(pool_kind(SCUTE_PROTECT_NONE), pool_kind(SCUTE_PROTECT_ML),
-                                         pool_kind(SCUTE_PROTECT_MLP),
+                         testing::Values(pool_kind(SCUTE_PROTECT_NONE, SCUTE_ENGINE_REDO),
+                                         pool_kind(SCUTE_PROTECT_ML, SCUTE_ENGINE_REDO),
+                                         pool_kind(SCUTE_PROTECT_MLP, SCUTE_ENGINE_REDO),
                                          pool_kind(SCUTE_PROTECT_MLPC, SCUTE_ENGINE_REDO),
                                          pool_kind(SCUTE_PROTECT_MLPC, SCUTE_ENGINE_LOGFREE),
                                          pool_kind(SCUTE_PROTECT_MLPC, SCUTE_ENGINE_LOGFREE, 3)),
