@@ -14,6 +14,7 @@
 #include "base/huge_pages.hpp"
 #include "base/planted.hpp"
 #include "base/process.hpp"
+#include "base/read_memory.hpp"
 #include "base/rounding.hpp"
 #include "base/spin_lock.hpp"
 #include "base/thread_signals.hpp"
@@ -33,6 +34,7 @@
 namespace scute::core::medium {
 namespace {
 
+// CLOSED-1 Where the program has closed the file, a page is written and read through memory instead: it is rebuilt all the same.
 class mapped_medium : public medium {
  public:
   mapped_medium(file_handle file, std::byte* base, uint64_t mapped, kind k, bool map_sync,
@@ -52,7 +54,7 @@ class mapped_medium : public medium {
     const locked hold(page_lock_);
     // The other way round, somebody could store to the page in between and see the store vanish.
     revoke_page(offset);
-    files_.write_page(offset, noise);
+    put_page(offset, noise);
   }
 
   void revoke_page(uint64_t offset) noexcept override {
@@ -60,9 +62,7 @@ class mapped_medium : public medium {
     ::mprotect(base_ + offset, page, PROT_NONE);
   }
 
-  // Writing through the descriptor leaves the mapping out of reach until the page is whole, and makes
-  // the device replace a bad block. Where it refuses, the block is given back (a hole) and another one
-  // is taken; that also brings back a page that was cut off the file.
+  // The mapping is out of reach until the page is whole.
   bool restore_page(writer&, uint64_t offset, const std::byte* bytes) noexcept override {
     const uncancelled now;
     const locked hold(page_lock_);
@@ -70,10 +70,7 @@ class mapped_medium : public medium {
       if (!replace_private(offset, bytes)) return false;
     } else {
       revoke_page(offset);
-      if (!files_.write_page(offset, bytes)) {
-        files_.punch(offset);
-        if (!files_.write_page(offset, bytes)) return false;
-      }
+      if (!put_page(offset, bytes)) return false;
       const bool durable = kind_ == kind::ram || sync_file();
       if (::mprotect(base_ + offset, page, PROT_READ | PROT_WRITE) != 0) return false;
       note_revoked(offset, false);
@@ -109,7 +106,8 @@ class mapped_medium : public medium {
   bool read(uint64_t offset, void* to, size_t n) const noexcept override {
     for (uint64_t at = round_down(offset, page); at < offset + n; at += page)
       if (is_revoked(at)) return false;
-    return files_.read(offset, to, n);
+    return files_.read(offset, to, n) ||
+           (is_closed(offset) && read_memory(to, base_ + offset, n));  // CLOSED-1
   }
 
   void join(const file_handle& other, const segments& where, uint64_t size, sharing how) override {
@@ -173,6 +171,19 @@ class mapped_medium : public medium {
   // Taken in signal handlers too; whoever has it touches no page of the mapping.
   spin_lock page_lock_;
   bool as_copy_ = false;
+
+  bool is_closed(uint64_t offset) const noexcept { return files_.find(offset, 1).file->fd() < 0; }
+
+  // A page whose access is revoked. Writing through the descriptor makes the device replace a bad block. Where it
+  // refuses, the block is given back (a hole) and another one is taken; that also brings back a page that was cut
+  // off the file.
+  bool put_page(uint64_t offset, const std::byte* bytes) noexcept SCUTE_REQUIRES(page_lock_) {
+    if (files_.write_page(offset, bytes)) return true;
+    if (is_closed(offset))
+      return write_shared_page(base_ + offset, page, bytes, files_.find(offset, page).bytes);
+    files_.punch(offset);
+    return files_.write_page(offset, bytes);
+  }
 
   // A private mapping never writes to the file: the page is exchanged for one in memory.
   bool replace_private(uint64_t offset, const std::byte* bytes) noexcept

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A program that closes all descriptors, those of the library's too, and opens files of its own, which get their numbers: nothing of theirs is
-// touched (NUMBER-1, NUMBER-2 in medium/descriptor.hpp).
+// touched (NUMBER-1, NUMBER-2 in medium/descriptor.hpp), and lost pages are rebuilt (CLOSED-1).
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "scute/pow.h"
@@ -164,6 +166,85 @@ TEST(closed_descriptors, SyncOfAPool) {
   });
   f.open();
   f.expect_sound();
+}
+
+// CLOSED-1: a page is lost, before or after, and rebuilt for whatever asks for it first.
+void lose_a_page(scute_pool* pool, scute_region region, uint64_t seed) {
+  scute_injection what;
+  scute_injection_init(&what);
+  what.kind = SCUTE_INJURE_LOSE_PAGE;
+  what.region = region;
+  what.count = 1;
+  what.seed = seed;
+  SCUTE_OKAY(scute_inject(pool, &what, nullptr, nullptr, nullptr));
+}
+
+class lost_with_closed_descriptors
+    : public ::testing::TestWithParam<std::tuple<scute_engine, scratch::where, scute_region>> {};
+INSTANTIATE_TEST_SUITE_P(
+    , lost_with_closed_descriptors,
+    ::testing::Combine(every_engine, ::testing::Values(scratch::memory, scratch::disk),
+                       ::testing::Values(SCUTE_REGION_OBJECT, SCUTE_REGION_PARITY,
+                                         SCUTE_REGION_SUPERBLOCK, SCUTE_REGION_LANE)));
+
+TEST_P(lost_with_closed_descriptors, IsRebuilt) {
+  const auto [engine, where, region] = GetParam();
+  const bool memory = where == scratch::memory;
+  enum class first : uint8_t { check, scrub, get, change, close };
+  for (const first who : {first::check, first::scrub, first::get, first::change, first::close})
+    for (const bool before : {false, true}) {
+      SCOPED_TRACE(std::to_string(static_cast<int>(who)) + (before ? " before" : " after"));
+      const scratch others(where);
+      pool_file f(where);
+      scute_options o = options(8 * mib, {SCUTE_PROTECT_MLPC, engine});
+      if (!memory) o.medium = SCUTE_MEDIUM_FILE;
+      const bytes content = pattern(1, 30'000), changed = pattern(2, 30'000);
+      constexpr int objects = 10;
+      scute_oid oids[objects] = {};
+      int ready[2];
+      ASSERT_EQ(0, ::pipe(ready));
+      in_child([&] {
+        f.create(o);
+        for (scute_oid& oid : oids) ASSERT_NE(oid = f.alloc(content), 0U);
+        EXPECT_EQ(static_cast<ssize_t>(sizeof oids), ::write(ready[1], oids, sizeof oids));
+        if (before) lose_a_page(f, region, 7);
+        const files_of_the_program own(others);
+        if (!before) lose_a_page(f, region, 7);
+        scute_report r{};
+        r.struct_size = sizeof r;
+        int e = SCUTE_OK;
+        if (who == first::check) e = scute_check(f, 1, &r, nullptr, nullptr, nullptr);
+        if (who == first::scrub) e = scute_scrub(f, nullptr, &r);
+        const void* at = nullptr;
+        if (who == first::get) e = scute_get_verified(f, oids[0], &at);
+        if (who == first::change) e = change(f, oids[0], changed);
+        if (memory)
+          EXPECT_EQ(SCUTE_OK, e) << scute_errormsg();
+        else
+          EXPECT_TRUE(e == SCUTE_OK || e == SCUTE_E_IO) << e << ": " << scute_errormsg();
+        EXPECT_EQ(r.lost, 0U);
+        for (const scute_oid oid : oids) {
+          at = scute_get(f, oid);
+          ASSERT_NE(at, nullptr);
+          const bytes& now = who == first::change && oid == oids[0] ? changed : content;
+          if (memory || who != first::change) {
+            EXPECT_EQ(0, std::memcmp(at, now.data(), now.size()));
+          }
+        }
+        own.expect_untouched();
+        scute_close(f.pool);
+        f.pool = nullptr;
+        own.expect_untouched();
+      });
+      ASSERT_EQ(static_cast<ssize_t>(sizeof oids), ::read(ready[0], oids, sizeof oids));
+      ::close(ready[0]), ::close(ready[1]);
+      f.open();
+      for (const scute_oid oid : oids) {
+        const bytes now = f.read(oid);
+        EXPECT_TRUE(now == content || (who == first::change && oid == oids[0] && now == changed));
+      }
+      f.expect_sound();
+    }
 }
 
 // Segments of a store, in memory and on a disk.
