@@ -3,6 +3,9 @@
 // whose opener does without the log; and how long the file is.
 #include <sys/stat.h>
 
+#include <span>
+#include <thread>
+
 #include "session/log_file.hpp"
 #include "support/power_failure.hpp"
 #include "support/wait.hpp"
@@ -170,7 +173,7 @@ TEST(log_file_lost, AFittingOneIsUsedAllTheSame) {
 }
 
 // ROOM-9
-void write_much(disk_pool& f, const std::vector<scute_oid>& many) {
+void write_much(pool_file& f, std::span<const scute_oid> many) {
   transaction tx(f);
   for (const scute_oid oid : many) {
     void* p = nullptr;
@@ -199,6 +202,67 @@ TEST(log_file_length, RoomForALargeTransactionGoesBack) {
     for (const scute_oid oid : many) EXPECT_EQ(f.read(oid), bytes(40000, 7));
     f.expect_sound();
   }
+}
+
+// The pool's thread looks until nothing is left, and then no more (IDLE-1). Here the test is that thread.
+void look_to_the_end(disk_pool& f) {
+  unsigned looks = 0;
+  while (looks < 1000 && f.in().engine->background()) ++looks;
+  EXPECT_LT(looks, 1000U) << "it never ends";
+}
+
+// It went to sleep with the look that folded a transaction, and the file stayed as it was until the next one.
+TEST(log_file_length, TheLastLookLeavesNoRoom) {
+  disk_pool f;
+  const uint64_t before = fs::file_size(f.log);
+  f.in().idle.stop();
+  std::vector<scute_oid> many;
+  for (unsigned i = 0; i < 12; ++i) many.push_back(f.alloc(pattern(i, 40000)));
+  look_to_the_end(f);
+  for (const size_t threads : {1, 3}) {
+    std::vector<std::thread> all;
+    for (size_t t = 0; t < threads; ++t)
+      all.emplace_back([&, t] {
+        write_much(f, std::span(many).subspan(t * many.size() / threads, many.size() / threads));
+      });
+    for (std::thread& t : all) t.join();
+    // (Of several the last one may have given it back.)
+    if (threads == 1) {
+      EXPECT_GT(fs::file_size(f.log), before);
+    }
+    look_to_the_end(f);
+    EXPECT_EQ(fs::file_size(f.log), before) << threads;
+  }
+  for (const scute_oid oid : many) EXPECT_EQ(f.read(oid), bytes(40000, 7));
+  f.expect_sound();
+}
+
+// FOLD-5: while a transaction has a range open there is nothing to do, and as soon as it ends there is.
+TEST(log_file_length, RoomForARangeInPlaceGoesBackWhenItEnds) {
+  constexpr uint64_t large = 400'000;
+  disk_pool f;
+  const uint64_t before = fs::file_size(f.log);
+  f.in().idle.stop();
+  const scute_oid oid = f.alloc(bytes(large, 1));
+  for (const bool commits : {false, true}) {
+    look_to_the_end(f);
+    {
+      transaction tx(f);
+      void* at = nullptr;
+      SCUTE_OKAY(scute_tx_inplace(tx, oid, 0, large, &at));
+      std::memset(at, 2, large);
+      look_to_the_end(f);
+      EXPECT_GT(fs::file_size(f.log), before);
+      if (commits)
+        SCUTE_OKAY(tx.commit());
+      else
+        scute_tx_abort(tx);
+    }
+    look_to_the_end(f);
+    EXPECT_EQ(fs::file_size(f.log), before) << commits;
+    EXPECT_EQ(f.read(oid), bytes(large, commits ? 2 : 1));
+  }
+  f.expect_sound();
 }
 
 }  // namespace

@@ -131,6 +131,7 @@ void spec::open_range(pool::lane& l, const tx::inplace_range& r) {
     pool::end_in_place(s_, r.offset, r.length);
     mine.reserved -= reserved;
     room_->release(reserved);
+    s_.watch.deferred();  // ROOM-9
     throw;
   }
   s_.watch.deferred();

@@ -43,6 +43,7 @@ void log_room::refuse(const commit_log::need& n) const {
 
 void log_room::lend(pool::lane& l, const commit_log::need& n) {
   lend_segments(l, n.frames + 1);
+  s_.watch.deferred();  // ROOM-9: whatever becomes of the transaction
 }
 
 // lend() asks for one segment more than there are frames, and of these the first one may be what is left of a segment. One
@@ -139,6 +140,7 @@ uint64_t log_room::reserve(pool::lane& l, uint64_t offset, uint64_t bytes) {
     keep_enough(l);
   } catch (...) {
     open_bytes_.fetch_sub(cost);
+    s_.watch.deferred();  // ROOM-9
     throw;
   }
   return cost;

@@ -21,7 +21,9 @@
 // ROOM-8 Who commits while the log is nearly full folds a part of what there is, and once for each segment that is begun, by
 //    anybody: so it is no fold of the whole pool that a commit waits for, and a horizon that others hold back costs no fold with each commit.
 // ROOM-9 A log in a file of its own is as long as it was made, when nothing is in it any more: a closing and the background see to
-//    that, not the next commit alone, which may never come.
+//    that, not the next commit alone, which may never come. So a look of the background that leaves the file longer is not its
+//    last one (IDLE-1), unless ranges in place have room reserved, maybe for long: their end, or the failure to open them, wakes
+//    it, as lending does.
 #pragma once
 
 #include <atomic>
@@ -58,6 +60,7 @@ class log_room {
   void keep_less() noexcept;
 
   bool is_larger() const noexcept { return larger_.load(std::memory_order_relaxed); }
+  bool is_reserved() const noexcept { return open_bytes_.load() != 0; }
   // Gives back what lend() has added, if nothing is in it. True if nothing lent is left. Outside of steps, in the lane's thread,
   // nothing planned in the lane; of a log in a file of its own any thread, and any lane.
   bool take_off(pool::lane& l) noexcept;

@@ -201,11 +201,11 @@ bool spec::background() noexcept {
     room_->keep_less();
     const bool mended = !s_.lost_log.pending() || care_->mend_lost_pages();
     if (!busy && mended && fold_->rests()) {
-      // ROOM-9. (Chunks go back by steps, which are a lane's.)
-      if (log_->is_apart() && room_->is_larger()) room_->take_off(s_.lanes.front());
-      return false;
+      // Chunks go back by steps, which are a lane's.
+      if (!log_->is_apart() || !room_->is_larger()) return false;
+      return !room_->take_off(s_.lanes.front()) && !room_->is_reserved();  // ROOM-9
     }
-    if (log_->is_apart()) return fold_->cycle() || !mended;
+    if (log_->is_apart()) return fold_->cycle() || room_->is_larger() || !mended;
     const bool at_leisure = busy && log_->until_nearly_full() > 2 * segments;
     return fold_->cycle_part(at_leisure ? 2 : 1) || busy || !mended;
   } catch (const std::exception&) {
