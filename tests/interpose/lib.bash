@@ -44,10 +44,17 @@ as_user=()
 # users_own FILE...: they are his.
 users_own() { [ "$(id -u)" != 0 ] || chown 65534:65534 "$@"; }
 
-# users_folder FOLDER: of the folder of pools, where everybody may make files.
+# users_folder FOLDER: of the folder of pools, where everybody may make files. If that user cannot reach the build (a
+# checkout in a private folder), there is a copy of the command and its runtime library too.
 users_folder() {
+  local library
   chmod 755 "$pools"
   mkdir -m 777 "$1"
+  for library in "${scute%/*}"{,/../lib,/../../lib}/libscute-shield.so; do [ ! -e "$library" ] || break; done
+  "${as_user[@]}" test -r "$library" && "${as_user[@]}" test -x "$scute" && return
+  mkdir "$pools/bin"
+  cp "$scute" "$library" "$pools/bin"
+  scute=$pools/bin/scute
 }
 
 # child_of PID: its first child, or nothing. (The file has no end of line.)
