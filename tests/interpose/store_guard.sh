@@ -43,11 +43,11 @@ sound "$file"
 
 # An ordinary user's userfaultfd is not whole: the kernel's stores do not wait, and so are made again.
 if [ "$(id -u)" = 0 ]; then
-  mkdir -m 777 "$pools/users"
+  users_folder "$pools/users"
   shielded "$pools/users/file" 65536
-  chown 65534:65534 "$pools/users"/file*
-  chmod 755 "$pools"
-  expect 0 setpriv --reuid=65534 --regid=65534 --clear-groups "$scute" shield run -- "$programs/scute-torn" "$pools/users/file" 2
+  users_own "$pools/users"/file*
+  cp "$programs/scute-torn" "$pools/users"
+  expect 0 "${as_user[@]}" "$scute" shield run -- "$pools/users/scute-torn" "$pools/users/file" 2
   in_out ', 0 torn lines, 0 failed reads$'
   sound "$pools/users/file"
 fi
