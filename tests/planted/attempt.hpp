@@ -18,7 +18,7 @@ struct attempt {
   planted::description bug;
   const explore::entry* scenario;
   uint64_t states;
-  unsigned seconds_max;
+  unsigned seconds_max;  // of a processor
 };
 
 struct outcome {
