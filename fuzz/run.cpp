@@ -13,7 +13,7 @@ namespace scute::fuzz {
 namespace {
 
 // What may be asked of the objects of a mutant. One row of parity and second copies of everything
-// else mend one page. An unclean pool is promised less: recovery takes every cell of the columns
+// else repair one page. An unclean pool is promised less: recovery takes every cell of the columns
 // it recomputes for right, so damage there is found, but may be beyond repair. Status words have 16
 // bits of check only, so damage can pass for one; that is not counted against the library.
 expectation expected(const base_image& image, const mutant& m) {

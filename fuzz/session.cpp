@@ -12,7 +12,7 @@ namespace {
 constexpr uint64_t locate_max = uint64_t{1}
                                 << 20;  // what inputs mean stays, whatever the largest image is
 
-// Objects that no repair could mend cost thousands of attempts each; a few of them show it all.
+// Objects that no repair could repair cost thousands of attempts each; a few of them show it all.
 constexpr unsigned losses_max = 6;
 
 }  // namespace

@@ -21,7 +21,7 @@ constinit process_page this_process_page;
 
 namespace {
 
-// As many pools as may be open (mend/fault_handler.cpp), and some that are being opened.
+// As many pools as may be open (repair/fault_handler.cpp), and some that are being opened.
 constexpr size_t descriptors_max = 1280;
 
 struct registered_descriptor {

@@ -25,7 +25,7 @@ struct thread_block {
 
   place<88> session;     // session/thread_state.hpp
   place<80> grip;        // pool/grip.hpp
-  place<16> rebuilding;  // mend/page_repair.cpp
+  place<16> rebuilding;  // repair/page_repair.cpp
   place<24> pow;         // pow/thread_part.hpp
   uint32_t finder;       // pool/event_log.hpp
   uint32_t cell;         // pool/accounting.hpp; 0: none yet

@@ -2,13 +2,13 @@
 #include <csignal>
 
 #include "capi/guard.hpp"
-#include "mend/fault_handler.hpp"
+#include "repair/fault_handler.hpp"
 
 extern "C" int scute_handle_fault(int signal, void* info, void* /*context*/) {
   if (info == nullptr) return 0;
   const int keep = errno;
   const bool handled =
-      scute::core::mend::handle_fault(signal, *static_cast<const siginfo_t*>(info));
+      scute::core::repair::handle_fault(signal, *static_cast<const siginfo_t*>(info));
   errno = keep;
   return handled ? 1 : 0;
 }

@@ -10,13 +10,13 @@
 
 #include "base/lock.hpp"
 #include "base/planted.hpp"
-#include "heal/mending.hpp"
 #include "heal/replicas.hpp"
-#include "mend/page_layout.hpp"
-#include "mend/repair.hpp"
+#include "heal/suspect_repair.hpp"
 #include "pool/blocks.hpp"
 #include "pool/columns.hpp"
 #include "pool/superblock.hpp"
+#include "repair/page_layout.hpp"
+#include "repair/repair.hpp"
 
 namespace scute::core::heal {
 namespace {
@@ -90,14 +90,14 @@ class checker {
 
   void log() {
     if (o_.engine == nullptr) return;
-    mend_tally t;
-    mend_log(s_, *o_.engine, o_.repair, t, [&](const finding& f) {
+    repair_tally t;
+    repair_log(s_, *o_.engine, o_.repair, t, [&](const finding& f) {
       found(f.what, f.offset, f.length, 0,
             f.repaired ? SCUTE_OUTCOME_REPAIRED : SCUTE_OUTCOME_DETECTED);
     });
   }
 
-  // Tests one fragment; with repair, mends it. True if it is valid afterwards.
+  // Tests one fragment; with repair, repairs it. True if it is valid afterwards.
   bool fragment(const pool::fragment& f, const char* what, uint64_t oid,
                 const heap::object* whole = nullptr) {
     if (pool::valid(s_, f)) return true;
@@ -110,13 +110,13 @@ class checker {
       const bool known = decodable(s_, f, hints_, h);
       found(what, f.header, format::header_size + f.room, oid,
             known ? SCUTE_OUTCOME_DETECTED : SCUTE_OUTCOME_LOST);
-      s_.events.post(mend::event_of(s_, f, SCUTE_OUTCOME_DETECTED));
+      s_.events.post(repair::event_of(s_, f, SCUTE_OUTCOME_DETECTED));
       suspect(f);  // its columns are off because of it, not because of their parity
       if (known && whole != nullptr) rest(*whole, h);
       return false;
     }
     try {
-      mend::repair(s_, nullptr, f, what, mend::on_loss::leave);
+      repair::repair_fragment(s_, nullptr, f, what, repair::on_loss::leave);
       found(what, f.header, format::header_size + f.room, oid, SCUTE_OUTCOME_REPAIRED);
       ++repairs_;
       return true;
@@ -128,7 +128,7 @@ class checker {
     }
   }
 
-  // What was lost may be mended once other fragments of its columns are (MEND-2 of heal/mending.hpp).
+  // What was lost may be repaired once other fragments of its columns are (SUSPECT-2 of heal/suspect_repair.hpp).
   void retry_lost() {
     for (bool tried = true; tried;) {
       tried = false;
@@ -150,7 +150,7 @@ class checker {
     for (const loss& l : lost_) {
       const bool first = told_of_.insert_or_assign(l.f.header, repairs_).second;
       if (first || SCUTE_PLANTED(check_again)) {
-        mend::tell_lost(s_, nullptr, l.f);
+        repair::tell_lost(s_, nullptr, l.f);
         found(l.what, l.f.header, format::header_size + l.f.room, l.oid, SCUTE_OUTCOME_LOST);
       }
       suspect(l.f);
@@ -216,7 +216,7 @@ class checker {
   void free_headers(uint64_t from, uint64_t to) {
     std::vector<pool::fragment> found;
     for (uint64_t page = from; page < to; page += format::page)
-      mend::for_each_fragment(s_, page, [&](const mend::fragment_in_page& f) {
+      repair::for_each_fragment(s_, page, [&](const repair::fragment_in_page& f) {
         if (f.fragment.header >= page && f.fragment.header < page + format::page)
           found.push_back(f.fragment);
       });
@@ -245,7 +245,7 @@ class checker {
       fragment(o.fragment(i), "object fragment", oid);
   }
 
-  // CHECK-2. Whatever has bytes in the columns is looked at once more, and mended. True if all of it was sound.
+  // CHECK-2. Whatever has bytes in the columns is looked at once more, and repaired. True if all of it was sound.
   bool sound_still(uint64_t z, uint64_t column) {
     std::vector<sighting> odd;
     bool known = true;
@@ -345,7 +345,7 @@ class checker {
   scute_report& r_;
   uint64_t done_ = 0, told_ = 0, total_ = 0;
   std::set<std::pair<uint64_t, uint64_t>> suspect_blocks_;
-  std::map<uint64_t, uint64_t> told_of_;  // headers that could not be mended, and repairs_ then
+  std::map<uint64_t, uint64_t> told_of_;  // headers that could not be repaired, and repairs_ then
   std::vector<loss> lost_;
   pool::erasure_hints hints_;
   uint64_t repairs_ = 0;

@@ -3,7 +3,7 @@
 // all fragments that end in these pages.
 //
 // WALK-1 Nothing is locked and nothing is written. What looks wrong may be a commit at work; it is noted
-//    as an oddity, and somebody else finds out (heal/mending.hpp).
+//    as an oddity, and somebody else finds out (heal/suspect_repair.hpp).
 // WALK-2 Pages are fetched ahead, and a fragment is tested with the page in which it ends: what it has in
 //    the page before was read with the column block before. So each byte comes from memory about once.
 #pragma once

@@ -9,8 +9,8 @@
 #include "base/planted.hpp"
 #include "base/waiting.hpp"
 #include "heal/certainty.hpp"
-#include "mend/repair.hpp"
 #include "pool/optimistic.hpp"
+#include "repair/repair.hpp"
 #include "tx/claim_guard.hpp"
 
 namespace scute::core::heal {
@@ -73,7 +73,7 @@ bool enumeration::is_live(const heap::object& o, const sighting& seen, uint32_t 
   return pool::covered(s_, f, h) != pool::not_covered && is_of(h, type);  // ENUM-2
 }
 
-// What looks damaged, mended if it is.
+// What looks damaged, repaired if it is.
 enumeration::outcome enumeration::put_right(const sighting& g) {
   const auto tell = [](certainty c) {
     return c == certainty::damaged ? outcome::lost
@@ -83,7 +83,7 @@ enumeration::outcome enumeration::put_right(const sighting& g) {
   if (const certainty c = examine(s_, g); c != certainty::damaged) return tell(c);
   try {
     const tx::repair_claim mine(s_, nullptr, g.object());  // CLAIM-3
-    mend::repair(s_, nullptr, g.f, "object", mend::on_loss::leave);
+    repair::repair_fragment(s_, nullptr, g.f, "object", repair::on_loss::leave);
     return outcome::whole;
   } catch (const failure& e) {
     if (e.code() != SCUTE_E_CORRUPT) throw;
@@ -205,14 +205,14 @@ void enumeration::conclude(uint32_t type) {
         std::memcpy(&h, s_.at(g.f.header), sizeof h);
       }
       if (is == outcome::lost && !std::exchange(u.told, true)) lost.push_back(g.f);
-      // (It may have been mended since it was looked at; who has passed over it has done so all the same.)
+      // (It may have been repaired since it was looked at; who has passed over it has done so all the same.)
       const bool is_told = pool::covered(s_, g.f, h) != pool::not_covered && is_of(h, type) &&
                            !u.passed.contains(here(type));
       if (!is_told && slots++ == 0) first = g.f.header;
     }
     passed = tell_late(type);
   }
-  for (const pool::fragment& f : lost) mend::tell_lost(s_, nullptr, f);
+  for (const pool::fragment& f : lost) repair::tell_lost(s_, nullptr, f);
   auto& zones = heap_.zones();
   for (uint64_t z = 0; z < zones.count(); ++z) {
     if (!zones.is_loaded(z)) continue;
@@ -239,7 +239,7 @@ void enumeration::conclude(uint32_t type) {
     throw failure(SCUTE_E_CORRUPT,
                   s_.path + ": " + std::to_string(passed) + (passed == 1 ? " object" : " objects") +
                       " could not be told when it was the turn, and can be now that other damage "
-                      "was mended. Enumerate once more to have all of them");
+                      "was repaired. Enumerate once more to have all of them");
 }
 
 }  // namespace scute::core::heal

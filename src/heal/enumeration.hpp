@@ -7,9 +7,9 @@
 //    what is lost.
 // ENUM-3 What cannot be told at all is remembered, and so are chunks whose header is lost. An enumeration that
 //    comes to its end while there is any ends with SCUTE_E_CORRUPT and their number. So the end is never taken
-//    for that of a complete list. Nor is it if a thread has passed over what was mended later: the next enumeration has it. (Who goes on
+//    for that of a complete list. Nor is it if a thread has passed over what was repaired later: the next enumeration has it. (Who goes on
 //    with another thread's enumeration is not told of that.)
-//    What is remembered is tried again at the end, and what is lost then is told of (REPAIR-7 of mend/repair.hpp), once.
+//    What is remembered is tried again at the end, and what is lost then is told of (REPAIR-7 of repair/repair.hpp), once.
 // ENUM-4 A commit of another thread can look like damage; heal/certainty.hpp tells. Who enumerates needs no lock.
 #pragma once
 

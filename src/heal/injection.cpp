@@ -9,9 +9,9 @@
 
 #include "base/rounding.hpp"
 #include "heap/regions.hpp"
-#include "mend/page_repair.hpp"
 #include "pool/foreign_parts.hpp"
 #include "pool/optimistic.hpp"
+#include "repair/page_repair.hpp"
 
 namespace scute::core::heal {
 namespace {
@@ -49,7 +49,7 @@ uint64_t in_a_file(const pool::state& s, uint64_t offset, uint64_t n) {
 // Where injuries of a kind may begin: the bits of a region, numbered through.
 class target {
  public:
-  target(const pool::state& s, heap::zone_table& zones, mend::page_repairer& pages,
+  target(const pool::state& s, heap::zone_table& zones, repair::page_repairer& pages,
          tx::engine& engine, const scute_injection& what) {
     const auto add = [this](uint64_t begin, uint64_t end) {
       if (begin >= end) return;
@@ -107,7 +107,7 @@ class target {
 
 class injector {
  public:
-  injector(pool::state& s, mend::page_repairer& pages, const scute_injection& what,
+  injector(pool::state& s, repair::page_repairer& pages, const scute_injection& what,
            const std::function<void(uint64_t, uint64_t)>& visit)
       : s_(s), pages_(pages), what_(what), visit_(visit), w_(*s.medium) {}
 
@@ -204,7 +204,7 @@ class injector {
   }
 
   pool::state& s_;
-  mend::page_repairer& pages_;
+  repair::page_repairer& pages_;
   const scute_injection& what_;
   const std::function<void(uint64_t, uint64_t)>& visit_;
   medium::writer w_;
@@ -244,7 +244,7 @@ void require_sensible(const pool::state& s, const scute_injection& what) {
                                      std::to_string(s.geo.file_size) + " bytes");
 }
 
-uint64_t inject(pool::state& s, heap::zone_table& zones, mend::page_repairer& pages,
+uint64_t inject(pool::state& s, heap::zone_table& zones, repair::page_repairer& pages,
                 tx::engine& engine, const scute_injection& what,
                 const std::function<void(uint64_t offset, uint64_t length)>& visit) {
   require_sensible(s, what);

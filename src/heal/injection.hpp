@@ -24,7 +24,7 @@
 #include "scute/scute.h"
 #include "tx/engine.hpp"
 
-namespace scute::core::mend {
+namespace scute::core::repair {
 class page_repairer;
 }
 
@@ -34,7 +34,7 @@ namespace scute::core::heal {
 void require_sensible(const pool::state& s, const scute_injection& what);
 
 // Returns the number of injuries. pages: loses them, and notes that they are lost.
-uint64_t inject(pool::state& s, heap::zone_table& zones, mend::page_repairer& pages,
+uint64_t inject(pool::state& s, heap::zone_table& zones, repair::page_repairer& pages,
                 tx::engine& engine, const scute_injection& what,
                 const std::function<void(uint64_t offset, uint64_t length)>& visit);
 

@@ -7,7 +7,7 @@
 
 #include "base/lock.hpp"
 #include "base/planted.hpp"
-#include "mend/page_layout.hpp"
+#include "repair/page_layout.hpp"
 
 namespace scute::core::heal {
 
@@ -22,7 +22,7 @@ void page_doubts::replay_begins() {
   repairer_.doubt(true);
   for (const uint64_t page : known_)
     if (s_.medium->is_revoked(page))
-      repairer_.repair(page, mend::page_repairer::beyond_repair::condoned, SCUTE_FINDER_OPEN);
+      repairer_.repair(page, repair::page_repairer::beyond_repair::condoned, SCUTE_FINDER_OPEN);
 }
 
 void page_doubts::parity_begins(std::span<const pool::data_range> written) {
@@ -53,7 +53,7 @@ void page_doubts::examine(uint64_t page, const uncertain& u) {
   medium::writer& w = *s_.service;
   std::vector<std::byte> decoded(format::page);
   pool::decode(s_, page, decoded.data(), format::page);
-  const auto lose = [&](const mend::fragment_in_page& f) {
+  const auto lose = [&](const repair::fragment_in_page& f) {
     s_.lost.fetch_add(1, std::memory_order_relaxed);
     s_.events.post(
         {f.object != 0 || !f.fragment.metadata ? SCUTE_EVENT_OBJECT : SCUTE_EVENT_STRUCTURE,
@@ -65,7 +65,7 @@ void page_doubts::examine(uint64_t page, const uncertain& u) {
     for (uint64_t at = std::max(from, page); at < std::min(from + n, page + format::page); ++at)
       if (u[at - page]) fn(at);
   };
-  const auto condemn = [&](const mend::fragment_in_page& f) {
+  const auto condemn = [&](const repair::fragment_in_page& f) {
     bool any = false;
     constexpr auto pattern = std::byte{0xdb};
     each(f.fragment.payload, f.fragment.room, [&](uint64_t at) {
@@ -74,7 +74,7 @@ void page_doubts::examine(uint64_t page, const uncertain& u) {
     });
     if (any) lose(f);
   };
-  mend::for_each_fragment(s_, page, [&](const mend::fragment_in_page& f) {
+  repair::for_each_fragment(s_, page, [&](const repair::fragment_in_page& f) {
     const pool::fragment& g = f.fragment;
     if (pool::valid(s_, g)) {
       // DOUBT-3

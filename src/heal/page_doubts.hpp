@@ -14,7 +14,7 @@
 
 #include <vector>
 
-#include "mend/page_repair.hpp"
+#include "repair/page_repair.hpp"
 #include "tx/engine.hpp"
 
 namespace scute::core::heal {
@@ -22,7 +22,7 @@ namespace scute::core::heal {
 class page_doubts final : public tx::recovery_watch {
  public:
   // known: lost pages, whose access is revoked.
-  page_doubts(pool::state& s, mend::page_repairer& repairer, const std::vector<uint64_t>& known)
+  page_doubts(pool::state& s, repair::page_repairer& repairer, const std::vector<uint64_t>& known)
       : s_(s), repairer_(repairer), known_(known) {}
   ~page_doubts() { repairer_.doubt(false); }
 
@@ -34,7 +34,7 @@ class page_doubts final : public tx::recovery_watch {
   void examine(uint64_t page, const uncertain& u);
 
   pool::state& s_;
-  mend::page_repairer& repairer_;
+  repair::page_repairer& repairer_;
   const std::vector<uint64_t>& known_;
 };
 

@@ -26,8 +26,8 @@ uint64_t entry_size(const pool::state& s, uint32_t lane, uint32_t replica, uint6
 
 }  // namespace
 
-void mend_log(pool::state& s, tx::engine& e, bool repair, mend_tally& t,
-              const mender::finding_fn& tell) {
+void repair_log(pool::state& s, tx::engine& e, bool repair, repair_tally& t,
+                const suspect_repairer::finding_fn& tell) {
   e.look_at_log(repair, [&](const tx::log_finding& f) {
     ++t.damaged;
     if (f.repaired) {
@@ -40,7 +40,8 @@ void mend_log(pool::state& s, tx::engine& e, bool repair, mend_tally& t,
   });
 }
 
-void mend_superblocks(pool::state& s, bool repair, mend_tally& t, const mender::finding_fn& tell) {
+void repair_superblocks(pool::state& s, bool repair, repair_tally& t,
+                        const suspect_repairer::finding_fn& tell) {
   std::vector<uint64_t> bad;
   {
     const locked hold(s.service_mutex);
@@ -68,12 +69,12 @@ void mend_superblocks(pool::state& s, bool repair, mend_tally& t, const mender::
   }
 }
 
-void mend_lane(pool::state& s, pool::lane& l, bool repair, mend_tally& t,
-               const mender::finding_fn& tell) {
+void repair_lane(pool::state& s, pool::lane& l, bool repair, repair_tally& t,
+                 const suspect_repairer::finding_fn& tell) {
   if (s.geo.lane_replicas != 2) return;
   bool wrote = false;
   // Copies n bytes of the lane from one replica to the other.
-  const auto mend = [&](uint64_t position, uint64_t n, unsigned from) {
+  const auto copy_over = [&](uint64_t position, uint64_t n, unsigned from) {
     const uint64_t at = s.geo.lane_offset(l.index, 1 - from) + position;
     ++t.damaged;
     if (repair) {
@@ -99,18 +100,18 @@ void mend_lane(pool::state& s, pool::lane& l, bool repair, mend_tally& t,
       std::memcpy(&word, s.at(s.geo.lane_offset(l.index, r) + position), sizeof word);
       // More than has been is said by none, whatever its check says (LOG-5).
       says[r] = log::read_status_word(engine::identity_of(s, l.index), which, word, value[r]) &&
-                (value[r] <= most || SCUTE_PLANTED(mend_status_anything));
+                (value[r] <= most || SCUTE_PLANTED(repair_status_anything));
     }
     // (What neither says is nothing to copy.)
     if (says[0] == says[1] && (!says[0] || value[0] == value[1])) continue;
     // A word that fails its check says nothing, whatever its value looks like.
-    mend(position, sizeof(uint64_t), !says[0] || (says[1] && value[1] > value[0]) ? 1 : 0);
+    copy_over(position, sizeof(uint64_t), !says[0] || (says[1] && value[1] > value[0]) ? 1 : 0);
   }
   const auto area = [&](uint64_t begin, uint64_t end) {
     for (uint64_t at = begin; at + sizeof(format::log_entry) <= end;) {
       const uint64_t n[2] = {entry_size(s, l.index, 0, at, end),
                              entry_size(s, l.index, 1, at, end)};
-      if ((n[0] == 0) != (n[1] == 0)) mend(at, std::max(n[0], n[1]), n[0] != 0 ? 0 : 1);
+      if ((n[0] == 0) != (n[1] == 0)) copy_over(at, std::max(n[0], n[1]), n[0] != 0 ? 0 : 1);
       at += std::max({uint64_t{64}, n[0], n[1]});
     }
   };

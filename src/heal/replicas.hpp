@@ -9,16 +9,17 @@
 //    is void, and may differ since a crash.
 #pragma once
 
-#include "heal/mending.hpp"
+#include "heal/suspect_repair.hpp"
 #include "tx/engine.hpp"
 
 namespace scute::core::heal {
 
 // Of an engine's log that outlives transactions, if it has one.
-void mend_log(pool::state& s, tx::engine& e, bool repair, mend_tally& t,
-              const mender::finding_fn& tell);
-void mend_superblocks(pool::state& s, bool repair, mend_tally& t, const mender::finding_fn& tell);
-void mend_lane(pool::state& s, pool::lane& l, bool repair, mend_tally& t,
-               const mender::finding_fn& tell);
+void repair_log(pool::state& s, tx::engine& e, bool repair, repair_tally& t,
+                const suspect_repairer::finding_fn& tell);
+void repair_superblocks(pool::state& s, bool repair, repair_tally& t,
+                        const suspect_repairer::finding_fn& tell);
+void repair_lane(pool::state& s, pool::lane& l, bool repair, repair_tally& t,
+                 const suspect_repairer::finding_fn& tell);
 
 }  // namespace scute::core::heal

@@ -58,11 +58,11 @@ scrub::scrub(pool::state& s, heap::heap& h, const scrub_options& o, const std::a
       per_zone_(s.geo.row_size / format::page),
       units_(units_of(s.geo)),
       rate_(o.rate),
-      mender_(s, h, o.repair,
-              [this](const finding& f) {
-                if (o_.finding != nullptr)
-                  o_.finding(o_.arg, f.what, f.offset, f.length, f.oid, f.repaired ? 1 : 0);
-              }),
+      repairer_(s, h, o.repair,
+                [this](const finding& f) {
+                  if (o_.finding != nullptr)
+                    o_.finding(o_.arg, f.what, f.offset, f.length, f.oid, f.repaired ? 1 : 0);
+                }),
       zones_(s.geo.zone_count) {}
 
 // What the walker will read in a unit, as things are now.
@@ -111,7 +111,7 @@ void scrub::run(scute_report& report) {
   const uint64_t reached = position();
   // The losses of zones that were left half-way are told all the same.
   for (const uint64_t z : begun_zones()) end_zone(z);
-  report.complete = reached >= units_ && mender_.saw_all() ? 1 : 0;
+  report.complete = reached >= units_ && repairer_.saw_all() ? 1 : 0;
   report.damaged += copies_.damaged;
   report.repaired += copies_.repaired;
   if (!s_.read_only) {
@@ -130,15 +130,16 @@ void scrub::copies() {
     if (o_.finding != nullptr)
       o_.finding(o_.arg, f.what, f.offset, f.length, f.oid, f.repaired ? 1 : 0);
   };
-  mend_superblocks(s_, o_.repair, copies_, tell);
-  if (o_.engine != nullptr) mend_log(s_, *o_.engine, o_.repair, copies_, tell);
+  repair_superblocks(s_, o_.repair, copies_, tell);
+  if (o_.engine != nullptr) repair_log(s_, *o_.engine, o_.repair, copies_, tell);
   if (!o_.with_lane || s_.read_only) return;
   for (const pool::lane& l : s_.lanes) {
     // A lane that was not used since the pool was opened holds nothing that counts.
     if (l.begun.load(std::memory_order_acquire) == 0 &&
         l.applied.load(std::memory_order_acquire) == 0)
       continue;
-    o_.with_lane(l.index, [&](pool::lane& held) { mend_lane(s_, held, o_.repair, copies_, tell); });
+    o_.with_lane(l.index,
+                 [&](pool::lane& held) { repair_lane(s_, held, o_.repair, copies_, tell); });
   }
 }
 
@@ -240,7 +241,7 @@ bool scrub::zone_ready(uint64_t zone) {
   return zones_[zone].ready == readiness::ready;
 }
 
-// ---- the mender's thread ------------------------------------------------------------------------
+// ---- the suspect repairer's thread -----------------------------------------------------------------
 
 void scrub::submit(task t) {
   if (alone_) return perform(t);
@@ -248,21 +249,21 @@ void scrub::submit(task t) {
   while (tasks_.size() >= tasks_max && !failed_.load(std::memory_order_relaxed))
     for_walkers_.wait_for(mutex_, milliseconds(10));
   tasks_.push_back(t);
-  for_mender_.notify_one();
+  for_repairer_.notify_one();
 }
 
 void scrub::perform(const task& t) {
   switch (t.what) {
-    case task::kind::look: mender_.look_into(t.d); break;
+    case task::kind::look: repairer_.look_into(t.d); break;
     case task::kind::begin_zone: {
       readiness r = readiness::unusable;
       try {
-        if (mender_.begin_zone(t.d.zone)) r = readiness::ready;
+        if (repairer_.begin_zone(t.d.zone)) r = readiness::ready;
       } catch (const failure& e) {
         if (e.code() != SCUTE_E_CORRUPT) throw;
         // Its descriptor contradicts the superblock.
-        ++mender_.tally(t.d.zone).damaged;
-        ++mender_.tally(t.d.zone).lost;
+        ++repairer_.tally(t.d.zone).damaged;
+        ++repairer_.tally(t.d.zone).lost;
       }
       const locked hold(mutex_);
       zones_[t.d.zone].ready = r;
@@ -275,7 +276,7 @@ void scrub::perform(const task& t) {
 }
 
 void scrub::end_zone(uint64_t zone) {
-  mender_.end_zone(zone);
+  repairer_.end_zone(zone);
   walk_tally seen;
   {
     const locked hold(mutex_);
@@ -283,7 +284,7 @@ void scrub::end_zone(uint64_t zone) {
     zones_[zone].seen = {};
     zones_[zone].begun = false;
   }
-  mend_tally& m = mender_.tally(zone);
+  repair_tally& m = repairer_.tally(zone);
   scute_report& r = *report_;
   seen.objects += m.objects;
   seen.object_bytes += m.object_bytes;
@@ -362,7 +363,7 @@ void scrub::work_together(uint32_t threads) {
         walk_units(walkers_[i]);
         const locked hold(mutex_);
         --walking_;
-        for_mender_.notify_one();
+        for_repairer_.notify_one();
       });
     } catch (const std::exception&) {  // no more threads: those there are must do
       const locked hold(mutex_);
@@ -376,7 +377,7 @@ void scrub::work_together(uint32_t threads) {
     std::deque<task> tasks;
     {
       const locked hold(mutex_);
-      if (tasks_.empty() && walking_ != 0) for_mender_.wait_for(mutex_, milliseconds(100));
+      if (tasks_.empty() && walking_ != 0) for_repairer_.wait_for(mutex_, milliseconds(100));
       over = walking_ == 0;
       std::swap(tasks, tasks_);
       for_walkers_.notify_all();

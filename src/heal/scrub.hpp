@@ -3,12 +3,12 @@
 //
 // The pool is cut into units, the column blocks of all zones. Walkers read them (column_walk.hpp), any
 // number of threads, which lock nothing and write nothing, so it does no harm to put them off the CPU.
-// What they find odd goes to one mender (mending.hpp): the thread that called run().
+// What they find odd goes to one suspect repairer (suspect_repair.hpp): the thread that called run().
 //
 // SCRUB-1 A unit counts as done when it was read and its oddities were looked into. The mark in the pool
 //    (scrub_mark.hpp) never says more than that, so an interrupted scrub misses nothing.
 // SCRUB-2 A zone is ended, and its losses are told, when all of its units are done.
-// SCRUB-3 Callbacks run in the mender's thread.
+// SCRUB-3 Callbacks run in the suspect repairer's thread.
 #pragma once
 
 #include <atomic>
@@ -19,8 +19,8 @@
 
 #include "base/lock.hpp"
 #include "heal/column_walk.hpp"
-#include "heal/mending.hpp"
 #include "heal/rate_limit.hpp"
+#include "heal/suspect_repair.hpp"
 #include "heap/heap.hpp"
 #include "scute/scute.h"
 #include "tx/engine.hpp"
@@ -102,11 +102,11 @@ class scrub {
   uint64_t first_ = 0;  // where this scrub began
   uint64_t started_ns_ = 0;
   rate_limit rate_;
-  mender mender_;
-  mend_tally copies_;
+  suspect_repairer repairer_;
+  repair_tally copies_;
 
   plain_mutex mutex_;
-  condition for_mender_, for_walkers_;
+  condition for_repairer_, for_walkers_;
   uint64_t next_ SCUTE_GUARDED_BY(mutex_) = 0;  // first unit that no walker has taken
   std::vector<zone_state> zones_ SCUTE_GUARDED_BY(mutex_);
   std::deque<walker_state> walkers_;  // complete before the first of them begins

@@ -9,10 +9,10 @@
 #include "base/rounding.hpp"
 #include "codec/parity.hpp"
 #include "heap/header_change.hpp"
-#include "mend/repair.hpp"
 #include "pool/blocks.hpp"
 #include "pool/columns.hpp"
 #include "pool/resolver.hpp"
+#include "repair/repair.hpp"
 
 namespace scute::core::heap {
 namespace {
@@ -124,7 +124,7 @@ void read_verified(pool::state& s, pool::lane& l, const pool::fragment& f, uint3
     if (pool::valid(s, f, h, out)) break;
     if (attempt == 1000)
       throw failure(SCUTE_E_CONFLICT, s.path + ": the end of the file changes while it grows");
-    mend::repair(s, &l, f, "object");
+    repair::repair_fragment(s, &l, f, "object");
   }
   std::memset(out + n, 0, f.room - n);
 }

@@ -7,8 +7,8 @@
 #include <new>
 
 #include "base/planted.hpp"
-#include "mend/repair.hpp"
 #include "pool/columns.hpp"
+#include "repair/repair.hpp"
 
 namespace scute::core::heap {
 namespace {
@@ -156,7 +156,7 @@ void heap::scan(chunk_record& c) {
     if (looks_live && (s_.has_checksums || pool::valid(s_, f, h, nullptr))) continue;
     if (n != 0 || (!pool::valid(s_, f, h, nullptr) && !SCUTE_PLANTED(scan_check))) {
       try {
-        mend::repair(s_, nullptr, f, "object header", mend::on_loss::leave);
+        repair::repair_fragment(s_, nullptr, f, "object header", repair::on_loss::leave);
         h = zones_.read_header(o);
       } catch (const failure& e) {
         if (e.code() != SCUTE_E_CORRUPT) throw;

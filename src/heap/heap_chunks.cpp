@@ -8,8 +8,8 @@
 #include "base/planted.hpp"
 #include "codec/parity.hpp"
 #include "heap/heap.hpp"
-#include "mend/repair.hpp"
 #include "pool/columns.hpp"
+#include "repair/repair.hpp"
 
 namespace scute::core::heap {
 
@@ -303,12 +303,12 @@ bool heap::reclaim_shelf(pool::lane& l) {
   // parity if it were just written over.
   for (uint64_t zi = 0; zi < zones_.count(); ++zi) {
     if (!zones_.is_loaded(zi) || zones_.get(zi).log_chunks == 0) continue;
-    mend::read_metadata<format::zone_descriptor>(s_, &l, s_.geo.zone_offset(zi), format::type_zone,
-                                                 "zone descriptor");
+    repair::read_metadata<format::zone_descriptor>(s_, &l, s_.geo.zone_offset(zi),
+                                                   format::type_zone, "zone descriptor");
     for (uint32_t i = 0; i < zones_.get(zi).high_water.load(std::memory_order_relaxed); ++i)
       if (zones_.get(zi).chunks[i].kind.load(std::memory_order_relaxed) == use::log)
-        mend::read_metadata<format::chunk_header>(s_, &l, s_.geo.chunk_header_offset(zi, i),
-                                                  format::type_chunk, "chunk header");
+        repair::read_metadata<format::chunk_header>(s_, &l, s_.geo.chunk_header_offset(zi, i),
+                                                    format::type_chunk, "chunk header");
   }
   std::vector<uint64_t> chunks;
   chunks.reserve(shelf_.size());
@@ -368,7 +368,7 @@ void heap::reclaim_lent(pool::lane& l) {
   const locked hold(zones_.chunk_mutex);
   for (uint64_t zi = 0; zi < zones_.count(); ++zi) {
     // A zone whose chunks nobody lent need not be loaded for this.
-    const auto d = mend::read_metadata<format::zone_descriptor>(
+    const auto d = repair::read_metadata<format::zone_descriptor>(
         s_, &l, s_.geo.zone_offset(zi), format::type_zone, "zone descriptor");
     if (d.log_chunks == 0) continue;
     zone& z = zones_.get(zi);

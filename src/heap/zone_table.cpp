@@ -12,11 +12,11 @@
 #include "codec/parity.hpp"
 #include "heap/header_change.hpp"
 #include "heap/size_classes.hpp"
-#include "mend/repair.hpp"
 #include "pool/blocks.hpp"
 #include "pool/columns.hpp"
 #include "pool/grip.hpp"
 #include "pool/resolver.hpp"
+#include "repair/repair.hpp"
 
 namespace scute::core::heap {
 
@@ -46,8 +46,8 @@ void zone_table::load_once(uint64_t z) {
 void zone_table::load(uint64_t index) {
   zone& z = zones_[index];
   const auto& g = s_.geo;
-  const auto d = mend::read_metadata<format::zone_descriptor>(s_, nullptr, g.zone_offset(index),
-                                                              format::type_zone, "zone descriptor");
+  const auto d = repair::read_metadata<format::zone_descriptor>(
+      s_, nullptr, g.zone_offset(index), format::type_zone, "zone descriptor");
   if (d.index != index || d.high_water > g.chunks)
     throw failure(SCUTE_E_CORRUPT, s_.path + ": the descriptor of zone " + std::to_string(index) +
                                        " contradicts the superblock; restore from a backup");
@@ -65,7 +65,7 @@ void zone_table::load(uint64_t index) {
     c.zone = static_cast<uint32_t>(index);
     uint32_t covers = 1;
     try {
-      const auto h = mend::read_metadata<format::chunk_header>(
+      const auto h = repair::read_metadata<format::chunk_header>(
           s_, nullptr, g.chunk_header_offset(index, i), format::type_chunk, "chunk header");
       adopt(z, index, i, h);
       if (c.kind == use::span) covers = c.length;
@@ -116,8 +116,8 @@ void zone_table::adopt(zone& z, uint64_t index, uint32_t i, const format::chunk_
       if (s_.resolving->pending()) s_.resolving->before_read(first);
       if (!pool::valid(s_, first) && !SCUTE_PLANTED(span_check)) {
         try {
-          mend::repair(s_, nullptr, first, "first fragment of a large object",
-                       mend::on_loss::leave);
+          repair::repair_fragment(s_, nullptr, first, "first fragment of a large object",
+                                  repair::on_loss::leave);
         } catch (const failure& e) {
           // Its other fragments may be sound; keep the space, and let whoever opens it be told (REPAIR-7).
           if (e.code() != SCUTE_E_CORRUPT) throw;

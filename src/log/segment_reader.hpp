@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads segments (log/segment.hpp), after a crash or to mend one. Nothing that is read is trusted, pages may be
+// Reads segments (log/segment.hpp), after a crash or to repair one. Nothing that is read is trusted, pages may be
 // unreadable, and nothing is written.
 #pragma once
 

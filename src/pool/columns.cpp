@@ -349,7 +349,7 @@ written_back write_back(state& s, medium::writer& w, const seen_headers& headers
     else if (!s.medium->read_unless_lost(headers.offset, now, sizeof now))
       done.header_lost = true;
     return done.header_lost || (std::memcmp(now, headers.damaged, sizeof now) != 0 &&
-                                std::memcmp(now, headers.mended, sizeof now) != 0);
+                                std::memcmp(now, headers.repaired, sizeof now) != 0);
   };
   for_each_block(s.geo, offset, length, [&](uint64_t at, const cell& c, uint64_t n) {
     switch_point();  // until now the header could be read

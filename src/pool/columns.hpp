@@ -158,7 +158,7 @@ bool repair_parity(state& s, medium::writer& w, uint64_t zone, uint64_t column, 
 struct seen_headers {
   uint64_t offset = 0;  // of the header
   const std::byte* damaged = nullptr;
-  const std::byte* mended = nullptr;
+  const std::byte* repaired = nullptr;
 };
 struct written_back {
   bool some = false;

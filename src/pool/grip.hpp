@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the calling thread is doing to a column block at this moment. If a page of that column is lost
-// under its hands, the handler of the fault (mend/page_repair.hpp) finds here which bytes are old,
+// under its hands, the handler of the fault (repair/page_repair.hpp) finds here which bytes are old,
 // which are new and where both are, and can rebuild the page in the middle of a commit.
 //
 // GRIP-1 A thread that holds a stripe touches pages of that stripe's column only, and says here which

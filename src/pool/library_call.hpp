@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Whether this thread is inside a call into the library, or reads the pool through a pointer of its
-// own: who meets lost bytes is told in different ways (mend/page_repair.hpp, PAGE-6).
+// own: who meets lost bytes is told in different ways (repair/page_repair.hpp, PAGE-6).
 #pragma once
 
 #include <cstdint>

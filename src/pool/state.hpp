@@ -35,7 +35,7 @@
 
 namespace scute::core::pool {
 
-// Of repairs in an open pool (mend/repair.hpp).
+// Of repairs in an open pool (repair/repair.hpp).
 struct repair_memory {
   erasure_hints hints;
   failed_searches failed;
@@ -115,7 +115,7 @@ struct state {
     errno = medium->failure();  // of the fence that failed, however long ago
     throw failure(SCUTE_E_IO, path +
                                   ": an earlier write could not be made durable; close the "
-                                  "pool, mend the device and open it again (recovery decides "
+                                  "pool, repair the device and open it again (recovery decides "
                                   "what survived)");
   }
 };

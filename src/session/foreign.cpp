@@ -142,8 +142,8 @@ void instance::require_unchanged(const std::string& path, const scute_options& o
             "checksums or parity fail in " + std::to_string(report.damaged) +
                 " places, and its inode or times are others",
             way_back(in->s.user->path()));
-  // What the look has mended by itself, in its own copy, on the way to something that is damaged in FILE.scute.
-  if (const std::optional<uint64_t> at = in->first_mended_byte())
+  // What the look has repaired by itself, in its own copy, on the way to something that is damaged in FILE.scute.
+  if (const std::optional<uint64_t> at = in->first_repaired_byte())
     changed(
         in->s.user->path(),
         "the checksum fails at byte " + std::to_string(*at) + ", and its inode or times are others",
@@ -151,7 +151,7 @@ void instance::require_unchanged(const std::string& path, const scute_options& o
 }
 
 // Where FILE does not hold what this session, which only reads, has in memory.
-std::optional<uint64_t> instance::first_mended_byte() const {
+std::optional<uint64_t> instance::first_repaired_byte() const {
   const medium::segments where = s.foreign->segments(s.geo);
   const uint64_t size = std::min(s.user->look().size, where.room());
   std::vector<std::byte> file(format::page);

@@ -15,11 +15,11 @@
 #include "medium/guarded_user_file.hpp"
 #include "medium/mapped_medium.hpp"
 #include "medium/new_file.hpp"
-#include "mend/repair.hpp"
 #include "pool/blocks.hpp"
 #include "pool/columns.hpp"
 #include "pool/session_number.hpp"
 #include "pool/superblock.hpp"
+#include "repair/repair.hpp"
 #include "session/factory.hpp"
 #include "tx/verify.hpp"
 
@@ -316,8 +316,8 @@ void instance::close() {
 uint64_t instance::root(uint64_t size, uint32_t type) {
   const locked hold(root_mutex_);
   const uint64_t at = s.geo.zone_offset(0) + format::zone_anchor_offset;
-  auto anchor =
-      mend::read_metadata<format::root_anchor>(s, nullptr, at, format::type_anchor, "root anchor");
+  auto anchor = repair::read_metadata<format::root_anchor>(s, nullptr, at, format::type_anchor,
+                                                           "root anchor");
   if (anchor.oid != 0) {
     const heap::object o = heap->zones().locate(tx::payload_of(s, anchor.oid));
     const auto h = tx::live_header(s, nullptr, o);

@@ -13,9 +13,9 @@
 #include "heal/enumeration.hpp"
 #include "heap/heap.hpp"
 #include "medium/ownership.hpp"
-#include "mend/fault_handler.hpp"
-#include "mend/page_repair.hpp"
 #include "pool/state.hpp"
+#include "repair/fault_handler.hpp"
+#include "repair/page_repair.hpp"
 #include "scute/scute.h"
 #include "session/idle_drain.hpp"
 #include "session/lane_leases.hpp"
@@ -124,7 +124,7 @@ class instance {
   bool wants_log_file() const noexcept;
 
   pool::state s;
-  std::unique_ptr<mend::page_repairer> pages;
+  std::unique_ptr<repair::page_repairer> pages;
   step_relay relay;
   std::unique_ptr<heap::heap> heap;
   std::unique_ptr<heal::enumeration> objects;
@@ -162,7 +162,7 @@ class instance {
   void note_user_file();
   void finish_growth();
   static void require_unchanged(const std::string& path, const scute_options& options);
-  std::optional<uint64_t> first_mended_byte() const;
+  std::optional<uint64_t> first_repaired_byte() const;
   static std::unique_ptr<instance> open_accepted(const std::string& path,
                                                  const scute_options& options,
                                                  bool accepted = true);
@@ -182,7 +182,7 @@ class instance {
   bool open_ = false;
   const pool::engine_facts* lost_log_of_ = nullptr;  // the engine whose log is made anew
   std::vector<uint64_t> known_losses_;               // pages, found at opening
-  std::optional<mend::fault_domain> faults_;
+  std::optional<repair::fault_domain> faults_;
   bool accepted_ = false;  // the user's file is known to be what it was, whatever its times
   waiting_mutex root_mutex_;
   lane_leases leases_;

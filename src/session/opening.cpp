@@ -7,11 +7,11 @@
 #include "engine/spec/companion.hpp"
 #include "heal/page_doubts.hpp"
 #include "medium/mapped_medium.hpp"
-#include "mend/repair.hpp"
 #include "pool/blocks.hpp"
 #include "pool/session_number.hpp"
 #include "pool/superblock.hpp"
 #include "pool/zone_usage.hpp"
+#include "repair/repair.hpp"
 #include "session/factory.hpp"
 #include "session/instance.hpp"
 
@@ -123,7 +123,7 @@ void instance::take_options(const scute_options& o) {
 // From here on a page that cannot be read is rebuilt when somebody accesses it. Those that are known to
 // be lost are put out of reach first, so that nobody takes what is there for their content.
 void instance::watch_pages(const scute_options& o) {
-  pages = std::make_unique<mend::page_repairer>(s);
+  pages = std::make_unique<repair::page_repairer>(s);
   faults_.emplace(s, *pages, (o.flags & SCUTE_NO_FAULT_HANDLER) == 0);
   if ((o.flags & SCUTE_NO_FAULT_HANDLER) == 0) this_thread().admit_faults();
   pages->notes.load();
@@ -138,7 +138,7 @@ void instance::watch_pages(const scute_options& o) {
 void instance::repair_known_losses() {
   for (const uint64_t page : known_losses_)
     if (s.medium->is_revoked(page))
-      pages->repair(page, mend::page_repairer::beyond_repair::condoned, SCUTE_FINDER_OPEN);
+      pages->repair(page, repair::page_repairer::beyond_repair::condoned, SCUTE_FINDER_OPEN);
   known_losses_.clear();
 }
 
@@ -152,7 +152,7 @@ void instance::repair_bad_pages(scute_finder finder) {
   }
   // Those in space that nobody uses as well, which nobody would ever touch.
   for (const uint64_t page : s.medium->revoked_pages())
-    pages->repair(page, mend::page_repairer::beyond_repair::condoned, finder);
+    pages->repair(page, repair::page_repairer::beyond_repair::condoned, finder);
 }
 
 // Recovers if need be, and starts a new epoch.
@@ -179,7 +179,7 @@ void instance::begin_session(const scute_options& o) {
   // Needed by whoever repairs something before its zone is loaded: rows that were never used do not
   // take part in parity, whatever lies there.
   for (uint64_t z = 0; z < s.geo.zone_count; ++z) {
-    mend::repair_descriptor(s, z);
+    repair::repair_descriptor(s, z);
     pool::set_used_end(s, z, pool::read_usage(s, z).high_water);
   }
   pool::fill_holes(s, marks);  // by descriptors that recovery has changed, or that are whole again

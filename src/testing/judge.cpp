@@ -235,9 +235,10 @@ void judge::observe(const expectation& e, const std::string& when) {
 
 void judge::check(const expectation& e, bool injured) {
   if (e.damaged || injured) {
-    const findings mended = subject_.check(true);
-    if (mended.lost != 0 && scenario_.may_lose) return;  // each was reported just now
-    if (mended.lost != 0) throw violation("check finds losses beyond repair:" + list_of(mended));
+    const findings repaired = subject_.check(true);
+    if (repaired.lost != 0 && scenario_.may_lose) return;  // each was reported just now
+    if (repaired.lost != 0)
+      throw violation("check finds losses beyond repair:" + list_of(repaired));
   }
   const findings found = subject_.check(false);
   if (found.damaged != 0)

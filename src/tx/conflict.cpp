@@ -6,8 +6,8 @@
 
 #include "base/planted.hpp"
 #include "base/waiting.hpp"
-#include "mend/repair.hpp"
 #include "pool/optimistic.hpp"
+#include "repair/repair.hpp"
 
 namespace scute::core::tx {
 
@@ -35,13 +35,13 @@ found look_at(const pool::state& s, const member& m) noexcept {
   uint64_t tag;
   std::memcpy(&tag, s.at(m.where.header + offsetof(format::fragment_header, tag)), sizeof tag);
   if (tag == m.origin) return found::same;
-  switch_point();  // somebody may mend it now
+  switch_point();  // somebody may repair it now
   format::fragment_header tested;
   // More of it than the stripes that are held may have, and a page of that may be lost (GRIP-3).
   if (SCUTE_PLANTED(conflict_faults) ? !pool::valid(s, m.where, tested)
                                      : !pool::valid_unless_lost(s, m.where, tested))
     return found::damaged;
-  return tested.tag == m.origin && !SCUTE_PLANTED(conflict_mended) ? found::same : found::changed;
+  return tested.tag == m.origin && !SCUTE_PLANTED(conflict_repaired) ? found::same : found::changed;
 }
 
 }  // namespace
@@ -58,10 +58,10 @@ change find_changed(const pool::state& s, const pool::lane& l,
   return {};
 }
 
-void mend_or_refuse(pool::state& s, pool::lane& l, const change& c, int attempt) {
+void repair_or_refuse(pool::state& s, pool::lane& l, const change& c, int attempt) {
   constexpr int attempts_max = 100;
   if (!c.damaged || attempt == attempts_max) refuse_change(s, c.which->where.header);
-  mend::repair(s, &l, c.which->where, "object");
+  repair::repair_fragment(s, &l, c.which->where, "object");
 }
 
 void require_closed(const pool::state& s, const pool::lane& l, uint64_t header, uint64_t offset,

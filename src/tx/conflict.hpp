@@ -8,7 +8,7 @@
 //    A header that damage has changed is no other transaction's: a member that fails its checksum then is put right,
 //    with no columns held, and tested again. (Found by an hour of campaigns: a lost page that was rebuilt under the
 //    window, beside a damaged cell, from which several parities can be told only by the checksum.)
-//    Whoever else mends it may be done between two looks: so a header is another transaction's only if that very header
+//    Whoever else repairs it may be done between two looks: so a header is another transaction's only if that very header
 //    was tested. (Found by a campaign beside a scrub.)
 // CONFLICT-2 What the transaction has read of a fragment is of one version, that of the header (tx/verify.hpp). So
 //    everything that was derived from the medium since, and without any lock, was derived from that version:
@@ -50,7 +50,7 @@ change find_changed(const pool::state& s, const pool::lane& l,
                     std::span<const member> members) noexcept;
 // Puts a damaged member right, and returns: it has to be tested again. Throws SCUTE_E_CONFLICT if it is not damaged,
 // or was too often; SCUTE_E_CORRUPT if it cannot be put right. attempt: 0, 1, ... The caller has no columns.
-void mend_or_refuse(pool::state& s, pool::lane& l, const change& c, int attempt);
+void repair_or_refuse(pool::state& s, pool::lane& l, const change& c, int attempt);
 // Throws SCUTE_E_CONFLICT if another lane has a part of [offset, offset + length) open in place.
 void require_closed(const pool::state& s, const pool::lane& l, uint64_t header, uint64_t offset,
                     uint64_t length);

@@ -109,14 +109,14 @@ class engine : public heap::step_engine {
  public:
   // ---- its life: what the session calls --------------------------------------------------------------
 
-  // Before anything is recovered or mended: which chunks are a log, and so not in the parity, is told to state::overlaid.
+  // Before anything is recovered or repaired: which chunks are a log, and so not in the parity, is told to state::overlaid.
   virtual void find_log() {}
   // The pool was not closed properly: whatever its logs say is brought about, durably. Alone in the pool, before any
   // lane is in use; may be cut short anywhere and run again, until the superblock names the next epoch. Throws
   // failure(SCUTE_E_CORRUPT) if a log contradicts the geometry; nothing was changed then.
   virtual recovery_report recover(medium::writer& w, recovery_watch* watch) = 0;
   // True if transactions of epochs after `resolved`, the superblock's resolved_epoch, have left more than recover()
-  // mends. Then resume() follows, as soon as the superblock names the next epoch, and state::resolving has work.
+  // repairs. Then resume() follows, as soon as the superblock names the next epoch, and state::resolving has work.
   virtual bool has_unresolved(uint64_t resolved) const noexcept = 0;
   virtual void resume(uint64_t resolved) = 0;
   // The superblock is about to name the next epoch: recovery is over, or was not needed, in which case the pool was closed

@@ -47,7 +47,7 @@ struct micro_buffer {
   }
 
   // Whether h, which was verified, is what the first header of an object was meant to be. One that is freed may have been beyond
-  // repair then, and somebody has mended it since: damage has hardly changed both its tag and its checksum.
+  // repair then, and somebody has repaired it since: damage has hardly changed both its tag and its checksum.
   bool is_version(const format::fragment_header& h) const noexcept {
     return h.tag == origins.of(0) ||
            (freed && h.checksum == head.checksum && !SCUTE_PLANTED(verify_freed));

@@ -10,7 +10,7 @@
 //    is no number to go on from, and its difference would reach the parity.
 //    What else is damaged in such a page stays so, as in a page that nobody writes: checksum and parity go on accusing it. But a power
 //    failure right behind a commit may then take the commit back, if it is more than a run of lines (docs/internals/logfree.md, "The
-//    price"; mend/versions.hpp, VERSION-3): so what was verified long ago does not count.
+//    price"; repair/versions.hpp, VERSION-3): so what was verified long ago does not count.
 // REPLACE-3 Where something is not as it should be, or is not settled, nothing is written, and the caller takes the long way
 //    (transaction.hpp), which repairs or refuses.
 #pragma once

@@ -6,8 +6,8 @@
 #include "base/planted.hpp"
 #include "base/waiting.hpp"
 #include "codec/diff.hpp"
-#include "mend/repair.hpp"
 #include "pool/optimistic.hpp"
+#include "repair/repair.hpp"
 #include "tx/arena.hpp"
 #include "tx/conflict.hpp"
 
@@ -144,15 +144,15 @@ format::fragment_header sealer::present_header(const micro_buffer& b, const pool
   const pool::optimistic_reads mark;
   format::fragment_header h;
   std::memcpy(&h, s_.at(f.header), sizeof h);
-  // A header of another version may be a damaged one, for which nobody is to be blamed, and somebody may have mended it since:
+  // A header of another version may be a damaged one, for which nobody is to be blamed, and somebody may have repaired it since:
   // what is believed of it is what was tested (CONFLICT-1).
   for (int attempt = 0; pool::covered(s_, f, h) == pool::not_covered ||
                         h.tag != b.origins.of(f.index) || !b.is_freed_head(h);
        ++attempt) {
     switch_point();
-    if (SCUTE_PLANTED(conflict_mended) ? pool::valid(s_, f) : pool::valid(s_, f, h)) break;
+    if (SCUTE_PLANTED(conflict_repaired) ? pool::valid(s_, f) : pool::valid(s_, f, h)) break;
     if (attempt == attempts_max) break;
-    mend::repair(s_, &lane_, f, "object");
+    repair::repair_fragment(s_, &lane_, f, "object");
   }
   const auto state = format::meta_role(h.meta);
   if (state != format::role::live && state != format::role::part)
@@ -164,19 +164,19 @@ format::fragment_header sealer::present_header(const micro_buffer& b, const pool
   return h;
 }
 
-// Throws SCUTE_E_CONFLICT if a fragment is not of this version any more; one that is damaged is mended first.
+// Throws SCUTE_E_CONFLICT if a fragment is not of this version any more; one that is damaged is repaired first.
 void sealer::require_version(const pool::fragment& f, uint64_t tag) {
   constexpr int attempts_max = 100;
   format::fragment_header tested;
   for (int attempt = 0; !pool::valid(s_, f, tested); ++attempt) {
     if (attempt == attempts_max) refuse_change(s_, f.header);
-    mend::repair(s_, &lane_, f, "object");
+    repair::repair_fragment(s_, &lane_, f, "object");
   }
   if (tested.tag != tag) refuse_change(s_, f.header);
 }
 
 // SEAL-3. Takes a copy of the parts of the fragment that are open, verifies the fragment where it lies, and returns the header
-// that was verified with it. Whoever else mends the fragment may do so between the two: so the copy counts if it is what
+// that was verified with it. Whoever else repairs the fragment may do so between the two: so the copy counts if it is what
 // lies there behind the test as well.
 format::fragment_header sealer::take_origin(const micro_buffer& b, const pool::fragment& f,
                                             uint64_t base, uint64_t size) {
@@ -201,14 +201,14 @@ format::fragment_header sealer::take_origin(const micro_buffer& b, const pool::f
     each_open([&](const std::byte* copy, const std::byte* now, uint64_t n) {
       same = same && std::memcmp(copy, now, n) == 0;
     });
-    if (valid && (same || SCUTE_PLANTED(seal_mended)))
-      return SCUTE_PLANTED(seal_mended) ? h : tested;
+    if (valid && (same || SCUTE_PLANTED(seal_repaired)))
+      return SCUTE_PLANTED(seal_repaired) ? h : tested;
     if (attempt == attempts_max)
       throw failure(SCUTE_E_CONFLICT, s_.path + ": the object at file offset " +
                                           std::to_string(f.header) +
                                           " changes while it is committed; two transactions may "
                                           "not write one object at a time");
-    if (!valid) mend::repair(s_, &lane_, f, "object");
+    if (!valid) repair::repair_fragment(s_, &lane_, f, "object");
   }
 }
 

@@ -9,7 +9,7 @@
 
 namespace scute::core::tx {
 
-// CONFLICT-1: the caller has its claim. What is odd about a header is for the general way to find out, and to mend.
+// CONFLICT-1: the caller has its claim. What is odd about a header is for the general way to find out, and to repair.
 bool is_unchanged(const pool::state& s, const pool::lane& l, const small_member& m) noexcept;
 
 // Its header is written. Without checksums a change leaves it as it is (CONFLICT-4).

@@ -8,11 +8,11 @@
 
 #include "base/planted.hpp"
 #include "base/waiting.hpp"
-#include "mend/repair.hpp"
 #include "pool/commits_under_way.hpp"
 #include "pool/library_call.hpp"
 #include "pool/optimistic.hpp"
 #include "pool/resolver.hpp"
+#include "repair/repair.hpp"
 #include "tx/claim_guard.hpp"
 
 namespace scute::core::tx {
@@ -56,10 +56,10 @@ damage look_again(pool::state& s, const pool::lane* l, const heap::object& o,
 // VERIFY-1 Who reads what another thread frees finds fragments that nobody has ever written, or will again: they are not damaged.
 // (Found by an attack from outside.)
 void repair(pool::state& s, pool::lane* l, const heap::object& o, const pool::fragment& f,
-            mend::on_loss then = mend::on_loss::tell) {
+            repair::on_loss then = repair::on_loss::tell) {
   const repair_claim mine(s, l, o.payload);
   try {
-    mend::repair(s, l, f, "object", mend::on_loss::leave);
+    repair::repair_fragment(s, l, f, "object", repair::on_loss::leave);
   } catch (const failure& e) {
     if (e.code() != SCUTE_E_CORRUPT) throw;
     const damage is = SCUTE_PLANTED(verify_late) ? damage::there : look_again(s, l, o, f);
@@ -67,7 +67,7 @@ void repair(pool::state& s, pool::lane* l, const heap::object& o, const pool::fr
     if (is == damage::of_nobody)
       throw failure(SCUTE_E_FREED, "the object at oid offset " + std::to_string(o.payload) +
                                        " has been freed, or made anew, while it was read");
-    if (then == mend::on_loss::tell) mend::tell_lost(s, l, f);
+    if (then == repair::on_loss::tell) repair::tell_lost(s, l, f);
     throw;
   }
 }
@@ -100,7 +100,7 @@ namespace {
 // Repairs the fragment until it is sound as it was read. One repair may end without it: another page was lost meanwhile, or
 // another thread was at work (REPAIR-4).
 void make_valid(pool::state& s, pool::lane* l, const heap::object& o, const pool::fragment& f,
-                format::fragment_header& h, mend::on_loss then = mend::on_loss::tell) {
+                format::fragment_header& h, repair::on_loss then = repair::on_loss::tell) {
   for (int attempt = 0; !pool::valid(s, f, h); ++attempt) {
     if (attempt == 1000)
       throw failure(SCUTE_E_CONFLICT,
@@ -115,7 +115,7 @@ void make_valid(pool::state& s, pool::lane* l, const heap::object& o, const pool
 }
 
 format::fragment_header verified_header(pool::state& s, pool::lane* l, const heap::object& o,
-                                        mend::on_loss then) {
+                                        repair::on_loss then) {
   const pool::fragment f = o.fragment(0);
   resolve_first(s, f);
   format::fragment_header h;
@@ -130,7 +130,7 @@ format::fragment_header verified_header(pool::state& s, pool::lane* l, const hea
 }  // namespace
 
 format::fragment_header live_header(pool::state& s, pool::lane* l, const heap::object& o) {
-  return verified_header(s, l, o, mend::on_loss::tell);
+  return verified_header(s, l, o, repair::on_loss::tell);
 }
 
 // VERIFY-2 The new header of an object that is freed gets into the parity as the difference to the old one. So that one is verified,
@@ -142,7 +142,7 @@ format::fragment_header live_header(pool::state& s, pool::lane* l, const heap::o
 // (Found by an attack from outside.)
 format::fragment_header header_to_free(pool::state& s, pool::lane* l, const heap::object& o) {
   try {
-    return verified_header(s, l, o, mend::on_loss::leave);
+    return verified_header(s, l, o, repair::on_loss::leave);
   } catch (const failure& e) {
     if (e.code() != SCUTE_E_CORRUPT) throw;
     // Which tells of it, if nothing can be made of the header either.

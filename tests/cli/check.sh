@@ -69,7 +69,7 @@ expect 3 "$scute" check "$pool" --repair --json
 valid_json
 [ "$(json lost)" -ge 1 ] || fail "nothing lost?"
 lost=$(json lost)
-# It has gone on until nothing more can be mended.
+# It has gone on until nothing more can be repaired.
 expect 3 "$scute" check "$pool" --repair --json
 equal "$(json repaired)" 0
 equal "$(json lost)" "$lost"

@@ -191,7 +191,7 @@ TEST_F(short_commit, RangesAndPlacesOfOneObject) {
   f.expect_sound();
 }
 
-// A header that is damaged after its object was opened is mended first, and does not get into the parity.
+// A header that is damaged after its object was opened is repaired first, and does not get into the parity.
 TEST_F(short_commit, AHeaderThatIsDamagedMeanwhile) {
   create();
   const scute_oid a = f.alloc(pattern(1, 200));
@@ -399,7 +399,7 @@ TEST_F(short_commit, AnObjectThatAnotherThreadHasInPlace) {
   f.expect_sound();
 }
 
-// TX-2: a damaged object is mended when a range of it is opened in place. What is damaged beside the ranges
+// TX-2: a damaged object is repaired when a range of it is opened in place. What is damaged beside the ranges
 // afterwards does not get a checksum that accepts it, and a check finds it.
 TEST_F(short_commit, DamageBeforeAndAfterARangeInPlace) {
   create();

@@ -160,7 +160,7 @@ TEST_P(status_words, NoEntryFromLongBeforeIsLeftWhereTheLastOneIsOverwritten) {
 }
 
 TEST_P(status_words, ScrubBelievesNoWordBeyondWhatHasBeen) {
-  if (!has_two()) return;  // nothing to mend it from
+  if (!has_two()) return;  // nothing to repair it from
   const auto two = pair(700);
   write(two, 5, 700);
   for (const auto which : {status_word::applied, status_word::undone})

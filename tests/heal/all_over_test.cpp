@@ -58,8 +58,8 @@ TEST_P(all_over, NoSearchIsMadeAgainInVain) {
   }
 }
 
-// What can be mended is.
-TEST_P(all_over, OfSmallInjuriesAllAreMended) {
+// What can be repaired is.
+TEST_P(all_over, OfSmallInjuriesAllAreRepaired) {
   create(700, 3000);
   bytes image = read_file(f.path);
   for (uint64_t i = 0; i < 48; i += 2)

@@ -160,7 +160,7 @@ class crossing_ring : public testing::Test {
   scute_oid member = 0, neighbour = 0, other = 0;
 };
 
-// It does not decode before the neighbour is mended, and must not be taken for decided. (RES-10)
+// It does not decode before the neighbour is repaired, and must not be taken for decided. (RES-10)
 TEST_F(crossing_ring, BrokenBesideADamagedNeighbour) {
   load_damaged(f.with(f.words_of(member)));
   EXPECT_TRUE(f.read(member) == f.before[member]);

@@ -13,7 +13,7 @@ namespace {
 
 class damaged_meanwhile : public testing::TestWithParam<pool_kind> {};
 
-TEST_P(damaged_meanwhile, ObjectsAreMendedWheneverTheyAreHit) {
+TEST_P(damaged_meanwhile, ObjectsAreRepairedWheneverTheyAreHit) {
   random_source random(test_seed());
   known_pool f;
   scute_options o = options(40 * mib, GetParam());

@@ -181,9 +181,9 @@ TEST_P(half_transaction, UndecidedOfWhichOneIsReadFirst) {
   } while (std::ranges::next_permutation(order).found);
 }
 
-// Decided, and no parity has followed. A member is damaged where the transaction did not write, so its columns mend it, and its
-// ring is whole (VERSION-3 of mend/versions.hpp).
-TEST_P(half_transaction, DecidedOfWhichAMemberIsMended) {
+// Decided, and no parity has followed. A member is damaged where the transaction did not write, so its columns repair it, and its
+// ring is whole (VERSION-3 of repair/versions.hpp).
+TEST_P(half_transaction, DecidedOfWhichAMemberIsRepaired) {
   for (const uint64_t damaged : {0, 1})
     for (const bool scan_first : {false, true}) {
       create();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What each protection level notices and mends (Pangolin's Table 2), and what a check may not do.
+// What each protection level notices and repairs (Pangolin's Table 2), and what a check may not do.
 #include <gtest/gtest.h>
 
 #include "support/damage.hpp"

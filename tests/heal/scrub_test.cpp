@@ -242,7 +242,7 @@ TEST_P(scrub_kinds, LogReplicaOfATransactionThatIsOpen) {
   f.expect_objects();
 }
 
-// MEND-1.
+// SUSPECT-1.
 TEST_P(scrub_kinds, WhatIsLostIsNamedAndItsColumnsAreLeft) {
   const scute_oid oid = f.add(3000), other = f.add(3000);
   const auto& g = f.in().s.geo;
@@ -272,7 +272,7 @@ INSTANTIATE_TEST_SUITE_P(threads, scrub_rings,
 
 class scrub_levels : public testing::TestWithParam<pool_kind> {};
 
-TEST_P(scrub_levels, WhatIsMended) {
+TEST_P(scrub_levels, WhatIsRepaired) {
   known_pool f;
   f.create(4 * mib, GetParam());
   f.fill();

@@ -215,7 +215,7 @@ TEST_P(spec_log, PagesThatAreLostInAllCopiesCostNothing) {
 }
 
 // CARE-4. Nobody looked at them before a check did.
-TEST_P(spec_log, ADamagedListOfAClosedPoolIsMendedByOpening) {
+TEST_P(spec_log, ADamagedListOfAClosedPoolIsRepairedByOpening) {
   SCUTE_RANDOM(random);
   for (uint32_t replica = 0; replica < 2; ++replica) {
     const uint64_t list = engine::list_copies(f.in().s, f.list())[replica];

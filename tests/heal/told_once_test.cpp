@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Damage that can be mended only after other damage beside it, and damage that is found in several ways: nobody is told of a
+// Damage that can be repaired only after other damage beside it, and damage that is found in several ways: nobody is told of a
 // loss that is none (REPAIR-7), of none twice, and an enumeration that has passed over something says so (ENUM-3).
 #include <gtest/gtest.h>
 
@@ -51,7 +51,7 @@ class told_once : public testing::TestWithParam<uint64_t> {
     for (size_t i = 0; i < n; ++i) b[i] ^= static_cast<unsigned char>(by[i] | 1);
     write_at(f.path, offset, b.data(), n);
   }
-  // The object can be mended when all of these are.
+  // The object can be repaired when all of these are.
   void damage_in_turns() {
     for (size_t i = 0; i < beside.size(); ++i) {
       noise(f.offset_of(object) + relative[i] + 10, run);
@@ -94,7 +94,7 @@ class told_once : public testing::TestWithParam<uint64_t> {
   std::vector<uint64_t> relative;
 };
 
-TEST_P(told_once, EnumerationThatPassedOverWhatOthersMendLater) {
+TEST_P(told_once, EnumerationThatPassedOverWhatOthersRepairLater) {
   damage_in_turns();
   f.open();
   const walk first = enumerate([&] {
@@ -131,7 +131,7 @@ TEST_P(told_once, EnumerationTriesAgainAtItsEnd) {
   EXPECT_TRUE(f.read(object) == pattern(1, size()));
 }
 
-TEST_P(told_once, CheckThatOpensAZoneWithDamageThatItMends) {
+TEST_P(told_once, CheckThatOpensAZoneWithDamageThatItRepairs) {
   damage_in_turns();
   f.open();
   const scute_report r = f.check(true);
@@ -144,7 +144,7 @@ TEST_P(told_once, CheckThatOpensAZoneWithDamageThatItMends) {
   EXPECT_TRUE(f.read(object) == pattern(1, size()));
 }
 
-TEST_P(told_once, ScrubThatOpensAZoneWithDamageThatItMends) {
+TEST_P(told_once, ScrubThatOpensAZoneWithDamageThatItRepairs) {
   damage_in_turns();
   f.open();
   scute_report r{};

@@ -89,7 +89,7 @@ PYTHON
   refused 'release\|version\|newer'
 done
 
-# Damaged, within its redundancy: mended on the way. Beyond it: refused.
+# Damaged, within its redundancy: repaired on the way. Beyond it: refused.
 begin
 for at in 5 4101 9000; do printf 'damage' | dd of="$file.scute" bs=1 seek=$at conv=notrunc status=none; done
 expect 0 "${run[@]}" cat "$file"

@@ -45,7 +45,7 @@ done
 
 control=$build/src/CMakeFiles/scute_core_planted.dir
 found=0
-for object in "$control"/engine/redo/redo.cpp.o "$control"/mend/repair.cpp.o; do
+for object in "$control"/engine/redo/redo.cpp.o "$control"/repair/repair.cpp.o; do
   if has_symbols "$object"; then found=$((found + 1)); fi
 done
 [ "$found" -eq 2 ] || complain "no switch was found in the planted core, so this test sees nothing"

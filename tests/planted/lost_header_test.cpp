@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The page of a header is lost while a repair of its fragment's payload is under way, at each moment that the repair can meet
-// it: it is rebuilt, and the payload is mended (GRIP-3). On the planted core, whose threads can be stopped there (switch_point()).
+// it: it is rebuilt, and the payload is repaired (GRIP-3). On the planted core, whose threads can be stopped there (switch_point()).
 #include <gtest/gtest.h>
 
 #include "base/waiting.hpp"
@@ -50,7 +50,7 @@ class lost_header : public testing::TestWithParam<scute_engine> {
   uint64_t at = 0;
 };
 
-TEST_P(lost_header, IsRebuiltAndThePayloadIsMended) {
+TEST_P(lost_header, IsRebuiltAndThePayloadIsRepaired) {
   const pool::geometry& g = f.in().s.geo;
   unsigned elsewhere = 0, lost = 0;
   for (size_t k = 0; k < oids.size(); ++k) {
@@ -64,7 +64,7 @@ TEST_P(lost_header, IsRebuiltAndThePayloadIsMended) {
       };
       if (column(part.header) == column(part.payload + 9)) continue;
       ++elsewhere;
-      // Damage that only this repair is to mend, not the rebuilding of the header's page.
+      // Damage that only this repair is to repair, not the rebuilding of the header's page.
       ASSERT_NE(header_page, (part.payload + 9) / page * page);
       for (unsigned nth = 1;; ++nth) {
         ASSERT_LT(nth, 100u);

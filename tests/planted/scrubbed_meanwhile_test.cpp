@@ -7,13 +7,13 @@
 #include <random>
 
 #include "heal/certainty.hpp"
-#include "planted/mended_meanwhile.hpp"
+#include "planted/repaired_meanwhile.hpp"
 
 namespace scute::test {
 namespace {
 
 // SIGHT-2. Damage makes the object shorter, and other damage strikes what it has behind that.
-TEST_P(mended_meanwhile, scrub_of_what_a_damaged_header_does_not_tell_of) {
+TEST_P(repaired_meanwhile, scrub_of_what_a_damaged_header_does_not_tell_of) {
   if (GetParam().size < several) return;
   format::fragment_header h;
   std::memcpy(&h, f.raw(object.header), sizeof h);
@@ -41,22 +41,22 @@ TEST_P(mended_meanwhile, scrub_of_what_a_damaged_header_does_not_tell_of) {
   f.expect_sound();
 }
 
-// CERTAIN-2. What an object does not use of its slot is vouched for by its head. That is damaged, and another thread mends it
+// CERTAIN-2. What an object does not use of its slot is vouched for by its head. That is damaged, and another thread repairs it
 // while a scrub looks.
-TEST_P(mended_meanwhile, scrub_while_another_mends_the_head) {
+TEST_P(repaired_meanwhile, scrub_while_another_repairs_the_head) {
   const heal::sighting unused = beyond_the_object();
   flip(object.payload + 7);
   std::vector<std::string> told;
-  heal::mender scrub(*s, *f.in().heap, true,
-                     [&told](const heal::finding& what) { told.emplace_back(what.what); });
-  mend_at(1);
+  heal::suspect_repairer scrub(
+      *s, *f.in().heap, true, [&told](const heal::finding& what) { told.emplace_back(what.what); });
+  repair_at(1);
   {
     const pool::library_call within;
     scrub.look_into({.zone = zone(), .g = unused});
     EXPECT_EQ(this_thread_waits.pass, nullptr);
     scrub.end_zone(zone());
   }
-  mender->join();
+  repairer->join();
   EXPECT_THAT(told, testing::IsEmpty());
   EXPECT_EQ(scrub.tally(zone()).damaged, 0u);
   EXPECT_EQ(s->lost.load(), 0u);
@@ -65,7 +65,7 @@ TEST_P(mended_meanwhile, scrub_while_another_mends_the_head) {
 }
 
 // CERTAIN-2. Two commits to the head one after the other, and a scrub that looks while each is in the middle of it.
-TEST_P(mended_meanwhile, scrub_beside_two_commits_to_the_head) {
+TEST_P(repaired_meanwhile, scrub_beside_two_commits_to_the_head) {
   const heal::sighting unused = beyond_the_object();
   if (s->parity_is_log) return;  // its commits hold their columns
   pool::lane& l = s->lanes.back();
@@ -86,8 +86,8 @@ TEST_P(mended_meanwhile, scrub_beside_two_commits_to_the_head) {
   EXPECT_EQ(commits, 2);
 }
 
-// REPAIR-7. One object is lost; each one behind it that is mended is a reason to try again.
-TEST_P(mended_meanwhile, scrub_tells_of_a_loss_once) {
+// REPAIR-7. One object is lost; each one behind it that is repaired is a reason to try again.
+TEST_P(repaired_meanwhile, scrub_tells_of_a_loss_once) {
   std::vector<scute_oid> others;
   for (uint64_t i = 0; i < 3; ++i) others.push_back(f.alloc(pattern(20 + i, GetParam().size)));
   f.in().drain();
@@ -131,7 +131,7 @@ TEST_P(mended_meanwhile, scrub_tells_of_a_loss_once) {
 
 // A commit in the middle of its work: what it writes and the parity are in step, and no checksum accepts them. A repair
 // that was begun for some damage before lets it end (REPAIR-6).
-TEST_P(mended_meanwhile, repair_beside_a_commit_that_pauses) {
+TEST_P(repaired_meanwhile, repair_beside_a_commit_that_pauses) {
   if (s->parity_is_log) return;  // its commits hold their columns
   pool::lane& l = s->lanes.back();
   const uint64_t payload = object.fragment(0).payload;
@@ -156,7 +156,7 @@ TEST_P(mended_meanwhile, repair_beside_a_commit_that_pauses) {
   };
   {
     const pool::library_call within;
-    EXPECT_NO_THROW(mend::repair(*s, nullptr, object.fragment(0), "object"));
+    EXPECT_NO_THROW(repair::repair_fragment(*s, nullptr, object.fragment(0), "object"));
   }
   EXPECT_EQ(this_thread_waits.call, nullptr) << "nobody waited for the commit";
   EXPECT_EQ(s->lost.load(), 0u);
@@ -166,7 +166,7 @@ TEST_P(mended_meanwhile, repair_beside_a_commit_that_pauses) {
 
 // A scrub's repair finds that a commit has come first, and writes nothing (REPAIR-4). The commit has not written what was damaged
 // behind its own test: that is in no parity, and may not get there.
-TEST_P(mended_meanwhile, scrub_whose_repair_comes_too_late) {
+TEST_P(repaired_meanwhile, scrub_whose_repair_comes_too_late) {
   if (!s->parity_is_log) return;  // elsewhere a repair waits for the commit, or the commit for it
   // Of the columns that the commit wants the first: it has no others while it waits for them.
   scute_oid other = 0;
@@ -205,10 +205,10 @@ TEST_P(mended_meanwhile, scrub_whose_repair_comes_too_late) {
       this_thread_waits.arg = &repair_looked;
       this_thread_waits.pass = [](void* arg) { (*static_cast<std::function<void()>*>(arg))(); };
       const pool::library_call within;
-      heal::mender mends(*s, *f.in().heap, true, [](const heal::finding&) {});
+      heal::suspect_repairer repairs(*s, *f.in().heap, true, [](const heal::finding&) {});
       const pool::cell c = pool::cell_of(s->geo, payload(300));
-      mends.look_into({.zone = c.zone, .column = c.column / 64 * 64, .length = 64, .g = {}});
-      mends.end_zone(c.zone);
+      repairs.look_into({.zone = c.zone, .column = c.column / 64 * 64, .length = 64, .g = {}});
+      repairs.end_zone(c.zone);
       EXPECT_EQ(this_thread_waits.pass, nullptr) << "nothing was repaired";
     });
     looked.get_future().wait();
@@ -221,7 +221,7 @@ TEST_P(mended_meanwhile, scrub_whose_repair_comes_too_late) {
   committed.set_value();
   scrub.join();
   EXPECT_TRUE(f.read(oid) == content) << scute_errormsg();
-  expect_mendable();
+  expect_repairable();
 }
 
 }  // namespace

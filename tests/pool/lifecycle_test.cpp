@@ -167,7 +167,7 @@ TEST_F(lifecycle, Truncated) {
   }
 }
 
-TEST_F(lifecycle, ATruncatedFileCanBeExtendedAndMended) {
+TEST_F(lifecycle, ATruncatedFileCanBeExtendedAndRepaired) {
   pool_file f;
   f.create(4 * mib);
   const scute_oid oid = f.alloc(pattern(1, 5000));

@@ -206,7 +206,7 @@ TEST(log_file, OneDamagedPageCostsNothing) {
   EXPECT_GE(used, 6U);
 }
 
-TEST(log_file, ChecksSeeADamagedHeadAndMendIt) {
+TEST(log_file, ChecksSeeADamagedHeadAndRepairIt) {
   disk_pool f;
   f.change(1);
   EXPECT_EQ(f.info().log_file, fs::file_size(f.log));

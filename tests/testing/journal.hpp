@@ -24,7 +24,7 @@ enum class mistake {
   no_checksum,        // a torn record is replayed
   no_refresh,         // the recovery rests on a record that may not be durable
   no_recovery_fence,  // the recovery voids the record before the row is durable
-  no_repair,          // no copy is mended
+  no_repair,          // no copy is repaired
 };
 
 class journal : public subject {

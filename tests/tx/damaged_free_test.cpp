@@ -78,7 +78,7 @@ TEST_P(damaged_free, BehindItsFree) {
   for (const bool alone : {true, false}) free_with_each_bit(moment::behind_the_free, alone);
 }
 
-// "scute_tx_free needs no valid payload", nor a header that can be mended; and nobody is told of a loss.
+// "scute_tx_free needs no valid payload", nor a header that can be repaired; and nobody is told of a loss.
 TEST_P(damaged_free, BeyondRepair) {
   for (const size_t field :
        {offsetof(format::fragment_header, tag), offsetof(format::fragment_header, type),

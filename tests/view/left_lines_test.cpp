@@ -132,7 +132,7 @@ TEST_F(left_lines, FlushedTooEarly) {
   expect(1, 0, 1);  // once
 }
 
-TEST_F(left_lines, MendedByALaterFlushOrASync) {
+TEST_F(left_lines, RepairedByALaterFlushOrASync) {
   const auto early = [&](uint64_t value) {
     f.store(64, value);
     ASSERT_TRUE(v->flush(t, 64, 8));

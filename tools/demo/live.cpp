@@ -177,11 +177,11 @@ live_outcome damage_under_load(const std::string& path, double seconds, std::mt1
       scute::scrub_options how;
       how.threads = 1;
       // What commits kept a scrub from looking at is left to the next one. Nothing more is injured before.
-      bool mended = false;
-      for (int tries = 0; !mended && tries < 100; ++tries, ++out.scrubs) {
+      bool repaired = false;
+      for (int tries = 0; !repaired && tries < 100; ++tries, ++out.scrubs) {
         const auto found = pool.scrub(how);
         out.lost += found.lost;
-        mended = found.lost != 0 || (found.complete != 0 && found.repaired == found.damaged);
+        repaired = found.lost != 0 || (found.complete != 0 && found.repaired == found.damaged);
       }
       passed = std::chrono::duration<double>(clock::now() - began).count();
       status.show("live damage", std::min(1.0, passed / seconds),

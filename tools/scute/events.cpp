@@ -118,7 +118,7 @@ void add_events(CLI::App& root, exit_code&) {
   app->footer(
       "The pool keeps its last 48 events. Opens the pool read-only; what this opening itself "
       "finds\n"
-      "and mends in private memory is not among them (see `scute check`).\n"
+      "and repairs in private memory is not among them (see `scute check`).\n"
       "\nExamples:\n"
       "  scute events /dev/shm/notes.pool\n"
       "  scute events notes.pool --since 24h --kind object --json | jq '.events[].outcome'");

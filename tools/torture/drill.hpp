@@ -12,7 +12,7 @@ namespace scute_torture {
 
 // stale: the file of an earlier kill comes back, so that committed transactions are lost
 // byte:  one byte of an object is flipped behind the library's back, after recovery has ended (which may
-//        mend it: until then it cannot tell such a byte from one that the kill left half-written)
+//        repair it: until then it cannot tell such a byte from one that the kill left half-written)
 // column: one byte of an object and of all parity over it are, before recovery has ended
 // write: an object's bytes are changed by a proper transaction that nobody told the model of
 // extra: an object appears that no writer made

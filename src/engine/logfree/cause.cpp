@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "engine/logfree/extents.hpp"
-#include "mend/page_layout.hpp"
-#include "mend/repair.hpp"
 #include "pool/in_place_note.hpp"
+#include "repair/page_layout.hpp"
+#include "repair/repair.hpp"
 
 namespace scute::core::engine {
 namespace {
@@ -41,8 +41,8 @@ bool cause::put_back(const pool::fragment& f, const format::fragment_header& sto
                      const format::fragment_header& back) const noexcept {
   if (torn(f, stored, back)) return true;
   s_.repaired.fetch_add(1, std::memory_order_relaxed);
-  s_.events.post(mend::event_of(s_, f, SCUTE_OUTCOME_REPAIRED,
-                                format::meta_role(back.meta) == format::role::free));
+  s_.events.post(repair::event_of(s_, f, SCUTE_OUTCOME_REPAIRED,
+                                  format::meta_role(back.meta) == format::role::free));
   return false;
 }
 
@@ -82,7 +82,7 @@ std::vector<bool> cause::open_columns(uint64_t zone, uint64_t column, uint64_t l
     if (inside >= end) break;
     const uint64_t page = g.zone_offset(zone) + inside;
     std::vector<bool> vouched(length);
-    mend::for_each_fragment(s_, page, [&](const mend::fragment_in_page& p) {
+    repair::for_each_fragment(s_, page, [&](const repair::fragment_in_page& p) {
       const pool::fragment& f = p.fragment;
       format::fragment_header h;
       std::memcpy(&h, s_.at(f.header), sizeof h);

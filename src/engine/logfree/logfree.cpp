@@ -90,7 +90,7 @@ bool logfree::open_window(pool::lane& l, const tx::write_set& w) {
     s_.require_healthy();
     if (change.damaged && hold_.is_acquired(l))
       return false;  // a repair waits for columns (HOLD-2)
-    tx::mend_or_refuse(s_, l, change, attempt);
+    tx::repair_or_refuse(s_, l, change, attempt);
     window(s_, l).plan(extents_[l.index]);
   }
 }

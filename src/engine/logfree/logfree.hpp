@@ -34,7 +34,7 @@
 // LF-7 Before the first write to a column that a crash has left unresolved it is resolved, and so is the
 //    whole ring of each member that carries a tag of an unresolved epoch. What is overwritten without being
 //    a member of anything now may be one of such a ring (staged payload, chunks with a new use): the same
-//    holds for every place in it (mend/page_layout.hpp, LAYOUT-2).
+//    holds for every place in it (repair/page_layout.hpp, LAYOUT-2).
 // LF-8 A chunk gets a new use only when no window that had members in it is deferred, and, after a crash, when
 //    all of it is resolved. A slot that the transaction frees goes back at 4 already: whoever gets it has to
 //    wait for the window's columns before he writes there.

@@ -39,7 +39,7 @@ void open_unchanged(pool::state& s, pool::lane& l, std::span<const tx::member> m
     }
     if (!change) return;
     window(s, l).leave();
-    tx::mend_or_refuse(s, l, change, attempt);
+    tx::repair_or_refuse(s, l, change, attempt);
   }
 }
 

@@ -11,12 +11,12 @@
 #include "codec/parity.hpp"
 #include "engine/logfree/extents.hpp"
 #include "engine/logfree/verdict.hpp"
-#include "mend/mixture.hpp"
-#include "mend/page_layout.hpp"
-#include "mend/repair.hpp"
-#include "mend/versions.hpp"
 #include "pool/columns.hpp"
 #include "pool/grip.hpp"
+#include "repair/mixture.hpp"
+#include "repair/page_layout.hpp"
+#include "repair/repair.hpp"
+#include "repair/versions.hpp"
 
 namespace scute::core::engine {
 namespace {
@@ -86,7 +86,7 @@ void resolution::before_change(const pool::fragment& f) {
   const auto h = header_at(f.header);
   if (h.next == f.header || !in_doubt(h.tag)) return;
   std::vector<pool::fragment> members;
-  for (uint64_t end = 0; !walk(f, invalid_member::pass, members, end) && mend_at(end);)
+  for (uint64_t end = 0; !walk(f, invalid_member::pass, members, end) && repair_at(end);)
     members.clear();
   for (const pool::fragment& m : members) {
     const uint32_t n = pool::covered(s_, m, header_at(m.header));
@@ -96,13 +96,13 @@ void resolution::before_change(const pool::fragment& f) {
 }
 
 // Where a ring does not go on. What was damaged, not torn, may be in the way. True if it is no more.
-bool resolution::mend_at(uint64_t header) {
+bool resolution::repair_at(uint64_t header) {
   pool::fragment m;
-  if (mend::place_at(s_, header, m) && pool::valid(s_, m)) return false;
+  if (repair::place_at(s_, header, m) && pool::valid(s_, m)) return false;
   before_write(header, format::header_size);
-  if (!mend::place_at(s_, header, m)) return false;
+  if (!repair::place_at(s_, header, m)) return false;
   const solving here(*this);
-  return pool::valid(s_, m) || mend(m);
+  return pool::valid(s_, m) || repair(m);
 }
 
 void resolution::before_read(const pool::fragment& f) {
@@ -132,7 +132,7 @@ void resolution::before_reuse(uint64_t offset, uint64_t length) {
   before_overwrite(offset, length);
   // Without its head nobody knows where further headers of a span lie (LAYOUT-1).
   for (uint64_t at = offset; at < offset + length; at += s_.geo.chunk_size)
-    if (const mend::header_area area = mend::span_headers(s_, at); area.length != 0)
+    if (const repair::header_area area = repair::span_headers(s_, at); area.length != 0)
       change_all(area.offset, area.length);
 }
 
@@ -140,8 +140,8 @@ void resolution::before_reuse(uint64_t offset, uint64_t length) {
 void resolution::change_all(uint64_t offset, uint64_t length) {
   std::vector<pool::fragment> all;
   for (uint64_t at = round_down(offset, format::page); at < offset + length; at += format::page)
-    mend::for_each_place(s_, at,
-                         [&](const mend::fragment_in_page& p) { all.push_back(p.fragment); });
+    repair::for_each_place(s_, at,
+                           [&](const repair::fragment_in_page& p) { all.push_back(p.fragment); });
   for (const pool::fragment& f : all) before_change(f);
 }
 
@@ -197,7 +197,7 @@ std::vector<resolution::found> resolution::fragments_in(uint64_t zone, uint64_t 
           mutex_.assume_held();
           const auto f =
               pool::metadata_fragment(g.chunk_header_offset(zone, i), format::type_chunk);
-          if (pool::valid(s_, f) || mend(f)) return true;
+          if (pool::valid(s_, f) || repair(f)) return true;
           all.push_back({f, 0, what::unknown, page, block_size});
           return false;
         };
@@ -215,7 +215,7 @@ std::vector<resolution::found> resolution::fragments_in(uint64_t zone, uint64_t 
     const size_t before = all.size();
     const auto collect = [&] {
       all.resize(before);
-      mend::for_each_place(s_, page, [&](const mend::fragment_in_page& p) {
+      repair::for_each_place(s_, page, [&](const repair::fragment_in_page& p) {
         all.push_back({p.fragment, p.object, p.claimed ? what::claimed : what::place});
       });
     };
@@ -231,13 +231,13 @@ std::vector<resolution::found> resolution::fragments_in(uint64_t zone, uint64_t 
     for (size_t i = before; i < all.size(); ++i) {
       const pool::fragment& f = all[i].fragment;
       if (f.metadata || f.object_room <= format::fragment_payload) continue;
-      const pool::fragment first = mend::first_of(f);
+      const pool::fragment first = repair::first_of(f);
       if (std::exchange(known, first.header) == first.header) continue;
       if (pool::valid(s_, first))
         again =
             (valid == first_headers::are_explained && !is_left_alone(first) && explain(first)) ||
             again;
-      else if (mend(first))
+      else if (repair(first))
         again = true;
       else
         lost.insert(first.header);
@@ -245,7 +245,7 @@ std::vector<resolution::found> resolution::fragments_in(uint64_t zone, uint64_t 
     if (again) collect();
     // Nobody can say whether these are fragments.
     for (size_t i = before; i < all.size(); ++i)
-      if (all[i].is == what::place && lost.count(mend::first_of(all[i].fragment).header) != 0)
+      if (all[i].is == what::place && lost.count(repair::first_of(all[i].fragment).header) != 0)
         all[i].is = what::unknown;
   }
   return all;
@@ -313,7 +313,7 @@ resolution::remains resolution::explain_block(uint64_t zone, uint64_t block) {
     left.doubtful.clear();
     for (const found& x : all)
       if (x.is != what::place && !is_left_alone(x.fragment) && !pool::valid(s_, x.fragment) &&
-          !mend(x.fragment))
+          !repair(x.fragment))
         left.open.push_back(x);
     pool::column_syndrome(s_, zone, column, n, left.syndrome);
     left.adds_up = codec::is_zero(left.syndrome, s_.geo.parity * n);
@@ -342,7 +342,7 @@ resolution::remains resolution::explain_block(uint64_t zone, uint64_t block) {
 // Whether the block is the last one of the fragment's that is not resolved.
 bool resolution::all_resolved_but(uint64_t zone, uint64_t block, const pool::fragment& f) const {
   bool all = true;
-  for (const mend::unit& u : mend::units_of(f))
+  for (const repair::unit& u : repair::units_of(f))
     for_each_part(s_.geo, u.offset, u.length, [&](uint64_t, uint64_t z, uint64_t c, uint64_t) {
       const uint64_t b = c / block_size;
       all = all && ((z == zone && b == block) || is_resolved(z, b));
@@ -403,7 +403,7 @@ void resolution::recompute_rest(uint64_t zone, uint64_t block, const remains& le
     });
   };
   for (const found& x : left.open) {
-    for (const mend::unit& u : mend::units_of(x.fragment)) keep_columns(u.offset, u.length);
+    for (const repair::unit& u : repair::units_of(x.fragment)) keep_columns(u.offset, u.length);
     keep_columns(x.from, x.length);
   }
   const auto wrong = [&](uint64_t i) {

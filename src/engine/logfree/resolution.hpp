@@ -51,14 +51,14 @@
 //    and told. It was decided if a member of its ring testifies: by its header's columns, which have the new parity, even if its
 //    payload is damaged; or, where the ring is closed, by being valid and not able to go back (RES-13). The first verdict is kept.
 //    Of a decided one a member that is damaged beyond what its columns tell of its new version is lost: the parity of its columns
-//    is computed anew, so that nobody takes the version before for a repair. What else is invalid in these columns is mended first.
+//    is computed anew, so that nobody takes the version before for a repair. What else is invalid in these columns is repaired first.
 // RES-13 A valid member in doubt cannot go back where its columns tell no version before. They have torn parity, of a decided
 //    transaction then, or other damage. Where all headers of the ring are there it is taken for the former: if it is not so, the
 //    members that were torn are lost, rather than half of the transaction there and nobody told. Otherwise it stays as it is, and
 //    the others are rolled back (docs/internals/logfree.md, "Limits"); the parity of its columns, which is computed anew then, testifies to
 //    nothing. A further fragment of what was no object before says nothing: its head goes back.
 // RES-14 A search that failed, and a look of RES-10 at a block that explained nothing, is not made again while nothing that it rests on has
-//    changed: resolution has written nothing, no hint (mend/erasures.hpp) is new, nothing was repaired; and, of a search, the fragment's
+//    changed: resolution has written nothing, no hint (repair/erasures.hpp) is new, nothing was repaired; and, of a search, the fragment's
 //    bytes and the syndromes of its columns are the same. Of a file that is damaged all over every block asks all of its neighbours, whose
 //    searches fail each time, at thousands of checksums each.
 #pragma once
@@ -72,12 +72,12 @@
 #include "base/lock.hpp"
 #include "base/waiting.hpp"
 #include "engine/logfree/cause.hpp"
-#include "mend/erasures.hpp"
-#include "mend/versions.hpp"
 #include "pool/columns.hpp"
 #include "pool/failed_searches.hpp"
 #include "pool/fragment.hpp"
 #include "pool/resolver.hpp"
+#include "repair/erasures.hpp"
+#include "repair/versions.hpp"
 
 namespace scute::core::engine {
 
@@ -110,7 +110,7 @@ class resolution final : public pool::resolver {
   static constexpr uint64_t block_size = pool::column_block;
   enum class what : uint8_t {
     claimed,  // by a first header
-    place,    // may hold a member of a ring, or nothing (mend/page_layout.hpp, LAYOUT-2)
+    place,    // may hold a member of a ring, or nothing (repair/page_layout.hpp, LAYOUT-2)
     unknown   // what could tell is lost
   };
   struct found {
@@ -153,9 +153,9 @@ class resolution final : public pool::resolver {
   remains explain_block(uint64_t zone, uint64_t block) SCUTE_REQUIRES(mutex_);
   bool help(uint64_t zone, uint64_t block, const remains& left) SCUTE_REQUIRES(mutex_);
   void look_at(uint64_t zone, uint64_t block) SCUTE_REQUIRES(mutex_);
-  // As mend/versions.hpp has them, but for what RES-14 says.
+  // As repair/versions.hpp has them, but for what RES-14 says.
   bool find_sound(const pool::fragment& f, std::vector<std::byte>& image) SCUTE_REQUIRES(mutex_);
-  bool find_other(const pool::fragment& f, mend::version& other) SCUTE_REQUIRES(mutex_);
+  bool find_other(const pool::fragment& f, repair::version& other) SCUTE_REQUIRES(mutex_);
   template <typename Search>
   bool search(const pool::fragment& f, pool::failed_searches& failed, Search&& succeeds)
       SCUTE_REQUIRES(mutex_);
@@ -177,7 +177,7 @@ class resolution final : public pool::resolver {
   enum class first_headers : uint8_t { are_believed, are_explained };
   std::vector<found> fragments_in(uint64_t zone, uint64_t block, first_headers valid)
       SCUTE_REQUIRES(mutex_);
-  bool mend(const pool::fragment& f) SCUTE_REQUIRES(mutex_);
+  bool repair(const pool::fragment& f) SCUTE_REQUIRES(mutex_);
   bool explain(const pool::fragment& f) SCUTE_REQUIRES(mutex_);
   bool ring_complete(const pool::fragment& f) SCUTE_REQUIRES(mutex_);
   bool is_decided(const pool::fragment& f, const format::fragment_header& stored)
@@ -185,21 +185,21 @@ class resolution final : public pool::resolver {
   bool testifies(uint64_t header) const noexcept;
   bool was_there(const pool::fragment& m) SCUTE_REQUIRES(mutex_);
   bool cannot_go_back(const pool::fragment& m) SCUTE_REQUIRES(mutex_);
-  void mend_beside(const pool::fragment& f) SCUTE_REQUIRES(mutex_);
+  void repair_beside(const pool::fragment& f) SCUTE_REQUIRES(mutex_);
   void lose(const pool::fragment& f) SCUTE_REQUIRES(mutex_);
   void tell_lost(const pool::fragment& f);
   void finish_ring(const pool::fragment& f) SCUTE_REQUIRES(mutex_);
   void finish_others(const pool::fragment& f) SCUTE_REQUIRES(mutex_);
   std::vector<pool::fragment> not_finished(const pool::fragment& f, bool& closed)
       SCUTE_REQUIRES(mutex_);
-  // What a walk does with a member that is not valid; to mend it takes the mutex.
-  enum class invalid_member : uint8_t { pass, mend };
+  // What a walk does with a member that is not valid; to repair it takes the mutex.
+  enum class invalid_member : uint8_t { pass, repair };
   // The members as long as the ring goes on with the same tag; false if it does not close, with the place
   // where it ended.
   bool walk(const pool::fragment& f, invalid_member invalid, std::vector<pool::fragment>& members,
             uint64_t& end);
-  bool mend_at(uint64_t header);
-  bool mend_with_help(const pool::fragment& f) SCUTE_REQUIRES(mutex_);
+  bool repair_at(uint64_t header);
+  bool repair_with_help(const pool::fragment& f) SCUTE_REQUIRES(mutex_);
   void write(uint64_t offset, const std::byte* bytes, uint64_t length) SCUTE_REQUIRES(mutex_);
   void recompute(uint64_t zone, uint64_t column, uint64_t length) SCUTE_REQUIRES(mutex_);
   void recompute_as_it_is(uint64_t zone, uint64_t column, uint64_t length) SCUTE_REQUIRES(mutex_);
@@ -219,7 +219,7 @@ class resolution final : public pool::resolver {
   medium::writer w_ SCUTE_GUARDED_BY(mutex_);
   // To be resolved along with the one that was asked for.
   std::vector<block_number> due_ SCUTE_GUARDED_BY(mutex_);
-  // Fragments that were mended, rolled back or finished.
+  // Fragments that were repaired, rolled back or finished.
   uint64_t explained_ SCUTE_GUARDED_BY(mutex_) = 0;
   bool helping_ SCUTE_GUARDED_BY(mutex_) = false;       // RES-10: no further
   std::set<uint64_t> judged_ SCUTE_GUARDED_BY(mutex_);  // RES-11: headers
@@ -231,10 +231,10 @@ class resolution final : public pool::resolver {
   std::set<uint64_t> complete_ SCUTE_GUARDED_BY(mutex_), broken_ SCUTE_GUARDED_BY(mutex_);
   std::set<uint64_t> finished_tags_ SCUTE_GUARDED_BY(mutex_), finished_headers_
       SCUTE_GUARDED_BY(mutex_);
-  bool settling_ SCUTE_GUARDED_BY(mutex_) = false;        // only what needs no verdict is mended
-  bool asking_ SCUTE_GUARDED_BY(mutex_) = false;          // a verdict waits for what a block tells
-  std::set<uint64_t> mending_ SCUTE_GUARDED_BY(mutex_);   // headers
-  std::set<uint64_t> computed_ SCUTE_GUARDED_BY(mutex_);  // RES-13: headers
+  bool settling_ SCUTE_GUARDED_BY(mutex_) = false;         // only what needs no verdict is repaired
+  bool asking_ SCUTE_GUARDED_BY(mutex_) = false;           // a verdict waits for what a block tells
+  std::set<uint64_t> repairing_ SCUTE_GUARDED_BY(mutex_);  // headers
+  std::set<uint64_t> computed_ SCUTE_GUARDED_BY(mutex_);   // RES-13: headers
   pool::erasure_hints hints_ SCUTE_GUARDED_BY(mutex_);
   // RES-14
   uint64_t writes_ SCUTE_GUARDED_BY(mutex_) = 0;

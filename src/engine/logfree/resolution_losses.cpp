@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What resolution tells of as lost: once, and at the end what nobody has come to (RES-10).
 #include "engine/logfree/resolution.hpp"
-#include "mend/page_layout.hpp"
-#include "mend/repair.hpp"
+#include "repair/page_layout.hpp"
+#include "repair/repair.hpp"
 
 namespace scute::core::engine {
 
 void resolution::tell_lost(const pool::fragment& f) {
   const locked hold(telling_);
-  if (told_.insert(f.header).second) mend::tell_lost(s_, nullptr, f);
+  if (told_.insert(f.header).second) repair::tell_lost(s_, nullptr, f);
 }
 
 void resolution::finish() noexcept {
@@ -17,13 +17,13 @@ void resolution::finish() noexcept {
   const locked hold(telling_);
   for (const auto& [header, f] : untold_) {
     const auto h = header_at(header);
-    const auto head = header_at(mend::first_of(f).header);
+    const auto head = header_at(repair::first_of(f).header);
     // Others may have written it by now, or freed it.
     if (told_.contains(header) || pool::valid(s_, f) || is_of_this_session(h.tag) ||
         (f.index != 0 && (format::meta_role(head.meta) != format::role::live ||
                           format::meta_size(head.meta) <= f.index * format::fragment_payload)))
       continue;
-    mend::tell_lost(s_, nullptr, f);
+    repair::tell_lost(s_, nullptr, f);
   }
 }
 

@@ -8,10 +8,10 @@
 #include "engine/logfree/extents.hpp"
 #include "engine/logfree/resolution.hpp"
 #include "engine/logfree/verdict.hpp"
-#include "mend/mixture.hpp"
-#include "mend/page_layout.hpp"
-#include "mend/versions.hpp"
 #include "pool/columns.hpp"
+#include "repair/mixture.hpp"
+#include "repair/page_layout.hpp"
+#include "repair/versions.hpp"
 
 namespace scute::core::engine {
 namespace {
@@ -44,16 +44,17 @@ format::fragment_header resolution::header_at(uint64_t offset) const noexcept {
 
 // An invalid fragment: what its columns decode to, or a mixture of that and what is stored. False if
 // nothing is accepted.
-bool resolution::mend(const pool::fragment& f) {
+bool resolution::repair(const pool::fragment& f) {
   // (Whoever asks for a verdict may come back to where he asks from.)
-  if (SCUTE_PLANTED(resolve_mend) || is_left_alone(f) || mending_.contains(f.header)) return false;
-  mending_.insert(f.header);
+  if (SCUTE_PLANTED(resolve_repair) || is_left_alone(f) || repairing_.contains(f.header))
+    return false;
+  repairing_.insert(f.header);
   struct end {
-    std::set<uint64_t>& mending;
+    std::set<uint64_t>& repairing;
     uint64_t header;
-    ~end() { mending.erase(header); }
-  } const when_done{mending_, f.header};
-  const std::vector<mend::unit> units = mend::units_of(f);
+    ~end() { repairing.erase(header); }
+  } const when_done{repairing_, f.header};
+  const std::vector<repair::unit> units = repair::units_of(f);
   std::vector<std::byte> image;
   if (!find_sound(f, image)) return false;
   format::fragment_header h;
@@ -70,7 +71,7 @@ bool resolution::mend(const pool::fragment& f) {
   size_t sure = format::header_size + pool::covered(s_, f, h);
   if (SCUTE_PLANTED(resolve_free_payload)) {
     sure = image.size();
-    for (const mend::unit& u : units) pool::decode(s_, u.offset, image.data() + u.at, u.length);
+    for (const repair::unit& u : units) pool::decode(s_, u.offset, image.data() + u.at, u.length);
   }
   // The header last: it tells what this is (engine/logfree/cause.hpp, CAUSE-2).
   for (auto u = units.rbegin(); u != units.rend(); ++u) {
@@ -86,7 +87,7 @@ bool resolution::mend(const pool::fragment& f) {
 // A valid fragment: if it is the open cell of its columns, puts that right and returns true.
 bool resolution::explain(const pool::fragment& f) {
   if (f.metadata || !in_doubt(header_at(f.header).tag)) return false;
-  mend::version before;
+  repair::version before;
   if (judged_.count(f.header) != 0 || !find_other(f, before)) return false;
   // The walk may lose a member, for which another one has testified. It does the same for this one then.
   const ring members = ring_complete(f) ? ring::complete
@@ -128,9 +129,9 @@ bool resolution::walk(const pool::fragment& f, invalid_member invalid,
     end = m.header;
     // A member that is damaged, not torn, may well be of a decided transaction: its column tells, if the
     // parity has it already. What was torn comes back with its old tag.
-    if (invalid == invalid_member::mend && !pool::valid(s_, m)) {
+    if (invalid == invalid_member::repair && !pool::valid(s_, m)) {
       mutex_.assume_held();
-      if (SCUTE_PLANTED(ring_damage) || !mend_with_help(m)) {
+      if (SCUTE_PLANTED(ring_damage) || !repair_with_help(m)) {
         if (losing_.contains(m.header)) broken_.insert(tag);
         return false;
       }
@@ -145,24 +146,24 @@ bool resolution::walk(const pool::fragment& f, invalid_member invalid,
     members.push_back(m);
     if (h.next == f.header) return true;
     end = h.next;
-    if (mend::place_at(s_, h.next, m)) continue;
+    if (repair::place_at(s_, h.next, m)) continue;
     if (invalid == invalid_member::pass) return false;
     mutex_.assume_held();
     // Or what tells where it lies is damaged.
     const pool::cell c = pool::cell_of(s_.geo, h.next);
     fragments_in(c.zone, c.column / block_size, first_headers::are_believed);
-    if (!mend::place_at(s_, h.next, m)) return false;
+    if (!repair::place_at(s_, h.next, m)) return false;
   }
   return false;
 }
 
 // RES-10: whether a ring is complete must not depend on which block is looked at first.
-bool resolution::mend_with_help(const pool::fragment& f) {
-  if (mend(f)) return true;
+bool resolution::repair_with_help(const pool::fragment& f) {
+  if (repair(f)) return true;
   constexpr uint64_t none = UINT64_MAX;
   remains left;
   left.open.push_back({f, 0, what::claimed});
-  return help(none, none, left) && (pool::valid(s_, f) || mend(f));
+  return help(none, none, left) && (pool::valid(s_, f) || repair(f));
 }
 
 // Whether the header's columns have the parity that its commit has given them.
@@ -177,10 +178,10 @@ bool resolution::testifies(uint64_t header) const noexcept {
 // that has grown, was nobody's: its head alone goes back.
 bool resolution::was_there(const pool::fragment& m) {
   if (m.index == 0) return true;
-  const pool::fragment first = mend::first_of(m);
+  const pool::fragment first = repair::first_of(m);
   auto h = header_at(first.header);
   if (h.tag == header_at(m.header).tag) {
-    mend::version before;
+    repair::version before;
     if (!find_other(first, before)) return false;  // it testifies itself
     h = before.header;
   }
@@ -188,17 +189,17 @@ bool resolution::was_there(const pool::fragment& m) {
          format::meta_size(h.meta) > m.index * format::fragment_payload;
 }
 
-// A valid member whose columns tell no version before, after whatever is merely damaged beside it was mended. Nothing but the
+// A valid member whose columns tell no version before, after whatever is merely damaged beside it was repaired. Nothing but the
 // parity of a decided transaction makes it so, or damage.
 bool resolution::cannot_go_back(const pool::fragment& m) {
-  mend::version before;
+  repair::version before;
   if (!was_there(m) || find_other(m, before)) return false;
   settling_ = true;
   struct end {
     bool& settling;
     ~end() { settling = false; }
   } const when_done{settling_};
-  mend_beside(m);
+  repair_beside(m);
   return !find_other(m, before);
 }
 
@@ -215,7 +216,7 @@ bool resolution::is_decided(const pool::fragment& f, const format::fragment_head
     closed = at == f.header;
     if (closed || circle.closes(at)) break;
     pool::fragment m;
-    if (!mend::place_at(s_, at, m)) {
+    if (!repair::place_at(s_, at, m)) {
       if (asking_ || settling_) break;
       // Or what tells where it lies is damaged.
       asking_ = true;
@@ -225,7 +226,7 @@ bool resolution::is_decided(const pool::fragment& f, const format::fragment_head
       } const when_done{asking_};
       const pool::cell c = pool::cell_of(s_.geo, at);
       fragments_in(c.zone, c.column / block_size, first_headers::are_believed);
-      if (!mend::place_at(s_, at, m)) break;
+      if (!repair::place_at(s_, at, m)) break;
     }
     auto h = header_at(at);
     if (h.tag != stored.tag || pool::covered(s_, m, h) == pool::not_covered) {
@@ -259,7 +260,7 @@ bool resolution::is_decided(const pool::fragment& f, const format::fragment_head
 // Blocks that the fragment has bytes in.
 std::vector<resolution::block_number> resolution::blocks_of(const pool::fragment& f) const {
   std::vector<block_number> blocks;
-  for (const mend::unit& u : mend::units_of(f))
+  for (const repair::unit& u : repair::units_of(f))
     for_each_part(s_.geo, u.offset, u.length,
                   [&](uint64_t, uint64_t zone, uint64_t column, uint64_t) {
                     if (blocks.empty() || blocks.back().zone != zone ||
@@ -270,17 +271,17 @@ std::vector<resolution::block_number> resolution::blocks_of(const pool::fragment
 }
 
 // What else is invalid in the blocks of a fragment.
-void resolution::mend_beside(const pool::fragment& f) {
+void resolution::repair_beside(const pool::fragment& f) {
   for (const auto [zone, block] : blocks_of(f))
     for (const found& x : fragments_in(zone, block, first_headers::are_believed))
       if (x.is != what::place && x.fragment.header != f.header && !pool::valid(s_, x.fragment))
-        mend(x.fragment);
+        repair(x.fragment);
 }
 
 void resolution::lose(const pool::fragment& f) {
   tell_lost(f);
-  mend_beside(f);
-  for (const mend::unit& u : mend::units_of(f))
+  repair_beside(f);
+  for (const repair::unit& u : repair::units_of(f))
     for_each_part(s_.geo, u.offset, u.length,
                   [&](uint64_t, uint64_t zone, uint64_t column, uint64_t n) {
                     mutex_.assume_held();
@@ -294,7 +295,7 @@ bool resolution::ring_complete(const pool::fragment& f) {
   if (broken_.contains(tag)) return false;
   std::vector<pool::fragment> members;
   uint64_t end = 0;
-  if (!walk(f, invalid_member::mend, members, end)) return false;
+  if (!walk(f, invalid_member::repair, members, end)) return false;
   complete_.insert(tag);
   return true;
 }
@@ -307,7 +308,7 @@ void resolution::finish_ring(const pool::fragment& f) {
   finish_others(f);
   const pool::cell c = pool::cell_of(s_.geo, f.header);
   for (const found& x : fragments_in(c.zone, c.column / block_size, first_headers::are_believed))
-    if (x.is != what::place && !pool::valid(s_, x.fragment)) mend(x.fragment);
+    if (x.is != what::place && !pool::valid(s_, x.fragment)) repair(x.fragment);
   recompute(c.zone, c.column, format::header_size);
 }
 
@@ -330,7 +331,7 @@ std::vector<pool::fragment> resolution::not_finished(const pool::fragment& f, bo
         finished_headers_.contains(m.header))
       return members;
     members.push_back(m);
-    if (!mend::place_at(s_, h.next, m)) return members;
+    if (!repair::place_at(s_, h.next, m)) return members;
   }
 }
 

@@ -3,8 +3,8 @@
 #include "codec/checksum.hpp"
 #include "engine/logfree/extents.hpp"
 #include "engine/logfree/resolution.hpp"
-#include "mend/mixture.hpp"
-#include "mend/page_layout.hpp"
+#include "repair/mixture.hpp"
+#include "repair/page_layout.hpp"
 
 namespace scute::core::engine {
 
@@ -19,7 +19,7 @@ bool resolution::help(uint64_t zone, uint64_t block, const remains& left) {
   const uint64_t before = explained_;
   std::set<std::pair<uint64_t, uint64_t>> seen{{zone, block}};
   const auto look = [&](const pool::fragment& f) {
-    for (const mend::unit& u : mend::units_of(f))
+    for (const repair::unit& u : repair::units_of(f))
       for_each_part(s_.geo, u.offset, u.length, [&](uint64_t, uint64_t z, uint64_t c, uint64_t) {
         mutex_.assume_held();
         const uint64_t b = c / block_size;
@@ -28,7 +28,7 @@ bool resolution::help(uint64_t zone, uint64_t block, const remains& left) {
   };
   for (const found& x : left.open) {
     look(x.fragment);
-    if (x.fragment.index != 0) look(mend::first_of(x.fragment));
+    if (x.fragment.index != 0) look(repair::first_of(x.fragment));
   }
   for (const found& x : left.doubtful) look(x.fragment);
   return explained_ != before;
@@ -52,7 +52,7 @@ uint64_t resolution::changes() const {
 uint64_t resolution::fingerprint(const pool::fragment& f) const {
   alignas(64) std::byte syndrome[pool::syndrome_max];
   uint32_t sum = 0;
-  for (const mend::unit& u : mend::units_of(f))
+  for (const repair::unit& u : repair::units_of(f))
     for_each_part(
         s_.geo, u.offset, u.length, [&](uint64_t at, uint64_t zone, uint64_t column, uint64_t n) {
           pool::column_syndrome(s_, zone, column, n, syndrome);
@@ -78,14 +78,14 @@ bool resolution::search(const pool::fragment& f, pool::failed_searches& failed, 
 bool resolution::find_sound(const pool::fragment& f, std::vector<std::byte>& image) {
   return search(f, no_sound_, [&] {
     mutex_.assume_held();
-    return mend::find_sound(s_, f, doubts(), image, &hints_);
+    return repair::find_sound(s_, f, doubts(), image, &hints_);
   });
 }
 
-bool resolution::find_other(const pool::fragment& f, mend::version& other) {
+bool resolution::find_other(const pool::fragment& f, repair::version& other) {
   return search(f, no_other_, [&] {
     mutex_.assume_held();
-    return mend::find_other(s_, f, doubts(), other, &hints_);
+    return repair::find_other(s_, f, doubts(), other, &hints_);
   });
 }
 

@@ -142,7 +142,7 @@ bool short_commit::has_changed(const tx::small_member& m) const noexcept {
   if (SCUTE_PLANTED(conflict_test)) return false;
   format::fragment_header h;
   std::memcpy(&h, base_ + m.header, sizeof h);
-  // A header that is damaged is for the general way to mend, and not to get into the parity (VERIFY-2).
+  // A header that is damaged is for the general way to repair, and not to get into the parity (VERIFY-2).
   return std::memcmp(&h, &m.read, sizeof h) != 0;
 }
 

@@ -92,7 +92,7 @@ void redo::commit(pool::lane& l, const tx::write_set& w) {
   finish(l, has_undo ? ending::in_place : ending::entry);
 }
 
-// See CONFLICT-1 and CONFLICT-3. What is odd about a header is for the general way to find out, and to mend.
+// See CONFLICT-1 and CONFLICT-3. What is odd about a header is for the general way to find out, and to repair.
 bool redo::can_free(const pool::lane& l, const tx::small_member& m) const noexcept {
   const pool::optimistic_reads mark;
   if (s_.overlaid.open_elsewhere(m.header + format::header_size, m.room, l.index)) return false;
@@ -189,7 +189,7 @@ void redo::stage(pool::lane& l, std::span<const pool::patch> patches) {
 void redo::save(pool::lane& l, const tx::inplace_range& r, std::span<const tx::member> fragments) {
   s_.require_healthy();
   for (int attempt = 0; const tx::change c = tx::find_changed(s_, l, fragments); ++attempt)
-    tx::mend_or_refuse(s_, l, c, attempt);
+    tx::repair_or_refuse(s_, l, c, attempt);
   const pool::patch p{r.offset, r.old, static_cast<uint32_t>(r.length), medium::purpose::data};
   // Everybody is told of the range, and there is memory for all that follows, before there is an undo entry: it would be
   // put back over what others have written since.

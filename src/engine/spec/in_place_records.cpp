@@ -85,7 +85,7 @@ bool spec::open_part(pool::lane& l, const tx::inplace_range& r, uint64_t at, uin
 void spec::save(pool::lane& l, const tx::inplace_range& r, std::span<const tx::member> fragments) {
   s_.require_healthy();
   for (int attempt = 0; const tx::change c = tx::find_changed(s_, l, fragments); ++attempt)
-    tx::mend_or_refuse(s_, l, c, attempt);
+    tx::repair_or_refuse(s_, l, c, attempt);
   open_range(l, r);
 }
 

@@ -206,7 +206,7 @@ void log_care::look(bool repair, const tx::log_finding_fn& tell) {
   if (!s_.read_only && !home_.is_apart()) {
     touch_lost_pages();
     // Of these it was told when they became readable.
-    if (s_.lost_log.pending()) mend_lost_pages();
+    if (s_.lost_log.pending()) repair_lost_pages();
   }
   const locked turn(mutex_);
   look_at_list(repair, tell);
@@ -219,7 +219,7 @@ void log_care::look(bool repair, const tx::log_finding_fn& tell) {
 }
 
 // CARE-4
-void log_care::mend_heads() {
+void log_care::repair_heads() {
   const auto tell = [&](const tx::log_finding& f) {
     s_.repaired.fetch_add(1, std::memory_order_relaxed);
     s_.events.post({SCUTE_EVENT_LOG, SCUTE_OUTCOME_REPAIRED, scute_finder{}, f.offset, f.length});
@@ -248,7 +248,7 @@ void log_care::touch_lost_pages() {
         [](const log::segment&) {});
 }
 
-bool log_care::mend_lost_pages() {
+bool log_care::repair_lost_pages() {
   const locked turn(mutex_);
   std::vector<uint64_t> pages;
   pages.reserve(64);

@@ -35,10 +35,10 @@ class log_care {
   // All of it. Any thread without locks. Throws SCUTE_E_IO, std::bad_alloc.
   void look(bool repair, const tx::log_finding_fn& tell);
   // The list and the horizon of a pool that was closed properly, as it is opened: alone in the pool. Throws SCUTE_E_IO.
-  void mend_heads();
+  void repair_heads();
   // The segments with pages that were lost (pool/lost_log_pages.hpp). False if something is under way there, so that it has
   // to be done once more.
-  bool mend_lost_pages();
+  bool repair_lost_pages();
   // Calls fn(offset, length) for where in the pool frames lie that count; none do of a log in a file of its own.
   void for_each_live(const std::function<void(uint64_t offset, uint64_t length)>& fn);
 

@@ -126,7 +126,7 @@ void spec::start() {
   for (lane_state& l : lanes_) l.clock = floor;
   log_->drawn(floor);
   if (unclean_ || s_.read_only) return;
-  if (!SCUTE_PLANTED(care_heads)) care_->mend_heads();  // CARE-4
+  if (!SCUTE_PLANTED(care_heads)) care_->repair_heads();  // CARE-4
 }
 
 // What the sequences of a session are above, after a clean closing (HORIZON-1, HORIZON-2).
@@ -199,15 +199,15 @@ bool spec::background() noexcept {
   }
   try {
     room_->keep_less();
-    const bool mended = !s_.lost_log.pending() || care_->mend_lost_pages();
-    if (!busy && mended && fold_->rests()) {
+    const bool repaired = !s_.lost_log.pending() || care_->repair_lost_pages();
+    if (!busy && repaired && fold_->rests()) {
       // Chunks go back by steps, which are a lane's.
       if (!log_->is_apart() || !room_->is_larger()) return false;
       return !room_->take_off(s_.lanes.front()) && !room_->is_reserved();  // ROOM-9
     }
-    if (log_->is_apart()) return fold_->cycle() || room_->is_larger() || !mended;
+    if (log_->is_apart()) return fold_->cycle() || room_->is_larger() || !repaired;
     const bool at_leisure = busy && log_->until_nearly_full() > 2 * segments;
-    return fold_->cycle_part(at_leisure ? 2 : 1) || busy || !mended;
+    return fold_->cycle_part(at_leisure ? 2 : 1) || busy || !repaired;
   } catch (const std::exception&) {
     return true;  // another time, or the next commit is told
   }

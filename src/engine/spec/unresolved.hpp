@@ -7,7 +7,7 @@
 //    under the stripe of its block. What recovery stores is durable before.
 // LATE-2 Nobody decodes a cell, or judges damage, by the parity of an unresolved column: whoever takes a block's stripe for
 //    that resolves it first. The handler of a fault cannot, since a row is missing; to it such columns tell
-//    nothing (mend/page_repair.hpp, PAGE-9). A commit needs not: it adds what it changes to the parity that there is, and
+//    nothing (repair/page_repair.hpp, PAGE-9). A commit needs not: it adds what it changes to the parity that there is, and
 //    computing it anew comes to the same, before that and after it.
 // LATE-3 The horizon stays below the records of an unresolved block. A resolved one is a dirty block of the table, with the
 //    oldest of these records as its first, until it is folded. So whenever a crash comes, the next recovery finds the records of

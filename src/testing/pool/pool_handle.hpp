@@ -27,7 +27,7 @@ void abandon(scute_pool* pool) noexcept;
 // Makes deferred parity durable: scute_drain().
 void drain(scute_pool* pool);
 
-// Loses the page at this file offset (mend::page_repairer::lose).
+// Loses the page at this file offset (repair::page_repairer::lose).
 void lose_page(scute_pool* pool, uint64_t offset);
 
 // The calling thread takes this lane next, if nobody else has it.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Misplaced and stale writes, damage in the worst places, and repairs that meet other work. What is
-// damaged is never in a column that a crash may tear as well: one parity row mends one of the two.
+// damaged is never in a column that a crash may tear as well: one parity row repairs one of the two.
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
@@ -211,7 +211,7 @@ testing::scenario opened_damaged() {
   return s;
 }
 
-// A fragment that is open in place is damaged elsewhere, and mended when more of it is opened.
+// A fragment that is open in place is damaged elsewhere, and repaired when more of it is opened.
 testing::scenario damaged_in_place() {
   auto s = start("damaged-in-place", {8000});
   for (unsigned k = 0; k < 2; ++k)
@@ -323,7 +323,7 @@ uint64_t across_pages(scute::pool& p) {
   throw std::runtime_error("no object lies across pages");
 }
 
-// A thread opens a fragment and commits it while another one mends damage in other parts of it.
+// A thread opens a fragment and commits it while another one repairs damage in other parts of it.
 testing::scenario repair_beside_commit() {
   auto s = with_directories("repair-beside-commit", redo, 2);
   s.setup([](scute::pool& p) {

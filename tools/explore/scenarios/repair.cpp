@@ -45,7 +45,7 @@ testing::scenario start(const std::string& name, const level& l) {
   return s;
 }
 
-// The step in which a checked pool mends itself.
+// The step in which a checked pool repairs itself.
 void check_and_repair(scute::pool& p) {
   const auto r = p.check(true);
   if (r.lost != 0) throw std::runtime_error("the repair lost something");
@@ -172,7 +172,7 @@ testing::scenario parity(const level& l) {
 }
 
 // A repair while another thread commits: neighbours in rows, but never in a column that is damaged,
-// which would be a fault and a crash in one column, more than one parity row can mend.
+// which would be a fault and a crash in one column, more than one parity row can repair.
 testing::scenario two_threads(const level& l) {
   testing::scenario s("repair-threads", testing::small_pool(l.protection));
   s.setup([](scute::pool& p) {

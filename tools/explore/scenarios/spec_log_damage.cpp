@@ -75,12 +75,12 @@ void die(const testing::stage& at) {
 
 // What one copy lacks comes from the other, before that one is needed as well (CARE-2, LOSTLOG-1). Of an open pool pages are lost:
 // before other damage the explorer lets all be folded.
-testing::scenario mended(const level& l) {
-  auto s = spec_scene("spec-log-mended", l, 1);
+testing::scenario repaired(const level& l) {
+  auto s = spec_scene("spec-log-repaired", l, 1);
   s.observe([](scute::pool& p) { return contents(p, 0); });
   for (unsigned k = 0; k < 4; ++k)
     s.step_on_stage(
-        "a page of the log is lost in one copy, mended, and the record damaged in the other one",
+        "a page of the log is lost in one copy, repaired, and the record damaged in the other one",
         [k](const testing::stage& at) {
           const appended a = log_of(at, [k](change& c) { c.overwrite(0, 10 + k); }, 0);
           at.lose_page(a.lines[k % 2].front());
@@ -102,7 +102,7 @@ testing::scenario lists(const level& l) {
       s.step("overwrite",
              [i, k](scute::pool& p) { commit(p, 0, [&](change& c) { c.overwrite(i, 10 + k); }); });
     }
-    s.step_on_stage("one copy of the list is damaged, mended, and then the other one",
+    s.step_on_stage("one copy of the list is damaged, repaired, and then the other one",
                     [k](const testing::stage& at) {
                       spoil_list(at, k);
                       at.pool().check(true);
@@ -171,7 +171,7 @@ std::string when_folded(scute::pool& p) {
 testing::scenario folded(const level& l) {
   auto s = spec_scene("spec-log-folded", l, 1);
   s.may_lose().observe(when_folded);
-  s.step_on_stage("pages of the log are lost in all copies, and mended",
+  s.step_on_stage("pages of the log are lost in all copies, and repaired",
                   [](const testing::stage& at) {
                     const appended a = log_of(at, [](change& c) { c.overwrite(0, 30); }, 0);
                     for (const auto& lines : a.lines) at.lose_page(lines.front());
@@ -264,7 +264,8 @@ testing::scenario checked(const level& l, uint64_t) {
 
 void add_log_damage_scenarios(std::vector<entry>& to) {
   add_at({spec_levels[1], spec_levels[2]},
-         {{"spec-log-mended", "engine spec: records damaged in one copy, and in the other", mended},
+         {{"spec-log-repaired", "engine spec: records damaged in one copy, and in the other",
+           repaired},
           {"spec-log-lists", "engine spec: the same of the list and the horizon", lists},
           {"spec-log-folded", "engine spec: records damaged in all copies, and folded", folded},
           {"spec-log-void", "engine spec: damage to void records", of_void},

@@ -131,15 +131,15 @@ testing::scenario parts(const level& l) {
   return s;
 }
 
-// A page of each track in turn is lost while the pool is open, and mended; then one of another track is noise before a
+// A page of each track in turn is lost while the pool is open, and repaired; then one of another track is noise before a
 // crash is recovered from (CARE-2, LOSTLOG-1).
-testing::scenario mended(const level& l) {
-  auto s = scene("spec-tracks-mended", l);
+testing::scenario repaired(const level& l) {
+  auto s = scene("spec-tracks-repaired", l);
   with_long_object(s);
   s.observe([](scute::pool& p) { return contents(p, 0); });
   for (unsigned t = 0; t < tracks; ++t)
     s.step_on_stage(
-        "a page of track " + std::to_string(t) + " is lost, mended, and another damaged",
+        "a page of track " + std::to_string(t) + " is lost, repaired, and another damaged",
         [t](const testing::stage& at) {
           const appended a = log_of(at, [t](change& c) { c.overwrite(long_slot, 10 + t); });
           at.lose_page(a[t].front());
@@ -270,8 +270,8 @@ void add_track_scenarios(std::vector<entry>& to) {
       {l},
       {{"spec-tracks-turns", "engine spec, a log in tracks: it is turned over", turns},
        {"spec-tracks-parts", "engine spec, a log in tracks: transactions of several frames", parts},
-       {"spec-tracks-mended", "engine spec, a log in tracks: pages lost one after the other",
-        mended},
+       {"spec-tracks-repaired", "engine spec, a log in tracks: pages lost one after the other",
+        repaired},
        {"spec-tracks-gone", "engine spec, a log in tracks: lines of two tracks damaged", gone},
        {"spec-tracks-folded", "engine spec, a log in tracks: two pages lost, and folded", folded}},
       to);

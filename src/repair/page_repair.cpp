@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "repair/page_repair.hpp"
+
+#include <csetjmp>
+#include <cstring>
+
+#include "base/planted.hpp"
+#include "base/rounding.hpp"
+#include "base/thread_block.hpp"
+#include "base/waiting.hpp"
+#include "codec/galois.hpp"
+#include "codec/parity.hpp"
+#include "pool/library_call.hpp"
+#include "pool/optimistic.hpp"
+#include "repair/page_layout.hpp"
+
+namespace scute::core::repair {
+namespace {
+
+// What this thread is rebuilding, for a fault that strikes meanwhile.
+struct rebuilding {
+  std::jmp_buf* way_out = nullptr;
+  volatile uint64_t second = 0;
+};
+// (Not inlined: a local variable of its own may be another one after a jump.)
+[[gnu::noinline]] rebuilding& this_thread_rebuilds() noexcept {
+  return part_of_thread<rebuilding>(own_thread_block().rebuilding);
+}
+
+// Runs body, which owns nothing that needs a destructor. If it meets a page that cannot be read, body is
+// left there and the page returned; else 0, which is no zone's.
+template <typename Body>
+uint64_t until_second_loss(Body&& body) noexcept {
+  std::jmp_buf way_out;
+  if (_setjmp(way_out) != 0) {
+    this_thread_rebuilds().way_out = nullptr;
+    return this_thread_rebuilds().second;
+  }
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  this_thread_rebuilds().way_out = &way_out;
+  body();
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  this_thread_rebuilds().way_out = nullptr;
+  return 0;
+}
+
+// Bytes that no checksum takes for valid, and that a debugger shows as what they are.
+constexpr auto lost_byte = std::byte{0xdb};
+
+}  // namespace
+
+// Without a contract: which desk it takes is settled at run time.
+class page_repairer::desk_guard {
+ public:
+  explicit desk_guard(desk& d) noexcept : d_(d) { d.taken.lock(); }
+  explicit desk_guard(std::array<desk, 4>& desks) noexcept : d_(any(desks)) {}
+  ~desk_guard() { d_.taken.unlock(); }
+  desk_guard(const desk_guard&) = delete;
+  desk_guard& operator=(const desk_guard&) = delete;
+  desk* operator->() const noexcept { return &d_; }
+  desk& operator*() const noexcept { return d_; }
+
+ private:
+  static desk& any(std::array<desk, 4>& desks) noexcept SCUTE_NO_LOCK_ANALYSIS {
+    for (unsigned spins = 0;; spin_pause(spins))
+      for (desk& d : desks)
+        if (d.taken.try_lock()) return d;
+  }
+  desk& d_;
+};
+
+page_repairer::page_repairer(pool::state& s)
+    : notes(s),
+      s_(s),
+      desks_{desk(*s.medium), desk(*s.medium), desk(*s.medium), desk(*s.medium)},
+      plain_(*s.medium),
+      log_(*s.medium) {}
+
+bool page_repairer::second_loss(uint64_t page) noexcept {
+  rebuilding& r = this_thread_rebuilds();
+  if (r.way_out == nullptr) return false;
+  r.second = page;
+  std::longjmp(*r.way_out, 1);
+}
+
+page_repairer::outcome page_repairer::repair(uint64_t page, beyond_repair then,
+                                             scute_finder finder) noexcept {
+  const bool in_zone = page >= s_.geo.zones_offset && page < s_.geo.zones_end();
+  if (!in_zone) return repair_plain_page(page, finder);
+  if (is_log_page(page)) return repair_log_page(page, finder);
+  if (!s_.has_parity) return outcome::hopeless;
+  return repair_zone_page(page, then, finder);
+}
+
+// ---- zones ------------------------------------------------------------------------------------------
+
+page_repairer::outcome page_repairer::repair_zone_page(uint64_t page, beyond_repair then,
+                                                       scute_finder finder) noexcept {
+  const pool::cell c = pool::cell_of(s_.geo, page);
+  const uint32_t stripe = pool::stripes::index(c.zone, c.column / pool::column_block);
+  pool::grip& mine = pool::this_thread_grip();
+  const bool holder = mine.pool == &s_;
+  const pool::lane* window = mine.window;
+  const bool ours = window == nullptr                        ? mine.stripe == stripe
+                    : mine.of == pool::grip::share::deferred ? window->last().has(stripe)
+                                                             : window->has_stripe(stripe);
+  if (holder && !ours) return outcome::hopeless;  // against GRIP-1; never waits for it
+  if (holder && !mine.shared) return rebuild(page, then, finder);
+  if (!holder) {
+    s_.locks.lock_exclusive(stripe);
+    outcome result = outcome::readable;
+    {
+      const pool::grip_scope here(s_, stripe, pool::grip::mode::exclusive);
+      if (s_.medium->is_revoked(page)) result = rebuild(page, then, finder);
+    }
+    s_.locks.unlock_exclusive(stripe, pool::stripes::stores::streamed);
+    return result;
+  }
+  // PAGE-3: a holder in shared mode.
+  std::atomic<const pool::grip*>* place = nullptr;
+  for (auto& p : parked_) {
+    const pool::grip* none = nullptr;
+    if (p.compare_exchange_strong(none, &mine, std::memory_order_acq_rel)) {
+      place = &p;
+      break;
+    }
+  }
+  SCUTE_ASSERT(place != nullptr);  // there are more places than lanes
+  s_.locks.park(stripe);
+  outcome result = outcome::readable;
+  for (unsigned spins = 0; s_.medium->is_revoked(page) && result == outcome::readable;) {
+    if (!s_.locks.try_lead(stripe)) {
+      spin_pause(spins);
+      continue;
+    }
+    if (s_.medium->is_revoked(page)) result = rebuild(page, then, finder);
+    s_.locks.end_lead(stripe);
+  }
+  place->store(nullptr, std::memory_order_release);
+  for (unsigned spins = 0; !s_.locks.try_unpark(stripe);) spin_pause(spins);
+  return result;
+}
+
+// The stripe is this thread's alone.
+page_repairer::outcome page_repairer::rebuild(uint64_t page, beyond_repair then,
+                                              scute_finder finder) noexcept {
+  {
+    const desk_guard d(desks_);
+    const bool noted = notes.add(d->w, page);
+    const bool whole = compose(page, *d);
+    const auto& untold = d->untold;
+    if (whole && untold.any() && then == beyond_repair::revoked) return outcome::hopeless;
+    if (whole) {
+      if (!s_.medium->restore_page(d->w, page, d->page)) {
+        // For this session only; the note stays, for the next one.
+        if (!s_.medium->is_revoked(page)) return outcome::readable;
+        // The device does not take it.
+        s_.lost.fetch_add(1, std::memory_order_relaxed);
+        s_.events.post({SCUTE_EVENT_PAGE, SCUTE_OUTCOME_LOST, finder, page, format::page});
+        return outcome::hopeless;
+      }
+      if (doubting_.load(std::memory_order_relaxed)) {
+        const uint32_t i = doubts_.fetch_add(1);
+        if (i < doubts_max) doubtful_[i] = page;
+      } else if (noted) {
+        notes.remove(d->w, page);
+      }
+      healed.fetch_add(1, std::memory_order_relaxed);
+      if (untold.any()) {
+        s_.lost.fetch_add(1, std::memory_order_relaxed);
+        s_.events.post({SCUTE_EVENT_PAGE, SCUTE_OUTCOME_LOST, finder, page, format::page});
+        name_losses(page, &untold, finder);
+        ++pool::losses_of_this_thread;
+        return outcome::hopeless;
+      }
+      s_.repaired.fetch_add(1, std::memory_order_relaxed);
+      s_.events.post({SCUTE_EVENT_PAGE, SCUTE_OUTCOME_REPAIRED, finder, page, format::page});
+      return outcome::readable;
+    }
+    if (then == beyond_repair::revoked) return outcome::hopeless;
+    // PAGE-6. The other ones first, all of them: with the rest back, one would look as if it could be rebuilt.
+    uint64_t second = 0;
+    for (uint64_t last = 0; other_loss(page, second) && second != last; last = second)
+      condemn(second, *d, finder);
+    condemn(page, *d, finder);
+  }
+  ++pool::losses_of_this_thread;
+  return outcome::hopeless;
+}
+
+page_repairer::losses page_repairer::losses_beside(uint64_t page) const noexcept {
+  losses l;
+  const auto& g = s_.geo;
+  const pool::cell c = pool::cell_of(g, page);
+  const uint64_t first = g.zone_offset(c.zone) + round_down(c.column, format::page);
+  const uint64_t used_end =
+      g.zone_offset(c.zone) + s_.used_end[c.zone].load(std::memory_order_acquire);
+  for (uint64_t row = 0; row < g.rows + g.parity; ++row) {
+    const uint64_t at = first + row * g.row_size;
+    if (row < g.rows && at >= used_end) continue;  // never used: zeros, whatever is there
+    if (at == page || !s_.medium->is_revoked(at)) continue;
+    if (row < g.rows && s_.overlaid.lent(at, format::page)) continue;  // zeros here
+    if (row >= g.rows)
+      l.parities |= pool::parity_set{1} << (row - g.rows);
+    else if (l.row_count == pool::parities_max)
+      l.too_many = true;
+    else
+      l.rows[l.row_count++] = static_cast<uint16_t>(row);
+  }
+  return l;
+}
+
+// Leaves in d.page what the page must hold. False if too many other pages of the column are lost as well.
+bool page_repairer::compose(uint64_t page, desk& d) noexcept {
+  d.untold = {};
+  d.others = {};
+  const pool::cell c = pool::cell_of(s_.geo, page);
+  const bool is_parity = c.row >= s_.geo.rows;
+  const uint64_t inside = page - s_.geo.zone_offset(c.zone);
+  if (!is_parity && inside >= s_.used_end[c.zone].load(std::memory_order_acquire)) {
+    std::memset(d.page, 0, format::page);
+    return true;
+  }
+  pool::recipe r;
+  // What is overlaid may be stored to meanwhile, and is replaced. Out here: a second loss leaves gather() by a jump.
+  const pool::optimistic_reads mark;
+  for (bool whole = false; !whole;) {  // each round knows of one more loss
+    const losses l = losses_beside(page);
+    if (l.too_many || !pool::find_recipe(s_.geo, c.row, {l.rows, l.row_count}, ~l.parities, r))
+      return false;
+    const uint64_t second =
+        until_second_loss([&] { pool::gather(s_, c.zone, c.column, format::page, r, d.room); });
+    if (second != 0) s_.medium->revoke_page(second);
+    whole = second == 0;
+  }
+  adjust_sums(c, r, d.room);
+  pool::combine(r, d.room, format::page, d.page);
+  if (s_.resolving->untold(page, d.untold, d.others)) {
+    if (!s_.has_checksums) d.untold.add(d.others);
+    d.untold.for_each_run([&](uint64_t begin, uint64_t end) {
+      std::memset(d.page + begin, static_cast<int>(lost_byte), end - begin);
+    });
+  }
+  finish_window(c, d.page);
+  if (!is_parity && !SCUTE_PLANTED(page_in_place)) s_.overlaid.renew(page, d.page, format::page);
+  finish_pieces(page, is_parity, d.page);
+  return true;
+}
+
+namespace {
+
+// Calls fn(number, piece, its row, its place in the page) for the pieces of a window in a column block.
+template <typename Fn>
+void for_each_piece_in(const pool::geometry& g, const pool::cell& c, const pool::lane& l, Fn&& fn) {
+  const uint64_t from = round_down(c.column, format::page);
+  for (uint64_t i = 0; i < l.pieces.size(); ++i) {
+    const pool::piece& p = l.pieces[i];
+    const pool::cell at = pool::cell_of(g, p.offset);
+    if (at.zone == c.zone && at.column >= from && at.column < from + format::page)
+      fn(i, p, at.row, at.column - from);
+  }
+}
+
+// Bytes of a piece that step i of a phase has done.
+uint32_t done_by(const pool::lane& l, uint64_t step, uint32_t length) noexcept {
+  const uint64_t current = l.progress.piece;
+  return step < current ? length : step == current ? uint32_t{l.progress.done} : 0;
+}
+
+}  // namespace
+
+// PAGE-3, in a window: some of the cells that the sums were made of hold what the window has written, and
+// some what was there before. Makes all sums those of one version: of the old one in the data phase; in
+// the parity phase, of the new one, but for in-place ranges, which count with their old bytes
+// (state::overlaid) until that is over.
+void page_repairer::adjust_sums(const pool::cell& c, const pool::recipe& r,
+                                pool::gather_room& room) const noexcept {
+  const pool::lane* l = pool::this_thread_grip().window;
+  const auto now = pool::this_thread_grip().now;
+  if (l == nullptr || now == pool::grip::phase::reading) return;
+  const uint32_t parities = s_.geo.parity;
+  for_each_piece_in(
+      s_.geo, c, *l, [&](uint64_t i, const pool::piece& p, uint64_t row, uint64_t at) {
+        for (uint32_t k = 0; k < r.sum_count; ++k) {
+          const uint32_t parity = r.parity[k];
+          const uint8_t times = pool::coefficient_of(s_.geo, parity, p.offset);
+          const auto add = [&](uint32_t from, uint32_t to) {
+            codec::galois::multiply_into(room.sum[k] + at + from, p.delta + from, times, to - from);
+          };
+          if (now == pool::grip::phase::data) {
+            if (p.old == nullptr && !r.leaves_out(row)) add(0, done_by(*l, i, p.length));
+          } else if (r.stored[k]) {
+            const uint32_t done = done_by(*l, i * parities + parity, p.length);
+            if (p.old != nullptr)
+              add(0, done);
+            else
+              add(done, p.length);
+          }
+        }
+      });
+}
+
+// And then this cell, made of those sums, that which the window expects to find.
+void page_repairer::finish_window(const pool::cell& c, std::byte* bytes) const noexcept {
+  const pool::lane* l = pool::this_thread_grip().window;
+  const auto now = pool::this_thread_grip().now;
+  if (l == nullptr || now == pool::grip::phase::reading) return;
+  const auto& g = s_.geo;
+  for_each_piece_in(g, c, *l, [&](uint64_t i, const pool::piece& p, uint64_t row, uint64_t at) {
+    if (now == pool::grip::phase::data) {
+      if (row == c.row && p.old == nullptr)
+        codec::xor_into(bytes + at, p.delta, done_by(*l, i, p.length));
+      return;
+    }
+    if (c.row < g.rows) return;
+    const auto parity = static_cast<uint32_t>(c.row - g.rows);
+    const uint32_t done = done_by(*l, i * g.parity + parity, p.length);
+    const uint32_t from = p.old != nullptr ? 0 : done;
+    const uint32_t to = p.old != nullptr ? done : p.length;
+    codec::galois::multiply_into(bytes + at + from, p.delta + from,
+                                 pool::coefficient_of(g, parity, p.offset), to - from);
+  });
+}
+
+// PAGE-3: what the holders of the stripe expect to find.
+void page_repairer::finish_pieces(uint64_t page, bool is_parity, std::byte* bytes) const noexcept {
+  using phase = pool::grip::phase;
+  const auto in_page = [&](uint64_t at) { return at >= page && at < page + format::page; };
+  const auto finish = [&](const pool::grip& h) {
+    if (h.length == 0) return;
+    // Which of several parities: their cells lie a row apart.
+    const uint64_t k =
+        is_parity ? (page - round_down(h.parity, format::page)) / s_.geo.row_size : 0;
+    if (is_parity && in_page(h.parity + k * s_.geo.row_size)) {
+      std::byte* to = bytes + (h.parity + k * s_.geo.row_size - page);
+      const std::byte* fresh = h.fresh_parity + k * h.length;
+      if (h.now == phase::parity && !h.shared) std::memcpy(to, fresh, h.length);
+      if (h.now == phase::parity && h.shared) codec::xor_into(to, h.delta, h.done);
+      if (h.now == phase::data) {
+        // The rows still hold the old bytes, and the parity the new ones.
+        if (h.shared)
+          codec::xor_into(to, h.delta, h.length);
+        else
+          std::memcpy(to, fresh, h.length);
+      }
+    }
+    if (!is_parity && in_page(h.data) && h.now == phase::data)
+      std::memcpy(bytes + (h.data - page), h.fresh_data, h.length);
+  };
+  const pool::grip& mine = pool::this_thread_grip();
+  if (!mine.shared) return finish(mine);
+  for (const auto& p : parked_) {
+    const pool::grip* h = p.load(std::memory_order_acquire);
+    if (h != nullptr && h->pool == &s_ && h->stripe == mine.stripe) finish(*h);
+  }
+}
+
+// Another page of the same column block that is known to be lost.
+bool page_repairer::other_loss(uint64_t page, uint64_t& second) const noexcept {
+  const pool::cell c = pool::cell_of(s_.geo, page);
+  const uint64_t first = s_.geo.zone_offset(c.zone) + round_down(c.column, format::page);
+  const uint64_t used_end =
+      s_.geo.zone_offset(c.zone) + s_.used_end[c.zone].load(std::memory_order_acquire);
+  for (uint64_t row = 0; row < s_.geo.rows + s_.geo.parity; ++row) {
+    const uint64_t at = first + row * s_.geo.row_size;
+    if (row < s_.geo.rows && at >= used_end) continue;  // never used: zeros, whatever is there
+    if (at == page || !s_.medium->is_revoked(at)) continue;
+    if (row < s_.geo.rows && s_.overlaid.lent(at, format::page)) continue;
+    second = at;
+    return true;
+  }
+  return false;
+}
+
+void page_repairer::condemn(uint64_t page, desk& d, scute_finder finder) noexcept {
+  std::memset(d.page, static_cast<int>(lost_byte), format::page);
+  const pool::cell c = pool::cell_of(s_.geo, page);
+  s_.overlaid.renew(page, d.page, format::page);  // PAGE-4
+  finish_pieces(page, c.row >= s_.geo.rows, d.page);
+  if (s_.medium->restore_page(d.w, page, d.page)) notes.remove(d.w, page);
+  s_.lost.fetch_add(1, std::memory_order_relaxed);
+  s_.events.post({SCUTE_EVENT_PAGE, SCUTE_OUTCOME_LOST, finder, page, format::page});
+  name_losses(page, nullptr, finder);
+}
+
+void page_repairer::name_losses(uint64_t page, const pool::resolver::page_bytes* untold,
+                                scute_finder finder) noexcept {
+  if (pool::cell_of(s_.geo, page).row >= s_.geo.rows) return;
+  scute_oid last = 0;
+  // The chunk header that tells may be lost as well; then nobody can say what was here.
+  until_second_loss([&] {
+    for_each_fragment(s_, page, [&](const fragment_in_page& f) {
+      if (f.object == 0 || f.object == last) return;
+      const auto hit = [&](uint64_t from, uint64_t n) {
+        for (uint64_t at = std::max(from, page); at < std::min(from + n, page + format::page); ++at)
+          if ((*untold)[at - page]) return true;
+        return false;
+      };
+      if (untold != nullptr && !hit(f.fragment.header, format::header_size) &&
+          !hit(f.fragment.payload, f.fragment.room))
+        return;
+      last = f.object;
+      s_.events.post({SCUTE_EVENT_OBJECT, SCUTE_OUTCOME_LOST, finder, f.fragment.header,
+                      format::header_size + f.fragment.room, f.object});
+    });
+  });
+}
+
+void page_repairer::forget_doubts(medium::writer& w) noexcept {
+  for (uint32_t i = 0; i < doubt_count(); ++i)
+    if (!s_.medium->is_revoked(doubtful_[i])) notes.remove(w, doubtful_[i]);
+  doubts_.store(0);
+}
+
+void page_repairer::lose(uint64_t page, const std::byte* noise) {
+  const bool in_zone = page >= s_.geo.zones_offset && page < s_.geo.zones_end();
+  // A column that a log-free transaction has open to its second fence cannot lose anything else and be
+  // rolled back or finished after a crash. A drill, being one failure at a time, waits for that.
+  const bool alone = in_zone && s_.parity_is_log;
+  const pool::cell c = in_zone ? pool::cell_of(s_.geo, page) : pool::cell{};
+  const uint32_t stripe = pool::stripes::index(c.zone, c.column / pool::column_block);
+  if (alone) s_.locks.lock_exclusive(stripe);
+  // Nor can a page be lost on purpose as long as its columns do not tell what it holds (PAGE-9).
+  if (in_zone && s_.has_parity && !alone && s_.resolving->pending())
+    s_.resolving->before_write(page, format::page);
+  bool noted = true;
+  // Without parity nobody looks for notes of pages in the zones; a log's are known to be damaged by what is in them.
+  if (in_zone && s_.has_parity) {
+    const desk_guard d(desks_);
+    noted = notes.add(d->w, page);
+  }
+  if (noted || s_.has_checksums) s_.medium->lose_page(page, noise);
+  if (alone) s_.locks.unlock_exclusive(stripe);
+  if (!noted && !s_.has_checksums)
+    throw failure(SCUTE_E_NOSPC,
+                  s_.path +
+                      ": as many pages are lost already as can be noted, and without checksums "
+                      "of objects nothing else would tell of another one; have them rebuilt "
+                      "first (scute_scrub)");
+}
+
+}  // namespace scute::core::repair

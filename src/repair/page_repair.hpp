@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Rebuilding a page that cannot be read, at the moment somebody wants to (Pangolin 3.6 without freezing
+// the pool). Called by the handler of the fault in the faulting thread, so everything here is
+// async-signal-safe: no memory is allocated, and no lock is waited for that the thread itself could
+// hold. `scrub` and opening call it for pages that the kernel knows to be bad.
+//
+// What a page is made of:
+//   data row, parity   the other cells of its column block, under the block's stripe. As many may be lost
+//                      at once as there are parities
+//   log in chunks      zeros; the engine puts back what counts, from the log's own redundancy
+//   lane               the other replica
+//   superblock         the other two pages, and what memory has
+//   anything else      zeros
+//
+// Handlers have little stack: 8 KiB are usual, of which the kernel takes up to 3.4 KiB for its frame. So the buffers of a repair lie
+// on a desk, and all that is called from here needs 2.7 KiB at most (tests/repair/handler_stack_test.cpp).
+//
+// PAGE-1 Until a page is whole nobody can read any of it: access stays revoked (medium::restore_page).
+// PAGE-2 Only the column block's stripe is held, and it is taken before anything else (a desk, the notes):
+//    whoever has those waits for nobody. So two pages heal at once unless they share a column block,
+//    and other blocks go on.
+// PAGE-3 A thread that faults while it holds the stripe itself is in the middle of a commit, or of a decode.
+//    pool::grip tells how far it came (GRIP-2), and the page is given what the rest of its work expects:
+//      reading           the column as it is
+//      parity, exclusive the new parity of its piece, in DRAM
+//      parity, shared    each holder's delta as far as it has been XORed in; all of them are parked
+//      data              the new data of its piece
+//      window            finish_window()
+//    Holders in shared mode park until all are in their handlers; then one of them leads.
+// PAGE-4 What a user has stored in place is in nobody's parity. While the transaction runs the page gets
+//    the old bytes, and the commit fails; once it commits, there is a copy (overlays::keep()). So it is with a page beyond
+//    repair (PAGE-6): what had been stored there is gone as well, and what the page holds then is no content of an object.
+// PAGE-5 Repairs of zone pages are noted in the pool first (page_notes, NOTE-1). A crash anywhere leaves
+//    columns that decode to the same page, and the note.
+// PAGE-6 More lost pages in one column than parities are beyond the redundancy. Their bytes are then made
+//    invalid, so that every verifying call refuses them, and events name the objects. That is done only if the
+//    access comes from within the library; a program that reads through a direct pointer has to be told by its
+//    signal instead.
+// PAGE-7 Until recovery has recomputed the parity of what the crash left torn, decoding is a guess there.
+//    Pages that were rebuilt meanwhile are remembered and looked at again (page_doubts.hpp).
+// PAGE-8 A page of a log that outlives transactions takes no stripe and no parity, which knows zeros of it: so a commit that
+//    appends to it needs no record of what it holds, and levels without parity have it back as well. What counts of it is
+//    in the log's other copies, and in the pool once the engine has folded (pool/lost_log_pages.hpp). Other
+//    pages of its column are decoded without it, lost or not.
+// PAGE-9 Columns whose parity a crash has left older than their data (pool/resolver.hpp, untold()) are no ground for
+//    what a page held. Bytes that their own row has changed since would come back as they were before, in a version that a
+//    checksum may accept, so they are made invalid; and so are all bytes of such columns where no checksum would notice. What
+//    was lost by that is told by name; beyond that PAGE-6 holds.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+#include "base/spin_lock.hpp"
+#include "pool/columns.hpp"
+#include "pool/grip.hpp"
+#include "pool/resolver.hpp"
+#include "pool/state.hpp"
+#include "repair/page_notes.hpp"
+
+namespace scute::core::repair {
+
+class page_repairer {
+ public:
+  explicit page_repairer(pool::state& s);
+
+  enum class outcome {
+    readable,  // the page is back, by this call or by another thread's
+    hopeless   // it is not, or what it held is lost; condoned, it can be accessed all the same
+  };
+  // What becomes of a page that is hopeless (PAGE-6).
+  enum class beyond_repair : uint8_t { revoked, condoned };
+  // page: file offset, multiple of 4096, whose access is revoked.
+  outcome repair(uint64_t page, beyond_repair then, scute_finder finder) noexcept;
+
+  // A page of the zones whose content is in a log's keeping (PAGE-8). Async-signal-safe.
+  bool is_log_page(uint64_t page) const noexcept {
+    return s_.lost_log.kept() && s_.overlaid.lent(page, format::page);
+  }
+
+  // Emulates the loss of a page, for drills; noise: page bytes. It counts as lost until it has been
+  // repaired, in later sessions as well (page_notes). Throws failure(SCUTE_E_NOSPC) if it could not be
+  // noted and nothing else would tell. Not for signal handlers.
+  void lose(uint64_t page, const std::byte* noise);
+
+  // A further page of the column that is being rebuilt by this thread cannot be read either. Does not
+  // return then; returns false if the thread is not rebuilding anything.
+  static bool second_loss(uint64_t page) noexcept;
+
+  // While true, zone pages that are rebuilt are put on the list of doubtful ones, and stay noted in the
+  // pool: should recovery be cut short, they are doubtful for the next one as well (PAGE-7).
+  void doubt(bool on) noexcept { doubting_.store(on); }
+  static constexpr uint32_t doubts_max = 256;
+  uint32_t doubt_count() const noexcept { return std::min(doubts_.load(), doubts_max); }
+  uint64_t doubtful(uint32_t i) const noexcept { return doubtful_[i]; }
+  // When recovery is complete, durably, and what was lost is told.
+  void forget_doubts(medium::writer& w) noexcept;
+
+  page_notes notes;
+  std::atomic<uint64_t> healed{0};  // pages, since the pool was opened
+
+  // For counters.
+  template <typename Fn>
+  void for_each_writer(Fn&& fn) const {
+    for (const auto& d : desks_) fn(d.w);
+  }
+
+ private:
+  // Where one rebuilding takes place.
+  struct desk {
+    explicit desk(medium::medium& m) : w(m) {}
+    spin_lock taken;
+    medium::writer w;
+    alignas(64) std::byte page[format::page];
+    pool::gather_room room;
+    // Bytes of the page that nothing tells, and bytes where only other rows have changed (PAGE-9).
+    pool::resolver::page_bytes untold, others;
+  };
+  class desk_guard;
+
+  outcome repair_zone_page(uint64_t page, beyond_repair then, scute_finder finder) noexcept;
+  outcome repair_plain_page(uint64_t page, scute_finder finder) noexcept;
+  outcome repair_log_page(uint64_t page, scute_finder finder) noexcept;
+  outcome rebuild(uint64_t page, beyond_repair then, scute_finder finder) noexcept;
+  // The lost pages of a column block, as rows and parities. Counts beyond what can be rebuilt are not
+  // told apart.
+  struct losses {
+    uint16_t rows[pool::parities_max] = {};
+    uint32_t row_count = 0;
+    pool::parity_set parities = 0;
+    bool too_many = false;
+  };
+
+  losses losses_beside(uint64_t page) const noexcept;
+  bool compose(uint64_t page, desk& d) noexcept;
+  void adjust_sums(const pool::cell& c, const pool::recipe& r,
+                   pool::gather_room& room) const noexcept;
+  void finish_window(const pool::cell& c, std::byte* bytes) const noexcept;
+  void finish_pieces(uint64_t page, bool is_parity, std::byte* bytes) const noexcept;
+  bool other_loss(uint64_t page, uint64_t& second) const noexcept;
+  void condemn(uint64_t page, desk& d, scute_finder finder) noexcept;
+  // untold: null for all of the page.
+  void name_losses(uint64_t page, const pool::resolver::page_bytes* untold,
+                   scute_finder finder) noexcept;
+  bool superblock_page(uint64_t page, std::byte* bytes) const noexcept;
+
+  pool::state& s_;
+  std::array<desk, 4> desks_;
+  desk plain_, log_;  // for pages outside the zones, and of a log; each used under its own flag
+  std::array<std::atomic<const pool::grip*>, 256> parked_{};
+  std::atomic<bool> doubting_{false};
+  std::atomic<uint32_t> doubts_{0};
+  std::array<uint64_t, doubts_max> doubtful_{};
+};
+
+}  // namespace scute::core::repair

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Rebuilding a damaged fragment from the rest of its columns (Pangolin 3.6, without freezing the
+// pool: only the column blocks being read are held, one at a time).
+//
+// REPAIR-1 Decoded bytes are believed only if the fragment's checksum accepts them. Until then nothing is
+//    written.
+// REPAIR-2 A repair is idempotent: cut short, it leaves a fragment that still fails its checksum, and
+//    columns that decode to the same bytes.
+// REPAIR-3 Damage may hit parts of a fragment differently: one part of the fragment itself, and for another
+//    one the parity or another row. So mixtures of kept and decoded bytes are tried, too.
+// REPAIR-4 A repair never overwrites what a commit has written since it looked.
+// REPAIR-5 A checksum of 32 bits accepts wrong bytes once in 2^32 attempts. So only such mixtures are tried
+//    as damage makes likely, 7 for a fragment, and more only where the traces of a long scribble are
+//    seen (repair/mixture.hpp has the probabilities). With P rows of parity there are several ways to decode
+//    (repair/decodings.hpp), each of which multiplies that. Then small injuries are told apart one by one
+//    (repair/scattered.hpp), and what no checksum vouches for is searched for (repair/erasures.hpp); both count their own.
+// REPAIR-6 Nothing is given up while a commit may be in the middle of it: a fragment that cannot be decoded is lost only if it
+//    has the very same bytes when every commit that was decided before is in place. (Found by a campaign: a scrub told of a
+//    lost object that a thread was writing, which had been put off the CPU.)
+// REPAIR-7 Whoever tries again when other fragments have been repaired (SUSPECT-2 of heal/suspect_repair.hpp) tells of a loss at the end,
+//    and once. (Found by the demo: a loss was told of and counted whose object was whole a moment later.)
+#pragma once
+
+#include <cstring>
+
+#include "base/planted.hpp"
+#include "pool/fragment.hpp"
+#include "pool/state.hpp"
+
+namespace scute::core::repair {
+
+// What is told of a damaged fragment. unused: known to be the header of a free slot or span.
+pool::event event_of(const pool::state& s, const pool::fragment& f, scute_outcome outcome,
+                     bool unused = false);
+
+// What a failed repair does beside throwing: tells of the loss, or leaves that to the caller.
+enum class on_loss : uint8_t { tell, leave };
+// As an event, and counts it; by: the caller's lane, or null.
+void tell_lost(pool::state& s, pool::lane* by, const pool::fragment& f);
+
+// Puts a fragment right from its columns if it is damaged; what: what it is called in errors. When it returns, its bytes
+// in the pool are valid, or were changed by a commit that came first (REPAIR-4): who needs them valid looks again. Throws failure(SCUTE_E_CORRUPT) naming what was lost. Any thread without stripes; by: the
+// caller's lane, or null.
+void repair_fragment(pool::state& s, pool::lane* by, const pool::fragment& f, const char* what,
+                     on_loss then = on_loss::tell);
+
+// Repairs the descriptor of a zone, which says how far the zone's rows are in use, when nobody knows
+// that: whatever lies in rows that were never used takes no part in the parity. So it is decoded from
+// one row, from two, and so on, until its checksum accepts it; then s.used_end is set by it. Only while
+// a pool is being opened. (Found by the demo: noise in unused space, then the descriptor lost.)
+void repair_descriptor(pool::state& s, uint64_t zone);
+
+// Returns a validated copy of a metadata object, repairing it first if it is damaged.
+template <typename Metadata>
+Metadata read_metadata(pool::state& s, pool::lane* l, uint64_t offset, uint32_t type,
+                       const char* what) {
+  const pool::fragment f = pool::metadata_fragment(offset, type);
+  if (!pool::valid(s, f) && !SCUTE_PLANTED(metadata_check)) repair_fragment(s, l, f, what);
+  Metadata m;
+  std::memcpy(&m, s.at(offset), sizeof m);
+  return m;
+}
+
+}  // namespace scute::core::repair
