@@ -82,7 +82,7 @@ void run(session& s) {
   scute_info after{};
   after.struct_size = sizeof after;
   must(scute_pool_info(pool.get(), &after));
-  if (after.pages_healed != uint64_t{2} * repairs || after.lost != 0)
+  if (after.pages_repaired != uint64_t{2} * repairs || after.lost != 0)
     throw std::runtime_error("not every lost page was rebuilt");
   for (const auto& [how, samples] : {std::pair{config, &cold}, {warm, &cached}}) {
     row r = row_of(how);

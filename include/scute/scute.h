@@ -216,17 +216,17 @@ typedef struct scute_info {
   uint64_t chunk_count; /* in all zones */
   uint64_t chunks_free; /* never used or free again; not runs of which all objects are free */
   uint32_t lanes;
-  uint64_t lane_size;    /* log bytes per lane and replica */
-  uint64_t epoch;        /* how often the pool was opened for writing */
-  int clean;             /* 1: the previous session closed the pool properly */
-  uint64_t recovered;    /* transactions completed by recovery at this open */
-  uint64_t recovery_ns;  /* time recovery took at this open */
-  uint64_t repaired;     /* damaged structures rebuilt since this open */
-  uint64_t open_ns;      /* time the whole open took */
-  uint64_t overhead;     /* bytes of the file that are not object space (parity, logs, ...) */
-  uint16_t tag;          /* high 16 bits of this pool's oids */
-  uint64_t lost;         /* damaged structures beyond repair that were met since this open */
-  uint64_t pages_healed; /* of those repaired, pages that could not be read */
+  uint64_t lane_size;      /* log bytes per lane and replica */
+  uint64_t epoch;          /* how often the pool was opened for writing */
+  int clean;               /* 1: the previous session closed the pool properly */
+  uint64_t recovered;      /* transactions completed by recovery at this open */
+  uint64_t recovery_ns;    /* time recovery took at this open */
+  uint64_t repaired;       /* damaged structures rebuilt since this open */
+  uint64_t open_ns;        /* time the whole open took */
+  uint64_t overhead;       /* bytes of the file that are not object space (parity, logs, ...) */
+  uint16_t tag;            /* high 16 bits of this pool's oids */
+  uint64_t lost;           /* damaged structures beyond repair that were met since this open */
+  uint64_t pages_repaired; /* of those repaired, pages that could not be read */
   enum scute_policy policy;
   uint64_t scrub_every;
   uint64_t last_scrub_ns;  /* CLOCK_REALTIME when a whole scrub last ended; 0: never */
@@ -257,12 +257,12 @@ typedef struct scute_counters {
   uint64_t lock_waits;       /* times a column lock was not free at the first try */
   uint64_t settles;          /* logs of other lanes made durably invalid on their behalf */
   uint64_t fallbacks;        /* transactions whose log did not fit its lane */
-  uint64_t heals, losses;    /* damaged objects or structures rebuilt / found beyond repair */
+  uint64_t repairs, losses;  /* damaged objects or structures rebuilt / found beyond repair */
   uint64_t verified_bytes;   /* object bytes whose checksum was tested */
   uint64_t unverified_bytes; /* object bytes handed out untested, with SCUTE_ACCOUNT; else 0 */
   uint64_t unverified_max;   /* the most of them between two scrubs, or since the pool was opened */
   uint64_t scrubs;           /* whole scrubs completed */
-  uint64_t pages_healed;     /* pages rebuilt that could not be read */
+  uint64_t pages_repaired;   /* pages rebuilt that could not be read */
   uint64_t logged;           /* engine logfree: transactions that went through the log, since their
                                 objects share columns or they had in-place ranges */
   uint64_t demotions;        /* engine logfree: transactions whose in-place ranges were written

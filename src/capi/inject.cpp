@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Damage on purpose, for drills.
 #include "capi/guard.hpp"
-#include "heal/injection.hpp"
+#include "scrub/injection.hpp"
 
 using namespace scute::core;
 
@@ -37,7 +37,7 @@ int scute_inject(scute_pool* pool, const scute_injection* injection,
     std::function<void(uint64_t, uint64_t)> tell;
     if (visit != nullptr)
       tell = [=](uint64_t offset, uint64_t length) { visit(arg, offset, length); };
-    const uint64_t n = heal::inject(in.s, in.heap->zones(), *in.pages, *in.engine, what, tell);
+    const uint64_t n = scrub::inject(in.s, in.heap->zones(), *in.pages, *in.engine, what, tell);
     if (done != nullptr) *done = n;
   });
 }

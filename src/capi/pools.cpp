@@ -4,8 +4,8 @@
 #include "capi/arguments.hpp"
 #include "capi/guard.hpp"
 #include "codec/cpu.hpp"
-#include "heal/check.hpp"
-#include "heal/scrub_mark.hpp"
+#include "scrub/check.hpp"
+#include "scrub/scrub_mark.hpp"
 
 using namespace scute::core;
 
@@ -94,7 +94,7 @@ void sum(scute_counters& to, const medium::counters& c) {
   to.lock_waits += c.lock_waits.get();
   to.settles += c.settles.get();
   to.fallbacks += c.fallbacks.get();
-  to.heals += c.heals.get();
+  to.repairs += c.repairs.get();
   to.losses += c.losses.get();
   to.verified_bytes += c.verified_bytes.get();
   to.logged += c.logged.get();
@@ -199,11 +199,11 @@ int scute_pool_info(scute_pool* pool, scute_info* info) {
     i.lost = s.lost.load();
     i.policy = s.policy;
     i.scrub_every = s.scrub_every;
-    const format::scrub_mark mark = heal::read_mark(s);
+    const format::scrub_mark mark = scrub::read_mark(s);
     i.last_scrub_ns = mark.completed_ns;
     i.scrub_position = mark.position * format::page * (uint64_t{g.rows} + g.parity);
     i.fault_handler = (s.flags & SCUTE_NO_FAULT_HANDLER) == 0 ? 1 : 0;
-    i.pages_healed = in.pages->healed.load();
+    i.pages_repaired = in.pages->repaired_pages.load();
     i.flags = s.flags;
     if (s.resolving->pending()) {
       const auto done = s.resolving->done();
@@ -237,7 +237,7 @@ int scute_stats(scute_pool* pool, scute_counters* counters) {
     c.unverified_bytes = in.s.account.total();
     c.unverified_max = in.s.account.most();
     c.scrubs = in.s.account.scrubs();
-    c.pages_healed = in.pages->healed.load();
+    c.pages_repaired = in.pages->repaired_pages.load();
     capi::copy_out(counters, c, "counters");
   });
 }
@@ -275,7 +275,7 @@ int scute_check(scute_pool* pool, int repair, scute_report* report, scute_findin
       throw failure(SCUTE_E_READONLY,
                     in.s.path + " was opened read-only, so nothing can be repaired");
     capi::copy_out(report, r, "report");  // complains before a long run, not after it
-    heal::check_options o;
+    scrub::check_options o;
     o.repair = repair != 0;
     o.finding = finding;
     o.progress = progress;
@@ -283,7 +283,7 @@ int scute_check(scute_pool* pool, int repair, scute_report* report, scute_findin
     o.engine = in.engine.get();
     in.resolving.finish(progress, arg);
     if (repair != 0) in.repair_bad_pages(SCUTE_FINDER_CHECK);
-    heal::check(in.s, *in.heap, o, r);
+    scrub::check(in.s, *in.heap, o, r);
     capi::copy_out(report, r, "report");
   });
 }

@@ -91,7 +91,7 @@ uint64_t pool_backing::healed() const noexcept {
   scute_info now{};
   now.struct_size = sizeof now;
   if (pool_ == nullptr || scute_pool_info(pool_, &now) < 0) return 0;
-  return now.repaired + now.pages_healed;
+  return now.repaired + now.pages_repaired;
 }
 
 bool pool_backing::noted(int result) noexcept {

@@ -51,7 +51,7 @@ struct counters {
   counter logged;     // engine logfree: transactions that went through the log
   counter drains;     // deferred parity that was made durable for others
   counter demotions;  // transactions whose in-place ranges had to give up their columns
-  counter heals, losses;
+  counter repairs, losses;
   counter verified_bytes;
 };
 

@@ -7,7 +7,7 @@
 //    (repair/passed_on.hpp); a default action is put back and happens when the access is tried again.
 // FAULT-2 Only faults that the access itself raised are taken. A signal that somebody sent, or a notice about
 //    a page that nobody touches now (BUS_MCEERR_AO), is not a moment to take locks in; the page of such
-//    a notice is put out of reach, and heals on the next access.
+//    a notice is put out of reach, and repairs on the next access.
 // FAULT-3 A fault on a page that can be read by now (another thread was faster) is tried again, a bounded
 //    number of times in a row; then the page counts as lost.
 // FAULT-4 The program itself gets no byte of a rebuilt page that fails its checksum: if the object at the

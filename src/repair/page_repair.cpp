@@ -165,7 +165,7 @@ page_repairer::outcome page_repairer::rebuild(uint64_t page, beyond_repair then,
       } else if (noted) {
         notes.remove(d->w, page);
       }
-      healed.fetch_add(1, std::memory_order_relaxed);
+      repaired_pages.fetch_add(1, std::memory_order_relaxed);
       if (untold.any()) {
         s_.lost.fetch_add(1, std::memory_order_relaxed);
         s_.events.post({SCUTE_EVENT_PAGE, SCUTE_OUTCOME_LOST, finder, page, format::page});

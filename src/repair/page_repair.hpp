@@ -17,7 +17,7 @@
 //
 // PAGE-1 Until a page is whole nobody can read any of it: access stays revoked (medium::restore_page).
 // PAGE-2 Only the column block's stripe is held, and it is taken before anything else (a desk, the notes):
-//    whoever has those waits for nobody. So two pages heal at once unless they share a column block,
+//    whoever has those waits for nobody. So two pages repair at once unless they share a column block,
 //    and other blocks go on.
 // PAGE-3 A thread that faults while it holds the stripe itself is in the middle of a commit, or of a decode.
 //    pool::grip tells how far it came (GRIP-2), and the page is given what the rest of its work expects:
@@ -99,7 +99,7 @@ class page_repairer {
   void forget_doubts(medium::writer& w) noexcept;
 
   page_notes notes;
-  std::atomic<uint64_t> healed{0};  // pages, since the pool was opened
+  std::atomic<uint64_t> repaired_pages{0};  // pages, since the pool was opened
 
   // For counters.
   template <typename Fn>

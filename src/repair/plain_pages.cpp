@@ -30,7 +30,7 @@ page_repairer::outcome page_repairer::repair_plain_page(uint64_t page,
   }
   if (!s_.medium->restore_page(plain_.w, page, plain_.page) && s_.medium->is_revoked(page))
     return outcome::hopeless;
-  healed.fetch_add(1, std::memory_order_relaxed);
+  repaired_pages.fetch_add(1, std::memory_order_relaxed);
   (known ? s_.repaired : s_.lost).fetch_add(1, std::memory_order_relaxed);
   s_.events.post(
       {kind, known ? SCUTE_OUTCOME_REPAIRED : SCUTE_OUTCOME_LOST, finder, page, format::page});
@@ -47,7 +47,7 @@ page_repairer::outcome page_repairer::repair_log_page(uint64_t page, scute_finde
   notes.remove(log_.w, page);
   s_.lost_log.add(page);
   s_.watch.deferred();
-  healed.fetch_add(1, std::memory_order_relaxed);
+  repaired_pages.fetch_add(1, std::memory_order_relaxed);
   s_.repaired.fetch_add(1, std::memory_order_relaxed);
   s_.events.post({SCUTE_EVENT_LOG, SCUTE_OUTCOME_REPAIRED, finder, page, format::page});
   return outcome::readable;

@@ -132,7 +132,7 @@ outcome repair_once(pool::state& s, pool::lane* by, const pool::fragment& f, con
       done.again = done.again || now.header_lost;
     }
     w.fence(fence_site::repair);
-    if ((done.repaired || repaired) && !done.again) w.count.heals.add(1);
+    if ((done.repaired || repaired) && !done.again) w.count.repairs.add(1);
     return done;
   };
   outcome done;

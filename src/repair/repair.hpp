@@ -17,7 +17,7 @@
 // REPAIR-6 Nothing is given up while a commit may be in the middle of it: a fragment that cannot be decoded is lost only if it
 //    has the very same bytes when every commit that was decided before is in place. (Found by a campaign: a scrub told of a
 //    lost object that a thread was writing, which had been put off the CPU.)
-// REPAIR-7 Whoever tries again when other fragments have been repaired (SUSPECT-2 of heal/suspect_repair.hpp) tells of a loss at the end,
+// REPAIR-7 Whoever tries again when other fragments have been repaired (SUSPECT-2 of scrub/suspect_repair.hpp) tells of a loss at the end,
 //    and once. (Found by the demo: a loss was told of and counted whose object was whole a moment later.)
 #pragma once
 

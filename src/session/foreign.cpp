@@ -20,10 +20,10 @@
 #include "base/lock.hpp"
 #include "base/open_guarded.hpp"
 #include "base/planted.hpp"
-#include "heal/check.hpp"
 #include "heap/foreign_span.hpp"
 #include "medium/guarded_user_file.hpp"
 #include "pool/superblock.hpp"
+#include "scrub/check.hpp"
 #include "session/instance.hpp"
 
 namespace scute::core {
@@ -132,11 +132,11 @@ void instance::require_unchanged(const std::string& path, const scute_options& o
   look.policy = SCUTE_POLICY_DEFAULT;
   const std::unique_ptr<instance> in = open_accepted(path, look);
   scute_report report{};
-  heal::check_options how;
+  scrub::check_options how;
   how.progress = o.progress;
   how.arg = o.progress_arg;
   how.engine = in->engine.get();
-  heal::check(in->s, *in->heap, how, report);
+  scrub::check(in->s, *in->heap, how, report);
   if (report.damaged != 0)
     changed(in->s.user->path(),
             "checksums or parity fail in " + std::to_string(report.damaged) +

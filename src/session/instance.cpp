@@ -111,7 +111,7 @@ void instance::assemble() {
   for (uint32_t i = 0; i < s.geo.lane_count; ++i) s.lanes.emplace_back(i, *s.medium);
   for (uint64_t z = 0; z < s.geo.zone_count; ++z) s.used_end.emplace_back(s.geo.data_size);
   heap = std::make_unique<heap::heap>(s, relay);
-  objects = std::make_unique<heal::enumeration>(s, *heap);
+  objects = std::make_unique<scrub::enumeration>(s, *heap);
   engine = make_engine(*pool::find_engine(s.sb.engine), s, *heap);
   relay.target = engine.get();
   leases_.resize(s.geo.lane_count);

@@ -10,12 +10,12 @@
 #include <string>
 
 #include "base/process.hpp"
-#include "heal/enumeration.hpp"
 #include "heap/heap.hpp"
 #include "medium/ownership.hpp"
 #include "pool/state.hpp"
 #include "repair/fault_handler.hpp"
 #include "repair/page_repair.hpp"
+#include "scrub/enumeration.hpp"
 #include "scute/scute.h"
 #include "session/idle_drain.hpp"
 #include "session/lane_leases.hpp"
@@ -127,7 +127,7 @@ class instance {
   std::unique_ptr<repair::page_repairer> pages;
   step_relay relay;
   std::unique_ptr<heap::heap> heap;
-  std::unique_ptr<heal::enumeration> objects;
+  std::unique_ptr<scrub::enumeration> objects;
   std::unique_ptr<tx::engine> engine;
   std::deque<tx::transaction> transactions;  // one per lane
 

@@ -5,13 +5,13 @@
 
 #include "base/planted.hpp"
 #include "engine/spec/companion.hpp"
-#include "heal/page_doubts.hpp"
 #include "medium/mapped_medium.hpp"
 #include "pool/blocks.hpp"
 #include "pool/session_number.hpp"
 #include "pool/superblock.hpp"
 #include "pool/zone_usage.hpp"
 #include "repair/repair.hpp"
+#include "scrub/page_doubts.hpp"
 #include "session/factory.hpp"
 #include "session/instance.hpp"
 
@@ -168,7 +168,7 @@ void instance::begin_session(const scute_options& o) {
       pool::write_superblock(s.service_alone(), s.sb);
       --s.sb.epoch;
     }
-    heal::page_doubts doubts(s, *pages, known_losses_);
+    scrub::page_doubts doubts(s, *pages, known_losses_);
     recovery = engine->recover(s.service_alone(), &doubts);
     // What was rebuilt by guesses is settled; from here on it is what the parity is computed from.
     for (uint32_t i = 0; i < pages->doubt_count(); ++i)

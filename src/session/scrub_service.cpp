@@ -27,7 +27,7 @@ void scrub_service::perform(const scute_scrub_options& o, bool yield, scute_repo
   } const when_done{running_};
   const pool::library_call within;
   pool::state& s = in_.s;
-  heal::scrub_options h;
+  scrub::scrub_options h;
   h.threads = o.threads;
   h.rate = o.rate;
   h.resume = o.resume != 0;
@@ -44,7 +44,7 @@ void scrub_service::perform(const scute_scrub_options& o, bool yield, scute_repo
   // What a crash left open would look like damage.
   in_.resolving.finish(o.progress, o.arg);
   in_.repair_bad_pages(SCUTE_FINDER_SCRUB);
-  heal::scrub(s, *in_.heap, h, stop_).run(report);
+  scrub::scrubber(s, *in_.heap, h, stop_).run(report);
   if (report.complete != 0) s.account.scrubbed();
 }
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/lock.hpp"
-#include "heal/scrub.hpp"
+#include "scrub/scrubber.hpp"
 #include "scute/scute.h"
 
 namespace scute::core {

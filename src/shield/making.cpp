@@ -14,7 +14,6 @@
 #include "base/holder_lock.hpp"
 #include "base/open_guarded.hpp"
 #include "base/planted.hpp"
-#include "heal/check.hpp"
 #include "medium/descriptor.hpp"
 #include "medium/guarded_user_file.hpp"
 #include "medium/mapped_medium.hpp"
@@ -22,6 +21,7 @@
 #include "medium/our_file.hpp"
 #include "medium/user_file.hpp"
 #include "pool/superblock.hpp"
+#include "scrub/check.hpp"
 #include "session/instance.hpp"
 #include "shield/outlook.hpp"
 
@@ -228,7 +228,7 @@ namespace {
 
 // MAKE-4
 void repair_all(instance& in, const std::string& file, const scute_options& o) {
-  heal::check_options how;
+  scrub::check_options how;
   how.repair = true;
   how.progress = o.progress;
   how.arg = o.progress_arg;
@@ -237,7 +237,7 @@ void repair_all(instance& in, const std::string& file, const scute_options& o) {
   in.resolving.finish(o.progress, o.progress_arg);
   in.repair_bad_pages(SCUTE_FINDER_CHECK);
   if (!in.s.has_checksums) return;  // nothing can tell what is right
-  heal::check(in.s, *in.heap, how, r);
+  scrub::check(in.s, *in.heap, how, r);
   if (r.lost == 0) return;
   in.close();
   throw failure(SCUTE_E_CORRUPT,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "api/crashed_pool.hpp"
 
-#include "heal/crash_image.hpp"
+#include "scrub/crash_image.hpp"
 
 namespace scute_test {
 

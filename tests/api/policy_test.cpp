@@ -79,9 +79,9 @@ TEST_F(policy, default_gives_the_bytes_as_they_are) {
   const void* bytes = nullptr;
   ASSERT_EQ(scute_get_committed(pool.native_handle(), p.oid(), 8, 8, &bytes), 0);
   EXPECT_EQ(bytes, &pool.get(p).a[1]);
-  EXPECT_EQ(pool.stats().heals, 0U);
+  EXPECT_EQ(pool.stats().repairs, 0U);
   EXPECT_EQ(pool.get_verified(p).a[1], 4U);
-  EXPECT_EQ(pool.stats().heals, 1U);
+  EXPECT_EQ(pool.stats().repairs, 1U);
   EXPECT_EQ(pool.info().policy, SCUTE_POLICY_DEFAULT);
 }
 
@@ -98,7 +98,7 @@ TEST_F(policy, conservative_heals_what_is_read) {
   EXPECT_EQ(pool.read(p, &small::a)[2], 7U);
   spoil(offset_of(p.oid()) + 24, 1);
   EXPECT_EQ(static_cast<const small*>(scute_get(c, p.oid()))->a[3], 10U);
-  EXPECT_EQ(pool.stats().heals, 3U);
+  EXPECT_EQ(pool.stats().repairs, 3U);
 
   for (const size_t i : {0U, 511U, 512U, 1100U, 1999U}) {
     spoil(offset_of(big.oid()) + i * 8, 8);
@@ -178,7 +178,7 @@ TEST_F(policy, conservative_reads_committed_objects_inside_transactions) {
     EXPECT_EQ(pool.get(q).a[2], 77U) << "in place is seen before the commit, and is no damage";
   });
   EXPECT_EQ(pool.check().damaged, 0U);
-  EXPECT_EQ(pool.stats().heals, 0U);
+  EXPECT_EQ(pool.stats().repairs, 0U);
 }
 
 struct maps {
@@ -233,7 +233,7 @@ TEST_F(policy, conservative_containers_never_see_damage) {
     if (HasFatalFailure()) return;
   }
   read_all();
-  EXPECT_EQ(pool.stats().heals, damaged) << "every one was found by reading alone";
+  EXPECT_EQ(pool.stats().repairs, damaged) << "every one was found by reading alone";
   EXPECT_EQ(pool.check().damaged, 0U);
 }
 
@@ -280,7 +280,7 @@ TEST_F(policy, the_account_is_exact) {
   spoil(offset_of(p.oid()) + 8, 1);
   EXPECT_NE(pool.get(p).a[1], 4U);
   more(sizeof(small));
-  EXPECT_EQ(pool.stats().heals, 0U);
+  EXPECT_EQ(pool.stats().repairs, 0U);
   EXPECT_EQ(pool.stats().unverified_max, expected) << "no scrub has ended";
 }
 

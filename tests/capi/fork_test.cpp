@@ -274,7 +274,7 @@ TEST(fork, AChildHasPoolsOfItsOwn) {
     i.offset = mine.offset_of(mine.oid) & ~uint64_t{4095};
     SCUTE_OKAY(scute_inject(mine, &i, nullptr, nullptr, nullptr));
     EXPECT_EQ(mine.count(), 1u);
-    EXPECT_EQ(mine.info().pages_healed, 1u);
+    EXPECT_EQ(mine.info().pages_repaired, 1u);
     in_child([&] {
       SCUTE_FAILS(SCUTE_E_FORKED, mine.count_up());
       SCUTE_FAILS(SCUTE_E_FORKED, scute_tx_commit(tx));

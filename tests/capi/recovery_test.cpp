@@ -5,7 +5,7 @@
 
 #include <thread>
 
-#include "heal/crash_image.hpp"
+#include "scrub/crash_image.hpp"
 #include "support/child.hpp"
 #include "support/wait.hpp"
 

@@ -17,7 +17,7 @@ TEST(session, InfoSaysWhatWasChosen) {
   EXPECT_EQ(i.flags, 0u);
   EXPECT_EQ(i.fault_handler, 1);
   EXPECT_EQ(i.lost, 0u);
-  EXPECT_EQ(i.pages_healed, 0u);
+  EXPECT_EQ(i.pages_repaired, 0u);
   f.close();
   o.policy = SCUTE_POLICY_SCRUB;
   o.scrub_every = 1'000'000;

@@ -211,7 +211,7 @@ TEST(blocked_signals, LostPagesAreRebuilt) {
         EXPECT_FALSE(blocked(SIGBUS));
         EXPECT_TRUE(blocked(SIGTERM)) << "it is none of ours";
       }).join();
-      EXPECT_EQ(f.info().pages_healed, 1u);
+      EXPECT_EQ(f.info().pages_repaired, 1u);
       EXPECT_TRUE(f.read(f.oid) == pattern(1, size));
       f.expect_sound();
     });
@@ -357,7 +357,7 @@ TEST(cancellation, NeitherIsWaiting) {
   ::pthread_join(reader, &end);
   EXPECT_EQ(end, PTHREAD_CANCELED);
   EXPECT_EQ(begun, 4);
-  EXPECT_EQ(f.info().pages_healed, 1u);
+  EXPECT_EQ(f.info().pages_repaired, 1u);
   f.expect_sound();
 }
 

@@ -65,7 +65,7 @@ expect 0 "$scute" info "$pool" --json
 valid_json
 equal "$(json events)" 2
 expect 0 "$scute" stats "$pool"
-for counter in unverified_bytes unverified_max scrubs pages_healed; do in_out "^  $counter "; done
+for counter in unverified_bytes unverified_max scrubs pages_repaired; do in_out "^  $counter "; done
 
 # A policy for one command.
 noise "$((object))" 16

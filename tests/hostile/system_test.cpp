@@ -113,7 +113,7 @@ TEST(system, FileSizeLimitOfALongerPool) {
       lose.offset = f.offset_of(made[150]) & ~uint64_t{4095};
       SCUTE_OKAY(scute_inject(f, &lose, nullptr, nullptr, nullptr));
       EXPECT_TRUE(f.read(made[150]) == pattern(150, 20000));
-      EXPECT_EQ(f.info().pages_healed, 1u);
+      EXPECT_EQ(f.info().pages_repaired, 1u);
       f.overwrite(first, pattern(7, 100));
     });
     in_child([&] {

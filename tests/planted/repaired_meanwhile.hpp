@@ -8,9 +8,9 @@
 #include <optional>
 
 #include "base/waiting.hpp"
-#include "heal/suspect_repair.hpp"
 #include "pool/library_call.hpp"
 #include "repair/repair.hpp"
+#include "scrub/suspect_repair.hpp"
 #include "support/damage.hpp"
 #include "support/wait.hpp"
 
@@ -127,15 +127,15 @@ class repaired_meanwhile : public testing::TestWithParam<engine_and_size> {
     expect_repairable();
   }
   // An object of two fragments in a slot for three: the last one.
-  heal::sighting beyond_the_object() {
+  scrub::sighting beyond_the_object() {
     hold(8150);
     const pool::fragment third = object.fragment(2);
-    heal::sighting g;
-    heal::for_each_sighting(*s, f.in().heap->zones().get(zone()), zone(),
-                            third.payload / 4096 * 4096 - s->geo.zone_offset(zone()),
-                            heal::that::touches, [&](const heal::sighting& x) {
-                              if (x.f.header == third.header) g = x;
-                            });
+    scrub::sighting g;
+    scrub::for_each_sighting(*s, f.in().heap->zones().get(zone()), zone(),
+                             third.payload / 4096 * 4096 - s->geo.zone_offset(zone()),
+                             scrub::that::touches, [&](const scrub::sighting& x) {
+                               if (x.f.header == third.header) g = x;
+                             });
     EXPECT_EQ(g.f.index, 2u) << "all of the slot is used";
     return g;
   }

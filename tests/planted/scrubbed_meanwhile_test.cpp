@@ -6,8 +6,8 @@
 #include <future>
 #include <random>
 
-#include "heal/certainty.hpp"
 #include "planted/repaired_meanwhile.hpp"
+#include "scrub/certainty.hpp"
 
 namespace scute::test {
 namespace {
@@ -25,13 +25,13 @@ TEST_P(repaired_meanwhile, scrub_of_what_a_damaged_header_does_not_tell_of) {
   flip(second.payload + 5);
   const pool::cell c = pool::cell_of(s->geo, page);
   unsigned seen = 0;
-  heal::for_each_sighting(*s, f.in().heap->zones().get(c.zone), c.zone,
-                          page - s->geo.zone_offset(c.zone), heal::that::touches,
-                          [&](const heal::sighting& x) {
-                            if (x.f.header != second.header) return;
-                            ++seen;
-                            EXPECT_FALSE(heal::looks_sound(*s, x));
-                          });
+  scrub::for_each_sighting(*s, f.in().heap->zones().get(c.zone), c.zone,
+                           page - s->geo.zone_offset(c.zone), scrub::that::touches,
+                           [&](const scrub::sighting& x) {
+                             if (x.f.header != second.header) return;
+                             ++seen;
+                             EXPECT_FALSE(scrub::looks_sound(*s, x));
+                           });
   EXPECT_EQ(seen, 1u);
   scute_report r{};
   r.struct_size = sizeof r;
@@ -44,11 +44,12 @@ TEST_P(repaired_meanwhile, scrub_of_what_a_damaged_header_does_not_tell_of) {
 // CERTAIN-2. What an object does not use of its slot is vouched for by its head. That is damaged, and another thread repairs it
 // while a scrub looks.
 TEST_P(repaired_meanwhile, scrub_while_another_repairs_the_head) {
-  const heal::sighting unused = beyond_the_object();
+  const scrub::sighting unused = beyond_the_object();
   flip(object.payload + 7);
   std::vector<std::string> told;
-  heal::suspect_repairer scrub(
-      *s, *f.in().heap, true, [&told](const heal::finding& what) { told.emplace_back(what.what); });
+  scrub::suspect_repairer scrub(*s, *f.in().heap, true, [&told](const scrub::finding& what) {
+    told.emplace_back(what.what);
+  });
   repair_at(1);
   {
     const pool::library_call within;
@@ -66,7 +67,7 @@ TEST_P(repaired_meanwhile, scrub_while_another_repairs_the_head) {
 
 // CERTAIN-2. Two commits to the head one after the other, and a scrub that looks while each is in the middle of it.
 TEST_P(repaired_meanwhile, scrub_beside_two_commits_to_the_head) {
-  const heal::sighting unused = beyond_the_object();
+  const scrub::sighting unused = beyond_the_object();
   if (s->parity_is_log) return;  // its commits hold their columns
   pool::lane& l = s->lanes.back();
   int commits = 0;
@@ -81,7 +82,7 @@ TEST_P(repaired_meanwhile, scrub_beside_two_commits_to_the_head) {
   flip(object.payload + 7);
   this_thread_waits.arg = &go_on;
   this_thread_waits.call = [](void* arg) { (*static_cast<std::function<void()>*>(arg))(); };
-  EXPECT_EQ(heal::examine(*s, unused), heal::certainty::sound);
+  EXPECT_EQ(scrub::examine(*s, unused), scrub::certainty::sound);
   this_thread_waits = {};
   EXPECT_EQ(commits, 2);
 }
@@ -205,7 +206,7 @@ TEST_P(repaired_meanwhile, scrub_whose_repair_comes_too_late) {
       this_thread_waits.arg = &repair_looked;
       this_thread_waits.pass = [](void* arg) { (*static_cast<std::function<void()>*>(arg))(); };
       const pool::library_call within;
-      heal::suspect_repairer repairs(*s, *f.in().heap, true, [](const heal::finding&) {});
+      scrub::suspect_repairer repairs(*s, *f.in().heap, true, [](const scrub::finding&) {});
       const pool::cell c = pool::cell_of(s->geo, payload(300));
       repairs.look_into({.zone = c.zone, .column = c.column / 64 * 64, .length = 64, .g = {}});
       repairs.end_zone(c.zone);

@@ -121,7 +121,7 @@ TEST_P(losses, ALostObjectIsFreedAndItsSpaceUsedAgain) {
   }
   for (const size_t n : sizes) f.add(n);
   for (const scute_oid oid : filler) ASSERT_EQ(f.free(oid), SCUTE_OK);
-  f.expect_healed();
+  f.expect_all_repaired();
 }
 
 // "`scute check POOL --repair` goes on until nothing more can be repaired" (SUSPECT-2)

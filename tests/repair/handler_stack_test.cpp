@@ -125,7 +125,7 @@ TEST_P(handler_stack, InAThreadThatIsNew) {
     EXPECT_LE(most_, whole - frame_most);
     EXPECT_EQ(nullptr, core::this_thread_block);
   }).join();
-  EXPECT_EQ(1u, f.healed());
+  EXPECT_EQ(1u, f.repaired_pages());
 }
 
 TEST_P(handler_stack, SeveralPagesOfAColumn) {
@@ -180,7 +180,7 @@ TEST_P(handler_stack, InTheMiddleOfTransactions) {
     }
   });
   const auto until = std::chrono::steady_clock::now() + patience();
-  for (uint64_t round = 0; !HasFatalFailure() && f.healed() < losses; ++round) {
+  for (uint64_t round = 0; !HasFatalFailure() && f.repaired_pages() < losses; ++round) {
     ASSERT_LT(std::chrono::steady_clock::now(), until);
     scute_tx* tx = nullptr;
     void* at = nullptr;

@@ -19,7 +19,7 @@ class lossy_pool : public known_pool {
     const bytes noise = pattern(offset + 99, page);
     in().pages->lose(offset & ~(page - 1), reinterpret_cast<const std::byte*>(noise.data()));
   }
-  uint64_t healed() const { return in().pages->healed.load(); }
+  uint64_t repaired_pages() const { return in().pages->repaired_pages.load(); }
   const pool::geometry& geo() const { return in().s.geo; }
   // Whether it can be read is all that matters, so threads that store there meanwhile do not.
   [[gnu::no_sanitize("thread")]] void touch(uint64_t offset) const {

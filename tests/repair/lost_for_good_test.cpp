@@ -83,7 +83,7 @@ TEST(lost_for_good, ThreeInOneColumnAreAllLost) {
       EXPECT_EQ(std::memcmp(at, content.data(), content.size()), 0);
     }
   }
-  EXPECT_EQ(f.healed(), 0u);
+  EXPECT_EQ(f.repaired_pages(), 0u);
   EXPECT_TRUE(f.in().pages->notes.pages().empty());
 }
 

@@ -36,8 +36,8 @@ TEST(lost_page, EveryPageOfAPoolOneAfterTheOther) {
       // The program itself reads it, through a pointer of its own.
       EXPECT_EQ(std::memcmp(f.raw(at), before.data(), page), 0) << at;
     }
-    EXPECT_EQ(f.healed(), lost);
-    f.expect_healed();
+    EXPECT_EQ(f.repaired_pages(), lost);
+    f.expect_all_repaired();
   }
 }
 
@@ -67,7 +67,7 @@ TEST(lost_page, AccessesOfAllKindsHealInPassing) {
     f.expect_objects();
     f.expect_sound();  // which looks at every page in use
     f.touch_all();
-    EXPECT_EQ(f.healed(), lost * static_cast<uint64_t>(round + 1));
+    EXPECT_EQ(f.repaired_pages(), lost * static_cast<uint64_t>(round + 1));
   }
   f.reopen();
   f.expect_sound();
@@ -88,10 +88,10 @@ TEST(lost_page, LossesAtAnyMomentOfACommit) {
     std::thread rain([&] {
       std::mt19937_64 random(n);
       while (!over) {
-        const uint64_t before = f.healed();
+        const uint64_t before = f.repaired_pages();
         f.lose(pages[random() % pages.size()]);
         ++losses;
-        while (f.healed() == before && !over) std::this_thread::yield();
+        while (f.repaired_pages() == before && !over) std::this_thread::yield();
       }
     });
     uint64_t wrong = 0;
@@ -159,7 +159,7 @@ TEST(lost_page, ManyThreadsCommitWhilePagesAreLost) {
   over = true;
   for (auto& t : threads) t.join();
   EXPECT_EQ(wrong, 0);
-  EXPECT_GE(f.healed(), 600u);
+  EXPECT_GE(f.repaired_pages(), 600u);
   EXPECT_EQ(f.info().lost, 0u);
   f.expect_sound();
 }
@@ -181,8 +181,8 @@ TEST(lost_page, TwoColumnsHealAtOnce) {
     for (const uint64_t at : lost) threads.emplace_back([&, at] { f.touch(at); });
     for (auto& t : threads) t.join();
   }
-  EXPECT_EQ(f.healed(), 800u);
-  f.expect_healed();
+  EXPECT_EQ(f.repaired_pages(), 800u);
+  f.expect_all_repaired();
 }
 
 // PAGE-4.
@@ -221,8 +221,8 @@ TEST(lost_page, ATrueBusError) {
     // The last page is a superblock copy; those before it may be parity, or nothing.
     for (uint64_t at = f.geo().file_size - 3 * page; at < f.geo().file_size; at += page)
       f.touch(at);
-    EXPECT_EQ(f.healed(), 3u);
-    f.expect_healed();
+    EXPECT_EQ(f.repaired_pages(), 3u);
+    f.expect_all_repaired();
   }
 }
 
@@ -262,10 +262,10 @@ TEST(lost_page, StaysLostUntilItIsRepairedInALaterSession) {
     SCUTE_OKAY(scute_drain(f));  // so that closing does not touch it
     f.lose(f.offset_of(f.root));
     f.reopen();
-    EXPECT_GE(f.info().pages_healed, 1u);
-    f.expect_healed();
+    EXPECT_GE(f.info().pages_repaired, 1u);
+    f.expect_all_repaired();
     f.reopen();
-    EXPECT_EQ(f.info().pages_healed, 0u);
+    EXPECT_EQ(f.info().pages_repaired, 0u);
   }
 }
 
@@ -298,7 +298,7 @@ TEST(lost_page, DescriptorBesideNoiseInUnusedSpace) {
     std::memcpy(f.raw(zone + last_row), pattern(1, page).data(), page);
     std::memcpy(f.raw(zone), pattern(2, 128).data(), 128);
     f.reopen();
-    f.expect_healed();
+    f.expect_all_repaired();
   }
 }
 
@@ -311,11 +311,11 @@ TEST(lost_page, ReadOnlyPools) {
   f.close();
   f.open(SCUTE_READONLY);
   f.expect_objects();
-  EXPECT_EQ(f.info().pages_healed, 1u);
+  EXPECT_EQ(f.info().pages_repaired, 1u);
   f.close();
   f.open();
-  EXPECT_EQ(f.info().pages_healed, 1u);  // reading had not changed the file
-  f.expect_healed();
+  EXPECT_EQ(f.info().pages_repaired, 1u);  // reading had not changed the file
+  f.expect_all_repaired();
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ TEST(masked_handler, ALossWithinARepair) {
     // The note of a page under repair goes to the superblock's copies.
     for (unsigned copy = 0; copy < 3; ++copy)
       lose(g.superblock_offset(copy) + format::page_notes_offset);
-    f.expect_healed();
+    f.expect_all_repaired();
   });
   const int status = c.wait();
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0)

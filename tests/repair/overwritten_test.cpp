@@ -101,7 +101,7 @@ TEST_P(overwritten, PagesOfEveryColumnOfAClosedPool) {
     for (uint64_t block = 0; block < blocks(); block += GetParam() == 4 ? 2 : 1)
       for (const uint64_t row : draw(GetParam())) overwrite_closed(row, block * page, page);
     f.open();
-    f.expect_healed();
+    f.expect_all_repaired();
   }
 }
 
@@ -113,7 +113,7 @@ TEST_P(overwritten, WholeRows) {
     f.open(trial % 2 == 0 ? 0 : SCUTE_READONLY);
     for (const auto& [oid, content] : f.objects) EXPECT_TRUE(f.read(oid) == content);
     f.reopen();
-    f.expect_healed();
+    f.expect_all_repaired();
   }
 }
 
@@ -123,7 +123,7 @@ TEST_P(overwritten, HeadersOfTheZoneAndOfChunks) {
     f.close();
     for (const uint64_t row : draw(GetParam(), 0)) overwrite_closed(row, trial % 2 * page, page);
     f.open();
-    f.expect_healed();
+    f.expect_all_repaired();
   }
 }
 
@@ -134,7 +134,7 @@ TEST_P(overwritten, ScribblesInOneColumn) {
     const uint64_t from = below(row_size - 9000), n = 1 + below(8000);
     for (const uint64_t row : draw(GetParam())) overwrite_closed(row, from + below(300), n);
     f.open();
-    f.expect_healed();
+    f.expect_all_repaired();
   }
 }
 

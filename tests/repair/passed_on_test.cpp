@@ -140,7 +140,7 @@ TEST(passed_on, APageOfAPoolDoesNotSpendTheHandler) {
                            f.lose(lost);
                            f.touch(lost);
                            EXPECT_EQ(1u, count);
-                           EXPECT_EQ(4u, f.healed());
+                           EXPECT_EQ(4u, f.repaired_pages());
                          }));
 }
 
@@ -231,7 +231,7 @@ TEST(passed_on, AHandlerMayLeaveByAJump) {
                            const uint64_t lost = f.used_pages().front();
                            f.lose(lost);
                            f.touch(lost);
-                           EXPECT_EQ(1u, f.healed());
+                           EXPECT_EQ(1u, f.repaired_pages());
                          }));
 }
 

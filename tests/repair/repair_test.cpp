@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every kind of damage that one row of parity can repair, at rest: healed wherever it is met first.
+// Every kind of damage that one row of parity can repair, at rest: repaired wherever it is met first.
 #include <gtest/gtest.h>
 
 #include "support/damage.hpp"
@@ -54,7 +54,7 @@ TEST_P(repair, SuperblockCopies) {
 TEST_P(repair, ZoneHeaderPage) {
   for (const auto change : {zero, scramble}) {
     damage(g.zone_offset(0), 4096, change);
-    f.expect_healed();
+    f.expect_all_repaired();
   }
 }
 
@@ -63,19 +63,19 @@ TEST_P(repair, RootAnchorAlone) {
   scute_oid again = 0;
   SCUTE_OKAY(scute_root(f, 0, 0, &again));
   EXPECT_EQ(again, f.root);
-  f.expect_healed();
+  f.expect_all_repaired();
 }
 
 TEST_P(repair, ChunkHeaderPage) {
   for (const auto change : {zero, scramble}) {
     damage(g.chunk_header_offset(0, 0), 4096, change);
-    f.expect_healed();
+    f.expect_all_repaired();
   }
 }
 
 // POOL-4.
 TEST_P(repair, EveryPageOfTheRowsAndTheParity) {
-  // One page at a time, alternately zeroed and scrambled; healed by whatever meets it first.
+  // One page at a time, alternately zeroed and scrambled; repaired by whatever meets it first.
   for (uint64_t at = g.zones_offset; at < g.zones_end(); at += 4096) {
     SCOPED_TRACE(at);
     const bool zeroed = at / 4096 % 2 != 0;
@@ -92,7 +92,7 @@ TEST_P(repair, EveryPageOfTheRowsAndTheParity) {
 
 TEST_P(repair, LanesMayHoldAnythingAfterACleanClose) {
   damage(g.lanes_offset, g.zones_offset - g.lanes_offset, scramble);
-  f.expect_healed();
+  f.expect_all_repaired();
 }
 
 TEST_P(repair, ScribblesUpToARow) {
@@ -177,7 +177,7 @@ TEST_P(repair, BitFlipsInEachBitOfAHeader) {
       if (HasFailure()) return;
     }
   }
-  f.expect_healed();
+  f.expect_all_repaired();
 }
 
 TEST_P(repair, BitFlipsInPayloads) {
@@ -206,8 +206,8 @@ TEST_P(repair, BitFlipsInPayloads) {
     }
     f.expect_sound();
   }
-  EXPECT_GT(f.stats().heals, 0u);
-  f.expect_healed();
+  EXPECT_GT(f.stats().repairs, 0u);
+  f.expect_all_repaired();
 }
 
 TEST_P(repair, OverwriteOfADamagedObjectKeepsTheColumnsRight) {
@@ -220,7 +220,7 @@ TEST_P(repair, OverwriteOfADamagedObjectKeepsTheColumnsRight) {
     *static_cast<unsigned char*>(p) = content[0];
     SCUTE_OKAY(tx.commit());
   }
-  f.expect_healed();
+  f.expect_all_repaired();
 }
 
 TEST_P(repair, FreeOfADamagedObject) {
@@ -233,7 +233,7 @@ TEST_P(repair, FreeOfADamagedObject) {
     f.objects.erase(oid);
   }
   f.check(true);  // the payload of a free slot is nobody's, its columns may be off
-  f.expect_healed();
+  f.expect_all_repaired();
 }
 
 TEST_P(repair, DamageInSpaceNeverUsed) {
@@ -254,9 +254,9 @@ TEST_P(repair, DamageInSpaceNeverUsedDoesNotSpoilTheRepairOfAnother) {
   damage(g.zone_offset(0) + (g.rows - 1) * g.row_size, 8192, scramble);
   damage(g.chunk_header_offset(0, 0), 4096, scramble);
   EXPECT_EQ(f.check(true).lost, 0u);
-  f.expect_healed();
+  f.expect_all_repaired();
   damage(g.chunk_header_offset(0, 0), 4096, scramble);
-  f.expect_healed();
+  f.expect_all_repaired();
 }
 
 TEST_P(repair, TwoRowsOfAColumnAreNamedAndTheRestLives) {

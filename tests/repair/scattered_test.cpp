@@ -131,7 +131,7 @@ TEST_P(scattered, FlipsOfAllRowsAndTheParity) {
     EXPECT_EQ(f.check(true).lost, 0u);
     f.expect_sound();
   }
-  f.expect_healed();
+  f.expect_all_repaired();
 }
 
 // Structures and headers as well; of a pool that is opened.
@@ -143,7 +143,7 @@ TEST_P(scattered, FlipsInAClosedPool) {
     SCUTE_OKAY(scute_close(f.pool));
     f.pool = nullptr;
     f.open();
-    f.expect_healed();
+    f.expect_all_repaired();
   }
 }
 

@@ -71,7 +71,7 @@ TEST_P(several_losses, PagesThatCrashedBesides) {
     SCUTE_OKAY(scute_close(f.pool));
     f.pool = nullptr;
     f.open();
-    f.expect_healed();
+    f.expect_all_repaired();
   });
 }
 

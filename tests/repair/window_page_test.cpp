@@ -291,11 +291,11 @@ TEST_P(in_commit, EachPageAtEachStep) {
   for (int step = 0; step < 4; ++step)
     for (uint64_t row = 0; row < rows(); ++row) {
       SCOPED_TRACE("row " + std::to_string(row) + " at step " + std::to_string(step));
-      const auto healed = f.in().pages->healed.load();
+      const auto repaired = f.in().pages->repaired_pages.load();
       run([&](int now) {
         if (now == step) lose(at(row));
       });
-      EXPECT_EQ(f.in().pages->healed.load() - healed, 1u);
+      EXPECT_EQ(f.in().pages->repaired_pages.load() - repaired, 1u);
     }
 }
 

@@ -145,7 +145,7 @@ TEST(log_file, AbortedAllocationsLeaveNothingBehind) {
     f.expect_sound();
     in_transaction(40, 2000, true);
   }
-  EXPECT_EQ(counters(f.pool).heals, 0U);
+  EXPECT_EQ(counters(f.pool).repairs, 0U);
   EXPECT_EQ(counters(f.pool).losses, 0U);
 }
 

@@ -50,7 +50,7 @@ class known_pool : public pool_file {
     EXPECT_EQ(seen, objects.size());
   }
   // Everything is there and sound, and stays so after a repair and a reopening.
-  void expect_healed() {
+  void expect_all_repaired() {
     expect_objects();
     std::vector<std::string> findings;
     EXPECT_EQ(check(true, &findings).lost, 0u) << testing::PrintToString(findings);

@@ -80,7 +80,7 @@ class lost_column : public testing::Test {
       SCUTE_OKAY(tx.commit());
     });
     EXPECT_TRUE(had);
-    EXPECT_EQ(f.info().pages_healed, 1u);
+    EXPECT_EQ(f.info().pages_repaired, 1u);
     expect_stored();
   }
   void expect_stored() {

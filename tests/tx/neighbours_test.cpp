@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Threads whose log-free transactions meet in the same column blocks: neighbours in a block, the same
-// columns of several rows, births and deaths between them, damage that is healed and a scrub meanwhile.
+// columns of several rows, births and deaths between them, damage that is repaired and a scrub meanwhile.
 // Each thread has objects of its own and a model of them; the pool must agree with all models, in the
 // session and in the next one.
 #include <gtest/gtest.h>
@@ -163,7 +163,7 @@ TEST_P(neighbours, WhileAScrubRunsAndPagesAreLost) {
   });
   work([&] { return over.load(); });
   healer.join();
-  EXPECT_GT(f.info().pages_healed, 0u);
+  EXPECT_GT(f.info().pages_repaired, 0u);
   EXPECT_EQ(f.info().lost, 0u);
   expect_all_right();
 }

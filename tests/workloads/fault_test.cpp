@@ -99,7 +99,7 @@ class map_fault : public testing::Test {
       const uint64_t n = std::min(object.size, random.size(64));
       return {object.offset + random.between(0, object.size - n), n};
     }
-    uint64_t heals() const { return stage.pool().stats().heals; }
+    uint64_t repairs() const { return stage.pool().stats().repairs; }
 
     random_source& random;
     Stage stage;
@@ -125,9 +125,9 @@ class map_fault : public testing::Test {
         s.map = map_on(s.stage);
       }
       // Opening the pool may have come across it.
-      const uint64_t before = round % 2 == 0 ? 0 : s.heals();
+      const uint64_t before = round % 2 == 0 ? 0 : s.repairs();
       s.read_all();
-      EXPECT_GT(s.heals(), before) << "nobody noticed";
+      EXPECT_GT(s.repairs(), before) << "nobody noticed";
       if (round % 10 == 9) s.stage.verify();
     }
   }
@@ -137,7 +137,7 @@ class map_fault : public testing::Test {
   void change_damaged() {
     SCUTE_RANDOM(random);
     subject<Stage> s(random);
-    const uint64_t before = s.heals();
+    const uint64_t before = s.repairs();
     for (int round = 0; round < rounds && !this->HasFatalFailure(); ++round) {
       const place hit = s.pick();
       SCOPED_TRACE(std::to_string(hit.size) + " bytes at " + std::to_string(hit.offset));
@@ -146,7 +146,7 @@ class map_fault : public testing::Test {
       s.read_all();
       if (round % 10 == 9) s.stage.verify();
     }
-    EXPECT_GE(s.heals() - before, rounds / 2u) << "some may have been freed, but not so many";
+    EXPECT_GE(s.repairs() - before, rounds / 2u) << "some may have been freed, but not so many";
   }
 
   // Whole pages of objects are lost.

@@ -187,12 +187,12 @@ heal_outcome drill::heal() {
   {
     scute::pool pool = scute::pool::open(pool_path());
     outcome.at_open = pool.info().repaired;
-    const uint64_t heals_before = pool.stats().heals;
+    const uint64_t repairs_before = pool.stats().repairs;
     for (const scute::ptr<void> object : pool.objects<>()) {
       const void* bytes = nullptr;
       scute::detail::check(scute_get_verified(pool.native_handle(), object.oid(), &bytes));
     }
-    outcome.by_reads = pool.stats().heals - heals_before;
+    outcome.by_reads = pool.stats().repairs - repairs_before;
     pool.close();
   }
   pipe_reader repair(scute_command({"check", pool_path(), "--repair", "--json", "--quiet"}));

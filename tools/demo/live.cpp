@@ -200,7 +200,7 @@ live_outcome damage_under_load(const std::string& path, double seconds, std::mt1
     out.wrong += l.wrong;
   }
   const scute::info after = pool.info();
-  out.pages_healed = after.pages_healed;
+  out.pages_repaired = after.pages_repaired;
   out.repaired = after.repaired;
   out.lost = std::max(out.lost, after.lost);
   pool.close();

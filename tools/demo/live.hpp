@@ -15,7 +15,7 @@ namespace scute_demo {
 struct live_outcome {
   uint64_t transactions = 0;
   uint64_t lost_pages = 0, flips = 0, scribbles = 0;  // done to the pool
-  uint64_t pages_healed = 0, repaired = 0;            // pages, and all repairs, by the pool's count
+  uint64_t pages_repaired = 0, repaired = 0;          // pages, and all repairs, by the pool's count
   uint64_t lost = 0;
   uint64_t wrong = 0;  // objects that did not hold what their thread had written
   uint64_t scrubs = 0;

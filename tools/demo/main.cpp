@@ -84,7 +84,7 @@ void print_table(const package_index& index, const results& r, double seconds) {
       fmt::format("{} lost pages, {} bit flips, {} scribbles in {:.1f} s", r.live.lost_pages,
                   r.live.flips, r.live.scribbles, r.live.seconds));
   row("healed meanwhile", fmt::format("{} pages on access, {} repairs in all, {} scrubs",
-                                      r.live.pages_healed, r.live.repaired, r.live.scrubs));
+                                      r.live.pages_repaired, r.live.repaired, r.live.scrubs));
   row("transactions meanwhile",
       fmt::format("{}, {} objects wrong", r.live.transactions, r.live.wrong));
   uint64_t injuries = 0;

@@ -163,7 +163,7 @@ exit_code run(const arguments& args) {
   const scute_info info = pool.info();  // what recovery did, which check() has finished
   pool.close();
 
-  const repaired_before repaired{before.repaired, info.pages_healed - before.pages_healed,
+  const repaired_before repaired{before.repaired, info.pages_repaired - before.pages_repaired,
                                  records_lost, with_pages.objects(info)};
   const exit_code code = verdict(report, repaired);
   const char* result = verdict_text(code, args.repair);

@@ -213,7 +213,7 @@ void add_session_json(json& document, const scute_info& info) {
         {"cap", info.log_cap}, {"used", info.log_used}, {"horizon", info.log_horizon}};
   document["repaired"] = info.repaired;
   document["lost"] = info.lost;
-  document["pages_healed"] = info.pages_healed;
+  document["pages_repaired"] = info.pages_repaired;
   document["policy"] = policy_text(info.policy, info.scrub_every);
   document["last_scrub_ns"] = info.last_scrub_ns;
   document["scrub_position"] = info.scrub_position;

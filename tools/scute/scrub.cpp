@@ -217,7 +217,7 @@ exit_code run(const arguments& args) {
   bar.finish();
   const scute_info after = pool.info();
   o.position = after.scrub_position;
-  o.repaired_by_reading = after.pages_healed - before.pages_healed;
+  o.repaired_by_reading = after.pages_repaired - before.pages_repaired;
   o.lost_with_pages = with_pages.objects(after);
   pool.close();
 

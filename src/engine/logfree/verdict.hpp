@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What becomes of a fragment that a crash of a log-free pool has left in a column that does not add up.
 // The decision table of resolution, as data; docs/internals/logfree.md gives the reason of each row, and
-// tests/heal/verdict_test.cpp goes through all of them.
+// tests/scrub/verdict_test.cpp goes through all of them.
 #pragma once
 
 #include <cstdint>

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "scrub/enumeration.hpp"
+
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/planted.hpp"
+#include "base/waiting.hpp"
+#include "pool/optimistic.hpp"
+#include "repair/repair.hpp"
+#include "scrub/certainty.hpp"
+#include "tx/claim_guard.hpp"
+
+namespace scute::core::scrub {
+namespace {
+
+// Of a chunk as it is before anything is made of it (SIGHT-1).
+sighting sight(heap::chunk_record& c, heap::use use) noexcept {
+  sighting g;
+  g.chunk = &c;
+  g.use = use;
+  g.generation = c.generation;
+  g.slot_size = c.slot_size.load(std::memory_order_acquire);
+  g.length = c.length.load(std::memory_order_acquire);
+  return g;
+}
+
+bool is_of(const format::fragment_header& h, uint32_t type) noexcept {
+  return format::meta_role(h.meta) == format::role::live &&
+         (type == SCUTE_TYPE_ANY || h.type == type);
+}
+
+}  // namespace
+
+scute_oid enumeration::search(uint64_t zone, uint32_t chunk, uint32_t slot, uint32_t type) {
+  if (zone == 0 && chunk == 0 && slot == 0) begin(type);
+  auto& zones = heap_.zones();
+  for (; zone < zones.count(); ++zone, chunk = 0, slot = 0) {
+    heap::zone& z = zones.get(zone);
+    for (; chunk < z.high_water.load(std::memory_order_acquire); ++chunk, slot = 0) {
+      heap::chunk_record& c = z.chunks[chunk];
+      const heap::use use = c.kind.load(std::memory_order_acquire);
+      if (use != heap::use::run && use != heap::use::span) continue;
+      const sighting seen = sight(c, use);
+      const uint32_t n = use == heap::use::run ? c.formatted.load(std::memory_order_acquire) : 1;
+      for (; slot < n; ++slot) {
+        const heap::object o =
+            use == heap::use::run ? zones.slot_object(c, slot) : zones.span_object(c);
+        if (is_live(o, seen, type)) return s_.oid_of(o.payload);
+      }
+    }
+  }
+  conclude(type);
+  return SCUTE_OID_NULL;
+}
+
+bool enumeration::is_live(const heap::object& o, const sighting& seen, uint32_t type) {
+  const pool::fragment f = o.fragment(0);
+  format::fragment_header h = heap_.zones().read_header(o);
+  if (SCUTE_PLANTED(enumeration_check))
+    return pool::covered(s_, f, h) != pool::not_covered && is_of(h, type);
+  if (pool::valid(s_, f, h)) {
+    s_.verified_outside.fetch_add(pool::covered(s_, f, h), std::memory_order_relaxed);
+    return is_of(h, type);
+  }
+  sighting g = seen;
+  g.f = f;
+  g.first = o.header;
+  g.slot = o.slot;
+  if (learn(g, type, h)) return is_of(h, type);
+  return pool::covered(s_, f, h) != pool::not_covered && is_of(h, type);  // ENUM-2
+}
+
+// What looks damaged, repaired if it is.
+enumeration::outcome enumeration::put_right(const sighting& g) {
+  const auto tell = [](certainty c) {
+    return c == certainty::damaged ? outcome::lost
+           : c == certainty::busy  ? outcome::busy
+                                   : outcome::whole;
+  };
+  if (const certainty c = examine(s_, g); c != certainty::damaged) return tell(c);
+  try {
+    const tx::repair_claim mine(s_, nullptr, g.object());  // CLAIM-3
+    repair::repair_fragment(s_, nullptr, g.f, "object", repair::on_loss::leave);
+    return outcome::whole;
+  } catch (const failure& e) {
+    if (e.code() != SCUTE_E_CORRUPT) throw;
+    // Its chunk may have got another use meanwhile, or a commit have ended.
+    return tell(examine(s_, g));
+  }
+}
+
+// A header that its checksum accepts, of what others may be writing. False if there is none any more, or none to be had.
+bool enumeration::read_sound(const sighting& g, format::fragment_header& h) const {
+  constexpr unsigned looks = turns_before_sleep + 16;  // 1.2 ms
+  for (unsigned spins = 0, k = 0; k < looks && still_there(g); ++k, spin_pause(spins))
+    if (pool::valid(s_, g.f, h)) return true;
+  return false;
+}
+
+// What the slot of a header that looks damaged holds. False if nobody can tell; h is what is stored then.
+bool enumeration::learn(const sighting& g, uint32_t type, format::fragment_header& h) {
+  const uint64_t repairs = s_.repaired.load();
+  outcome is = outcome::lost;
+  {
+    const locked hold(mutex_);
+    const auto known = untold_.find(g.f.header);
+    if (known == untold_.end() || known->second.repairs != repairs || pool::valid(s_, g.f))
+      is = outcome::whole;
+  }
+  if (is == outcome::whole) is = put_right(g);
+  if (is != outcome::lost) {
+    if (read_sound(g, h)) return true;
+    // The chunk has got another use meanwhile, and holds nothing that was here before.
+    if (!still_there(g)) {
+      h.meta = 0;
+      return true;
+    }
+  }
+  {
+    const pool::optimistic_reads mark;
+    std::memcpy(&h, s_.at(g.f.header), sizeof h);
+  }
+  const locked hold(mutex_);
+  untold& u = untold_[g.f.header];
+  u.where = g;
+  u.repairs = is == outcome::lost ? repairs : ~uint64_t{0};
+  if (pool::covered(s_, g.f, h) == pool::not_covered || !is_of(h, type))
+    u.passed.insert(here(type));
+  return false;
+}
+
+// What was told of is not told of again.
+void enumeration::begin(uint32_t type) {
+  const locked hold(mutex_);
+  const auto it = late_.find(here(type));
+  if (it != late_.end() && it->second.told) late_.erase(it);
+}
+
+// ENUM-3: what other repairs may have made possible, and what has become of the others.
+std::vector<std::pair<sighting, enumeration::outcome>> enumeration::look_again() {
+  std::vector<std::pair<sighting, outcome>> seen;
+  for (bool tried = true; tried;) {
+    tried = false;
+    std::vector<std::pair<sighting, bool>> all;
+    {
+      const locked hold(mutex_);
+      for (auto& [header, u] : untold_) {
+        const uint64_t now = s_.repaired.load();
+        all.emplace_back(u.where, std::exchange(u.repairs, now) != now);
+      }
+    }
+    seen.clear();
+    for (const auto& [g, is_due] : all) {
+      if (!still_there(g)) {
+        seen.emplace_back(g, outcome::whole);
+        continue;
+      }
+      const certainty c = examine(s_, g);
+      outcome is = c == certainty::damaged ? outcome::lost
+                   : c == certainty::busy  ? outcome::busy
+                                           : outcome::whole;
+      if (c == certainty::damaged && is_due) {
+        is = put_right(g);
+        tried = tried || is == outcome::whole;
+      }
+      seen.emplace_back(g, is);
+    }
+  }
+  return seen;
+}
+
+// How many objects the caller's enumeration has passed over that are whole now.
+uint64_t enumeration::tell_late(uint32_t type) {
+  const auto it = late_.find(here(type));
+  if (it == late_.end()) return 0;
+  it->second.told = true;
+  return it->second.objects;
+}
+
+// ENUM-3
+void enumeration::conclude(uint32_t type) {
+  uint64_t slots = 0, chunks = 0, passed = 0, first = 0;
+  std::vector<pool::fragment> lost;
+  const auto seen = look_again();
+  {
+    const locked hold(mutex_);
+    for (const auto& [g, is] : seen) {
+      const auto it = untold_.find(g.f.header);
+      if (it == untold_.end()) continue;
+      untold& u = it->second;
+      format::fragment_header h;
+      if (is == outcome::whole) {
+        const bool known = read_sound(g, h);
+        if (still_there(g) && !SCUTE_PLANTED(enumeration_late))
+          for (const walker& w : u.passed)
+            if (!known || is_of(h, w.second)) late_[w] = {late_[w].objects + 1, false};
+        untold_.erase(it);
+        continue;
+      }
+      {
+        const pool::optimistic_reads mark;
+        std::memcpy(&h, s_.at(g.f.header), sizeof h);
+      }
+      if (is == outcome::lost && !std::exchange(u.told, true)) lost.push_back(g.f);
+      // (It may have been repaired since it was looked at; who has passed over it has done so all the same.)
+      const bool is_told = pool::covered(s_, g.f, h) != pool::not_covered && is_of(h, type) &&
+                           !u.passed.contains(here(type));
+      if (!is_told && slots++ == 0) first = g.f.header;
+    }
+    passed = tell_late(type);
+  }
+  for (const pool::fragment& f : lost) repair::tell_lost(s_, nullptr, f);
+  auto& zones = heap_.zones();
+  for (uint64_t z = 0; z < zones.count(); ++z) {
+    if (!zones.is_loaded(z)) continue;
+    const heap::zone& zn = zones.get(z);
+    for (uint32_t i = 0; i < zn.high_water.load(std::memory_order_acquire); ++i) {
+      if (zn.chunks[i].kind.load(std::memory_order_acquire) != heap::use::lost) continue;
+      if (chunks++ == 0 && slots == 0) first = s_.geo.chunk_header_offset(z, i);
+    }
+  }
+  if (slots != 0 || chunks != 0) {
+    std::string what;
+    if (slots != 0)
+      what = std::to_string(slots) + (slots == 1 ? " slot" : " slots") +
+             " that may hold an object of this type";
+    if (chunks != 0)
+      what += std::string(what.empty() ? "" : ", and ") + std::to_string(chunks) +
+              (chunks == 1 ? " chunk" : " chunks") + " of objects";
+    throw failure(SCUTE_E_CORRUPT, s_.path + ": not all objects could be told; the headers of " +
+                                       what +
+                                       " are damaged beyond repair, the first at file offset " +
+                                       std::to_string(first) + ". `scute check` lists all losses");
+  }
+  if (passed != 0)
+    throw failure(SCUTE_E_CORRUPT,
+                  s_.path + ": " + std::to_string(passed) + (passed == 1 ? " object" : " objects") +
+                      " could not be told when it was the turn, and can be now that other damage "
+                      "was repaired. Enumerate once more to have all of them");
+}
+
+}  // namespace scute::core::scrub

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The live objects of a pool one after the other, in the order of their addresses, whatever damage there is.
+//
+// ENUM-1 A slot is passed over only if a header that its checksum accepts says that it holds no live object (of the
+//    type asked for). What fails its checksum is repaired first, as opening the object would.
+// ENUM-2 What cannot be repaired but still looks like a live object (of the type) is told: who opens it learns
+//    what is lost.
+// ENUM-3 What cannot be told at all is remembered, and so are chunks whose header is lost. An enumeration that
+//    comes to its end while there is any ends with SCUTE_E_CORRUPT and their number. So the end is never taken
+//    for that of a complete list. Nor is it if a thread has passed over what was repaired later: the next enumeration has it. (Who goes on
+//    with another thread's enumeration is not told of that.)
+//    What is remembered is tried again at the end, and what is lost then is told of (REPAIR-7 of repair/repair.hpp), once.
+// ENUM-4 A commit of another thread can look like damage; scrub/certainty.hpp tells. Who enumerates needs no lock.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <set>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/lock.hpp"
+#include "heap/heap.hpp"
+#include "scrub/sighting.hpp"
+
+namespace scute::core::scrub {
+
+class enumeration {
+ public:
+  enumeration(pool::state& s, heap::heap& h) : s_(s), heap_(h) {}
+
+  // The first live object of the type (or SCUTE_TYPE_ANY) at or after slot `slot` of chunk `chunk` of zone
+  // `zone`; null at the end. Throws what ENUM-3 says. Any thread.
+  scute_oid search(uint64_t zone, uint32_t chunk, uint32_t slot, uint32_t type);
+
+ private:
+  using walker = std::pair<std::thread::id, uint32_t>;  // and the type that it asks for
+  struct untold {
+    sighting where;
+    // Of the pool at the last try: another repair may have made this one possible.
+    uint64_t repairs = 0;
+    bool told = false;
+    std::set<walker> passed;  // by whom it was passed over
+  };
+  // Objects that were passed over and are whole now. They count until who has passed over them begins anew after having been told.
+  struct late {
+    uint64_t objects = 0;
+    bool told = false;
+  };
+  enum class outcome : uint8_t { whole, lost, busy };
+
+  static walker here(uint32_t type) { return {std::this_thread::get_id(), type}; }
+  bool is_live(const heap::object& o, const sighting& seen, uint32_t type);
+  outcome put_right(const sighting& g);
+  bool read_sound(const sighting& g, format::fragment_header& h) const;
+  bool learn(const sighting& g, uint32_t type, format::fragment_header& h);
+  void begin(uint32_t type);
+  std::vector<std::pair<sighting, outcome>> look_again();
+  uint64_t tell_late(uint32_t type) SCUTE_REQUIRES(mutex_);
+  void conclude(uint32_t type);
+
+  pool::state& s_;
+  heap::heap& heap_;
+  plain_mutex mutex_;
+  std::map<uint64_t, untold> untold_ SCUTE_GUARDED_BY(mutex_);  // by header
+  std::map<walker, late> late_ SCUTE_GUARDED_BY(mutex_);
+};
+
+}  // namespace scute::core::scrub

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Lost pages in a pool that needs recovery. Where a transaction was under way when the power failed, the
+// parity of its columns may be old, new or torn, so the bytes that a lost page held in these columns
+// cannot be decoded with certainty, in any other row.
+//
+// DOUBT-1 Pages that are known to be lost are rebuilt before anything is replayed: data and parity may both
+//    still be old. Those that show later are rebuilt as they show.
+// DOUBT-2 When everything is replayed, and before the parity is recomputed, the uncertain bytes of each of
+//    them are looked at. If a fragment's checksum does not accept them, they are decoded again: data and
+//    parity may both be new. What is accepted neither way stays invalid, and is reported by name.
+// DOUBT-3 Without checksums of payloads nothing can be accepted. The uncertain bytes of live objects are then
+//    overwritten by a pattern, and the objects reported: nobody gets a guess for what was stored.
+#pragma once
+
+#include <vector>
+
+#include "repair/page_repair.hpp"
+#include "tx/engine.hpp"
+
+namespace scute::core::scrub {
+
+class page_doubts final : public tx::recovery_watch {
+ public:
+  // known: lost pages, whose access is revoked.
+  page_doubts(pool::state& s, repair::page_repairer& repairer, const std::vector<uint64_t>& known)
+      : s_(s), repairer_(repairer), known_(known) {}
+  ~page_doubts() { repairer_.doubt(false); }
+
+  void replay_begins() override;
+  void parity_begins(std::span<const pool::data_range> written) override;
+
+ private:
+  struct uncertain;
+  void examine(uint64_t page, const uncertain& u);
+
+  pool::state& s_;
+  repair::page_repairer& repairer_;
+  const std::vector<uint64_t>& known_;
+};
+
+}  // namespace scute::core::scrub

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Looking into what a walk oddities, and putting it right while transactions run.
+//
+// SUSPECT-1 CHECK-1 (scrub/check.hpp) holds here as well: the parity of a column is computed anew only if every
+//    fragment with a byte in it was found sound between two readings of its syndrome that are alike, and the
+//    third one, in the moment of writing, is too. Columns of fragments that are lost, or whose
+//    fragments are not known, keep their syndrome: it may be what brings them back.
+// SUSPECT-2 Objects come before columns, and what was lost is tried again as long as anything else could be
+//    repaired since.
+//    A column, or a fragment, that others are at work on whenever it is looked at is told as damaged, or makes the run an incomplete
+//    one: nothing is left out and called sound. (Found by reading.)
+// SUSPECT-3 A column's stripe is held while its syndrome is read, or its parity written; never while a
+//    fragment is tested.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "repair/erasures.hpp"
+#include "scrub/certainty.hpp"
+#include "scrub/column_walk.hpp"
+
+namespace scute::core::scrub {
+
+struct finding {
+  const char* what;
+  uint64_t offset, length;
+  uint64_t oid;
+  bool repaired;
+};
+
+// What came of it; `lost` is complete at the end of a zone.
+struct repair_tally {
+  uint64_t damaged = 0, repaired = 0, lost = 0;
+  uint64_t objects = 0, object_bytes = 0;  // live ones that were found odd
+};
+
+// Without repair: would the columns give the fragment back? Then h is its header.
+bool decodable(pool::state& s, const pool::fragment& f, pool::erasure_hints& hints,
+               format::fragment_header& h);
+
+inline constexpr const char* undecidable_column =
+    "column (its data or its parity; nothing can tell which without checksums)";
+
+// For one thread.
+class suspect_repairer {
+ public:
+  using finding_fn = std::function<void(const finding&)>;
+
+  suspect_repairer(pool::state& s, heap::heap& h, bool repair, finding_fn tell)
+      : s_(s), heap_(h), repair_(repair), tell_(std::move(tell)) {}
+
+  // Makes sure that the zone is loaded. False if it cannot be: its descriptor is lost.
+  bool begin_zone(uint64_t zone);
+  void look_into(const oddity& d);
+  // Tries once more what is lost (SUSPECT-2), tells of what remains so, and forgets the zone.
+  void end_zone(uint64_t zone);
+
+  repair_tally& tally(uint64_t zone) { return tallies_[zone]; }
+  // False if there was anything that commits kept it from looking into.
+  bool saw_all() const noexcept { return saw_all_; }
+
+ private:
+  enum class outcome { sound, repaired, lost, busy };
+  struct loss {
+    sighting g;
+    uint64_t tried;  // repairs_ at the last try
+    bool told = false;
+  };
+  struct columns {
+    uint64_t zone, column;
+    uint32_t length;
+    bool operator<(const columns& o) const noexcept {
+      return std::tie(zone, column) < std::tie(o.zone, o.column);
+    }
+  };
+
+  outcome fragment(uint64_t zone, const sighting& g);
+  outcome try_repair(uint64_t zone, const sighting& g);
+  void count(uint64_t zone, const sighting& g, const format::fragment_header& h);
+  void count_if_sound(uint64_t zone, const sighting& g, outcome o);
+  void column(const columns& c);
+  // changing: not now; a commit is at work there, or a chunk gets another use.
+  enum class vouched { all, not_all, changing };
+  vouched vouched_for(const columns& c);
+  void repaired(uint64_t zone, const char* what, uint64_t offset, uint64_t length, uint64_t oid);
+  void post(scute_event_kind kind, scute_outcome what, uint64_t offset, uint64_t length);
+
+  pool::state& s_;
+  heap::heap& heap_;
+  const bool repair_;
+  const finding_fn tell_;
+  std::map<uint64_t, repair_tally> tallies_;
+  std::map<std::pair<uint64_t, uint64_t>, loss> lost_;  // by zone and header
+  struct suspicion {
+    bool told = false, again = false;  // again: it may only have been at the wrong moment
+  };
+  std::map<columns, suspicion> suspects_;
+  std::vector<oddity> busy_;
+  pool::erasure_hints hints_;
+  uint64_t repairs_ = 0;  // of whatever kind; a measure of progress
+  bool saw_all_ = true;
+};
+
+}  // namespace scute::core::scrub

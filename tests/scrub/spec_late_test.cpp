@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Engine spec: the parity of columns is computed behind the opening (engine/spec/unresolved.hpp, LATE-1 to LATE-5). Whatever
+// comes before that is done finds its log, and nobody is told anything by columns that do not add up.
+#include <gtest/gtest.h>
+
+#include "pool/engines.hpp"
+#include "scrub/spec_image.hpp"
+
+namespace scute::test {
+using namespace core;
+namespace {
+
+class spec_late : public testing::Test {
+ protected:
+  spec_late() {
+    f.fill();
+    before = f.file();
+    f.change(5);
+    after = f.file();
+  }
+  // The log, and of all else words of before and after.
+  bytes torn(const bytes& older, const bytes& newer, random_source& random) const {
+    bytes image = newer;
+    for (uint64_t at = f.in().s.geo.zones_offset; at < f.in().s.geo.zones_end(); at += 8)
+      if (!f.in().s.overlaid.lent(at, 8) && random.between(0, 1) == 0)
+        std::copy_n(older.begin() + static_cast<long>(at), 8,
+                    image.begin() + static_cast<long>(at));
+    return image;
+  }
+  void open_torn(random_source& random) {
+    f.load(torn(before, after, random), SCUTE_LAZY_RECOVERY);
+    ASSERT_GT(left(), 4u);
+  }
+  pool::resolver& work() const { return *f.in().s.resolving; }
+  uint64_t left() const { return work().done().blocks - work().done().resolved; }
+  // One object, wrong nowhere: as it was committed, or refused. True if it is refused.
+  bool is_refused(scute_oid oid) {
+    const void* at = nullptr;
+    const int e = scute_get_verified(f, oid, &at);
+    if (e != SCUTE_OK) {
+      EXPECT_EQ(e, SCUTE_E_CORRUPT);
+      return true;
+    }
+    const bytes& content = f.objects[oid];
+    EXPECT_EQ(0, std::memcmp(at, content.data(), content.size()))
+        << "object at " << f.offset_of(oid) << " is wrong, and nothing says so";
+    return false;
+  }
+
+  spec_image f;
+  bytes before, after;
+};
+
+// LATE-1, LATE-3
+TEST_F(spec_late, HalfResolvedThenThePowerFailsAgain) {
+  SCUTE_RANDOM(random);
+  open_torn(random);
+  bytes last = f.file();
+  for (int round = 0; round < 6; ++round) {
+    SCOPED_TRACE("round " + std::to_string(round));
+    const uint64_t horizon = f.in().engine->log().horizon;
+    work().scan(1 + left() / 2);
+    EXPECT_GT(left(), 0u);
+    EXPECT_EQ(f.in().engine->log().horizon, horizon);
+    if (round % 2 == 1) f.change(7, 2000 + 100 * static_cast<uint64_t>(round));
+    // What a commit has folded for want of room is durable.
+    const bool folded = f.in().engine->log().horizon != horizon;
+    const bytes image = folded ? f.file() : torn(last, f.file(), random);
+    last = image;
+    f.load(image, SCUTE_LAZY_RECOVERY);
+    f.expect_objects();
+    EXPECT_GT(left(), 0u);
+    if (HasFailure()) return;
+  }
+  f.expect_sound_objects();
+  EXPECT_EQ(left(), 0u);
+}
+
+TEST_F(spec_late, ADrainResolvesAllAndTheLogIsVoid) {
+  SCUTE_RANDOM(random);
+  open_torn(random);
+  const uint64_t horizon = f.in().engine->log().horizon;
+  SCUTE_OKAY(scute_drain(f));
+  EXPECT_EQ(left(), 0u);
+  EXPECT_GT(f.in().engine->log().horizon, horizon);
+  EXPECT_TRUE(f.live().empty());
+  // The pool alone has everything: one row may be noise.
+  const pool::geometry g = f.in().s.geo;
+  bytes image = f.file();
+  for (uint64_t at = g.zones_offset + g.row_size; at < g.zones_offset + 2 * g.row_size; ++at)
+    image[at] = static_cast<unsigned char>(random.word());
+  f.load(image);
+  f.expect_objects();
+}
+
+// What a clean pool begins with is above all that was in the log (LATE-4).
+TEST_F(spec_late, ClosedWhileUnresolved) {
+  SCUTE_RANDOM(random);
+  open_torn(random);
+  f.reopen(SCUTE_LAZY_RECOVERY);
+  f.rest();
+  EXPECT_FALSE(work().pending());
+  f.change(3, 5000);
+  f.load(f.file());
+  f.expect_sound_objects();
+}
+
+TEST_F(spec_late, AnotherEngineWhileUnresolved) {
+  SCUTE_RANDOM(random);
+  open_torn(random);
+  f.in().set_engine(*pool::find_engine(SCUTE_ENGINE_REDO), 0);
+  EXPECT_FALSE(work().pending());
+  f.expect_sound_objects();
+  f.load(f.file());
+  f.expect_sound_objects();
+}
+
+// LATE-5: a fold that resolves few makes segments free all the same.
+TEST_F(spec_late, AFoldResolvesTheOldestFirst) {
+  SCUTE_RANDOM(random);
+  const uint64_t usual = pool::resolver::at_once();
+  pool::resolver::resolve_at_once(2);
+  open_torn(random);
+  uint64_t rises = 0;
+  for (uint64_t n = left(); n > 2; n = left()) {
+    const uint64_t horizon = f.in().engine->log().horizon;
+    EXPECT_TRUE(f.in().engine->background());
+    EXPECT_EQ(left(), n - 2);
+    rises += f.in().engine->log().horizon > horizon ? 1 : 0;
+    if (HasFailure()) break;
+  }
+  EXPECT_GT(rises, work().done().blocks / 4);
+  pool::resolver::resolve_at_once(usual);
+  f.expect_sound_objects();
+}
+
+// LATE-2: the damaged cell's column may tell an older version, which a checksum accepts.
+TEST_F(spec_late, ADamagedObjectIsNeverAnOlderOne) {
+  SCUTE_RANDOM(random);
+  open_torn(random);
+  uint64_t refused = 0, n = 0;
+  for (const auto& [oid, content] : f.objects) {
+    if (n++ % 5 != 0) continue;  // of which the log has a record
+    f.raw(f.offset_of(oid))[content.size() / 2] ^= std::byte{0x20};
+    refused += is_refused(oid) ? 1 : 0;
+    if (HasFailure()) return;
+  }
+  RecordProperty("refused", static_cast<int>(refused));
+  for (const auto& [oid, content] : f.objects) is_refused(oid);
+}
+
+// PAGE-9
+TEST_F(spec_late, ALostPageIsNeverAnOlderOne) {
+  SCUTE_RANDOM(random);
+  const std::vector<std::byte> bad(4096, std::byte{0x55});
+  for (int round = 0; round < 6; ++round) {
+    open_torn(random);
+    uint64_t page = 0, n = 0, told = 0;
+    for (const auto& [oid, content] : f.objects)
+      if (n++ == static_cast<uint64_t>(round) * 25) page = f.offset_of(oid) / 4096 * 4096;
+    f.in().s.medium->lose_page(page, bad.data());
+    for (const auto& [oid, content] : f.objects) told += is_refused(oid) ? 1 : 0;
+    EXPECT_TRUE(told == 0 || f.info().lost != 0);
+    EXPECT_FALSE(f.in().s.medium->is_revoked(page));
+    if (HasFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace scute::test
