@@ -5,7 +5,7 @@
 
 #include "base/rounding.hpp"
 #include "codec/crc32c.hpp"
-#include "engine/spec/horizon.hpp"
+#include "engine/speculative/horizon.hpp"
 #include "log/segment_reader.hpp"
 
 namespace scute::fuzz {

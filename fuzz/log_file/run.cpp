@@ -11,7 +11,7 @@
 #include <string>
 
 #include "codec/crc32c.hpp"
-#include "engine/spec/horizon.hpp"
+#include "engine/speculative/horizon.hpp"
 #include "images.hpp"
 #include "log/segment.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the core asks of resolution after a crash; implemented by engine/logfree/resolution.hpp, where columns and transactions
-// are left open, and by engine/spec/unresolved.hpp, where nothing but parity is. Every pool has one: that of others, and
+// are left open, and by engine/speculative/unresolved.hpp, where nothing but parity is. Every pool has one: that of others, and
 // of those that were closed properly, has nothing to do.
 #pragma once
 

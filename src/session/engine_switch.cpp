@@ -3,7 +3,7 @@
 #include <exception>
 
 #include "base/planted.hpp"
-#include "engine/spec/companion.hpp"
+#include "engine/speculative/companion.hpp"
 #include "pool/session_number.hpp"
 #include "pool/superblock.hpp"
 #include "session/factory.hpp"

@@ -3,7 +3,7 @@
 
 #include "engine/logfree/logfree.hpp"
 #include "engine/redo/redo.hpp"
-#include "engine/spec/spec.hpp"
+#include "engine/speculative/speculative.hpp"
 
 namespace scute::core {
 namespace {
@@ -20,7 +20,7 @@ struct maker {
 constexpr maker makers[] = {
     {SCUTE_ENGINE_REDO, &make<engine::redo>},
     {SCUTE_ENGINE_LOGFREE, &make<engine::logfree>},
-    {SCUTE_ENGINE_SPEC, &make<engine::spec>},
+    {SCUTE_ENGINE_SPEC, &make<engine::speculative>},
 };
 
 }  // namespace

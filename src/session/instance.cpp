@@ -10,7 +10,7 @@
 #include "base/lock.hpp"
 #include "base/open_guarded.hpp"
 #include "base/planted.hpp"
-#include "engine/spec/segment_list.hpp"
+#include "engine/speculative/segment_list.hpp"
 #include "heap/foreign_span.hpp"
 #include "medium/guarded_user_file.hpp"
 #include "medium/mapped_medium.hpp"

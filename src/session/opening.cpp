@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "base/planted.hpp"
-#include "engine/spec/companion.hpp"
+#include "engine/speculative/companion.hpp"
 #include "medium/mapped_medium.hpp"
 #include "pool/blocks.hpp"
 #include "pool/session_number.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Folds of engine spec, step by step.
-#include "engine/spec/fold.hpp"
+#include "engine/speculative/fold.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <optional>
 #include <thread>
 
-#include "engine/spec/pool_home.hpp"
+#include "engine/speculative/pool_home.hpp"
 #include "support/pool_file.hpp"
 #include "support/wait.hpp"
 

@@ -2,7 +2,7 @@
 // Pools that are larger than 4 GiB, and than the machine's memory by far: files with holes, of which little is ever touched.
 #include <gtest/gtest.h>
 
-#include "engine/spec/block_table.hpp"
+#include "engine/speculative/block_table.hpp"
 #include "support/pool_file.hpp"
 
 namespace scute::test {

@@ -6,8 +6,8 @@
 #include <ctime>
 #include <optional>
 
-#include "engine/spec/commit_log.hpp"
-#include "engine/spec/pool_home.hpp"
+#include "engine/speculative/commit_log.hpp"
+#include "engine/speculative/pool_home.hpp"
 #include "support/pool_file.hpp"
 #include "support/seed.hpp"
 

@@ -6,8 +6,8 @@
 #include <new>
 #include <thread>
 
-#include "engine/spec/log_room.hpp"
-#include "engine/spec/pool_home.hpp"
+#include "engine/speculative/log_room.hpp"
+#include "engine/speculative/pool_home.hpp"
 #include "hostile/fault_injector.hpp"
 #include "support/pool_file.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <sstream>
 
-#include "engine/spec/segment_list.hpp"
+#include "engine/speculative/segment_list.hpp"
 #include "support/golden.hpp"
 #include "support/pool_file.hpp"
 

@@ -6,7 +6,7 @@
 #include <array>
 #include <functional>
 
-#include "engine/spec/horizon.hpp"
+#include "engine/speculative/horizon.hpp"
 #include "scrub/spec_image.hpp"
 
 namespace scute::test {

@@ -8,7 +8,7 @@
 #include <map>
 #include <vector>
 
-#include "engine/spec/segment_list.hpp"
+#include "engine/speculative/segment_list.hpp"
 #include "log/segment_reader.hpp"
 #include "support/pool_file.hpp"
 #include "support/seed.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Engine spec: the parity of columns is computed behind the opening (engine/spec/unresolved.hpp, LATE-1 to LATE-5). Whatever
+// Engine spec: the parity of columns is computed behind the opening (engine/speculative/unresolved.hpp, LATE-1 to LATE-5). Whatever
 // comes before that is done finds its log, and nobody is told anything by columns that do not add up.
 #include <gtest/gtest.h>
 

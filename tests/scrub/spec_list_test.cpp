@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The list of segments (engine/spec/segment_list.hpp) with one of its two places damaged, in all copies: nothing that was committed may
+// The list of segments (engine/speculative/segment_list.hpp) with one of its two places damaged, in all copies: nothing that was committed may
 // hang on one place alone (LIST-3). What an older list named may have become room for objects meanwhile.
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 
 #include "capi/guard.hpp"
 #include "codec/crc32c.hpp"
-#include "engine/spec/segment_list.hpp"
+#include "engine/speculative/segment_list.hpp"
 #include "foreign_subject.hpp"
 #include "medium/user_file.hpp"
 #include "pool/foreign_limits.hpp"

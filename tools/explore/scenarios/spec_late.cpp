@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Engine spec: columns that an opening has left unresolved (engine/spec/unresolved.hpp), where a fold resolves all of them at once,
+// Engine spec: columns that an opening has left unresolved (engine/speculative/unresolved.hpp), where a fold resolves all of them at once,
 // as in so small a pool, and where it resolves one, as in a large one a small part.
 #include <functional>
 #include <memory>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Engine spec: damage to the log itself, while the pool is open (engine/spec/log_care.hpp) and before a crash is recovered from
-// (engine/spec/log_evidence.hpp). Of pools whose log is in two copies.
+// Engine spec: damage to the log itself, while the pool is open (engine/speculative/log_care.hpp) and before a crash is recovered from
+// (engine/speculative/log_evidence.hpp). Of pools whose log is in two copies.
 #include <algorithm>
 #include <cstring>
 #include <functional>

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The log of engine `spec`: segments (log/segment.hpp) of which each lane fills one at a time, and the horizon, the
+// sequence up to which all frames are void.
+//
+//   free --a lane needs room--> in use --it is full--> full --the durable horizon passes its last frame--> free
+//
+// CLOG-1 A segment is begun again only when the *durable* horizon has passed all its frames (SPEC-8). Its generation is
+//    higher than any before in this session, and its head repeats that horizon.
+// CLOG-2 The horizon never falls (SPEC-5), engine switches and epochs included. It is in two places that are written by
+//    turns, in all copies of lane 0; a fence later it is durable. (Where a segment has been used again, its head has it, too:
+//    so no explorer can find anything wrong with one place.)
+// CLOG-3 One thread at a time appends for a lane. Segments are kept back for the fold, which has a lane of its own: it
+//    may always append what it has to renew, and never takes more, so that it leaves the others theirs while a commit under
+//    way holds the horizon back. Fewer are kept only when what it has in them is void.
+// CLOG-4 Segments may be added while others are used, and taken off again when all that were added are free. They are the
+//    last ones, and taken last; and no lane stays at one when what it has appended is fenced, since a lane without work would
+//    keep it for good. (A stream that lanes share may: whoever takes segments off has it, and leaves it.)
+// CLOG-5 What a lane has appended is fenced when the fence behind it has returned: from then on all copies have it, and what
+//    they lack of it is damage (log_care.hpp).
+// CLOG-6 Who has taken segments appends to all of them without waiting for anything but stripes, and takes none while he waits.
+//    So what others have taken comes back, and is worth waiting for, like what is full.
+// CLOG-7 Frames of one stream with one sequence are parts of one whole. So where lanes share a stream, one transaction at a
+//    time draws a sequence for it and appends, and the next one's is higher. A fence there is one of all that was appended
+//    before, whoever has done it. Nobody has the stream while he folds, which takes a sync of the pool: what he has found
+//    of room by then he asks for again.
+#pragma once
+
+#include <algorithm>
+#include <deque>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/lock.hpp"
+#include "base/planted.hpp"
+#include "base/waiting.hpp"
+#include "engine/speculative/log_home.hpp"
+#include "log/segment_writer.hpp"
+
+namespace scute::core::engine {
+
+enum frame_flags : uint32_t {
+  frame_final = 1,       // the last part of what is decided with it
+  frame_step = 2,        // of the library's own, no user's transaction
+  frame_part_shift = 8,  // from here on: the number of the part, from 0
+};
+
+// A range, and what it holds; bytes null: of kind placed.
+struct log_range {
+  uint64_t offset;
+  const std::byte* bytes;
+  uint64_t length;
+  format::record_kind kind;
+};
+
+class commit_log {
+ public:
+  // Nothing of the list's segments is needed but frames above `horizon`, if any are left: those segments are given with
+  // the sequence of their last frame, the others with 0.
+  commit_log(pool::state& s, log_home& home, const segment_list& list, uint64_t horizon,
+             const std::vector<uint64_t>& last_frames);
+
+  // While it lives nobody else appends to the stream that all lanes share, if they do (log_home::is_apart()): from the
+  // question for room to the last frame, and neither over a fence nor while anything is pinned before it began. Sequences
+  // are drawn within, so those of the stream grow (CLOG-7). Taken before stripes, and before the fold's lock.
+  class stream_guard {
+   public:
+    explicit stream_guard(commit_log& log)
+        SCUTE_NO_LOCK_ANALYSIS;  // taken where lanes share a stream
+    ~stream_guard() { end(); }
+    stream_guard(const stream_guard&) = delete;
+    stream_guard& operator=(const stream_guard&) = delete;
+    void end() noexcept SCUTE_NO_LOCK_ANALYSIS;  // as well
+    // Runs fn() while others may append: whatever was found of room before is to be asked for again.
+    template <typename Fn>
+    void without(Fn&& fn) SCUTE_NO_LOCK_ANALYSIS {
+      if (held_ != nullptr) held_->unlock();
+      try {
+        fn();
+      } catch (...) {
+        held_ = nullptr;
+        throw;
+      }
+      if (held_ != nullptr) held_->lock();
+    }
+
+   private:
+    waiting_mutex* held_;
+  };
+
+  // Frames that these records take, with what the lane has appended by now: how many, their bytes, and how many of these the
+  // first one may have in the lane's segment; 0: it begins another.
+  struct need {
+    size_t frames;
+    uint64_t bytes, first;
+  };
+  need need_of(uint32_t lane, std::span<const log_range> records) const noexcept;
+  // Room for them, in the lane's segment or in others. False, with nothing lost, if too few segments are free.
+  // Writes nothing, so stripes may be held. Nothing else is appended in the lane before them.
+  bool make_room(uint32_t lane, const need& n);
+  // The same for what is one frame and fits the segment that the lane is at, as nearly always; else false, and make_room() has
+  // to find out.
+  bool has_room(uint32_t lane, std::span<const log_range> records);
+  // There will be, when all that is full or taken by now is folded: so it is worth waiting for (CLOG-6).
+  bool will_have_room(const need& n);
+  // Appends them as parts of one whole. There is room; durable by the lane's fence().
+  void append(medium::writer& w, uint32_t lane, std::span<const log_range> records, uint32_t flags,
+              uint64_t sequence, uint64_t transaction) noexcept;
+  // What frames of many different sizes find of a segment at least: they are cut where it ends (need_of).
+  uint64_t usable() const noexcept {
+    return layout_.frame_max() - split_min() - 2 * bytes_of_frame(0) - 128;
+  }
+  // Bytes of records that a frame of their own holds, wherever they are divided.
+  uint64_t records_in_frame() const noexcept;
+  // What the lane has appended up to this sequence, its last one, is durable. In its thread.
+  void fenced(uint32_t lane, uint64_t sequence) noexcept {
+    lane_end& l = lanes_[stream_of(lane)];
+    uint64_t before = l.fenced.load(std::memory_order_relaxed);
+    while (before < sequence &&
+           !l.fenced.compare_exchange_weak(before, sequence, std::memory_order_release,
+                                           std::memory_order_relaxed)) {
+    }
+    // CLOG-4. Others append to a shared stream meanwhile, so nothing of it is looked at here.
+    if (!is_shared(lane) && l.in && *l.in >= made_with_) leave_added(lane);
+  }
+  // What a frame with so many bytes of records takes of a segment.
+  uint64_t bytes_of_frame(uint64_t records) const noexcept {
+    return layout_.lines_of(records + sizeof(format::frame_head)) * log::line_size;
+  }
+  uint32_t fold_lane() const noexcept { return s_.geo.lane_count; }
+  bool is_apart() const noexcept { return !own_.empty(); }
+  // What the lane has appended, or what was written of the horizon (by the fold's lane), is durable, or the pool has failed. w: with which
+  // that was done.
+  void fence(medium::writer& w, uint32_t lane, fence_site at) noexcept;
+  // Changes with whatever lanes append, once it is fenced.
+  uint64_t appended() const noexcept {
+    uint64_t all = 0;
+    for (uint32_t i = 0; i < fold_lane(); ++i)
+      all += lanes_[i].fenced.load(std::memory_order_relaxed);
+    return all;
+  }
+  // Sequences of a shared stream, in a turn: the last one that was drawn; 0 if each lane has a stream of its own.
+  uint64_t drawn() const noexcept { return SCUTE_PLANTED(clog_drawn) ? 0 : drawn_; }
+  void drawn(uint64_t sequence) noexcept {
+    if (is_apart()) drawn_ = sequence;
+  }
+
+  // Streams it; to be called in ascending order, by one thread at a time. Durable by the fence of the fold's lane, then say so.
+  void write_horizon(medium::writer& w, uint64_t sequence) noexcept;
+  // Makes durable what write_horizon() or repeat_horizon() has streamed by this writer.
+  void fence_horizon(medium::writer& w) noexcept { fence(w, fold_lane(), fence_site::horizon); }
+  void horizon_is_durable() noexcept;
+  // HORIZON-1: streams it to the other place as well; the one that has it is durable. False if it is there. By who may write it, and
+  // durable as above.
+  bool repeat_horizon(medium::writer& w) noexcept;
+  uint64_t written() const noexcept { return written_; }
+  uint64_t horizon() const noexcept { return durable_.load(std::memory_order_relaxed); }
+
+  // Keeps so many segments for the fold, those included that it has. Returns how many are missing, if there shall be `others`
+  // for each lane beside them, with those that it has: the one that it is at, and what it has taken; then nothing is changed.
+  // Fewer than before it may always keep.
+  // `to_come`: how many of them folds bring.
+  struct lack {
+    size_t missing = 0, to_come = 0;
+  };
+  lack keep_back(size_t segments, size_t others);
+  // Segments that were begun in this session, by anybody; grows.
+  uint64_t begun() const noexcept { return begun_.load(std::memory_order_relaxed); }
+  // More than the least.
+  bool is_keeping_more() {
+    const locked turn(mutex_);
+    return kept_back_ > kept_least;
+  }
+  static constexpr size_t kept_least = 2;
+
+  // More segments: all of the list's behind those that there are. The list is durable.
+  void add(const segment_list& longer);
+  // Takes off the segments behind the first `kept` chunks of the list. False, with nothing changed, if one of them is not free,
+  // or the fold would be left with fewer than are kept for it, or more than the least shall be;
+  // one that `lane`, the caller's, is at and needs no more is free.
+  bool take_off(uint32_t lane, const segment_list& shorter);
+
+  // ---- for who looks for damage (log_care.hpp): any thread ------------------------------------------------
+
+  // A segment with frames above the durable horizon, or that a lane appends to.
+  struct live_segment {
+    log::segment where;
+    uint64_t
+        fenced;  // frames up to this sequence are durable in all copies, unless they were damaged since
+    uint64_t last;  // sequence of the last frame; above `fenced`: it is being appended; 0: none
+    const format::segment_head* head;  // what it has to be; null if no lane appends to it any more
+    bool needed;                       // there are such frames
+    uint32_t lane;                     // whose segment it is
+  };
+  // Calls live(live_segment) for segment number `i` of segments(), or unused(log::segment) if nothing counts in it. Nobody
+  // begins a segment meanwhile, so these wait for nothing that a commit could have.
+  template <typename Live, typename Unused>
+  void look_at(size_t i, Live&& live, Unused&& unused) {
+    const locked turn(mutex_);
+    if (i >= uses_.size()) return;
+    const use& u = uses_[i];
+    const uint64_t fenced =
+        u.lane == no_lane ? UINT64_MAX : lanes_[u.lane].fenced.load(std::memory_order_acquire);
+    const uint64_t last = std::atomic_ref(uses_[i].last).load(std::memory_order_relaxed);
+    if (!u.in_use && last <= horizon()) return unused(u.where);
+    live(live_segment{u.where, fenced, last, u.in_use ? &lanes_[u.lane].out.head() : nullptr,
+                      last > horizon(), u.lane});
+  }
+  // Frames are missing in the segment that the lane is at: the next one goes to another, since a crash would find it behind a
+  // gap.
+  void leave_segment(uint32_t lane) noexcept {
+    lanes_[lane].leaves.store(true, std::memory_order_relaxed);
+  }
+  const log::segment_layout& layout() const noexcept { return layout_; }
+  // One of the two places of the horizon in one replica, and what it has to hold.
+  struct horizon_copy {
+    uint64_t offset;
+    uint64_t words[2];
+  };
+  // Those that count. By who may write the horizon.
+  std::vector<horizon_copy> horizon_copies() const;
+
+  // Bytes of segments that are in use or full, and of all.
+  struct fill {
+    uint64_t used, all;
+  };
+  fill how_full() const noexcept {
+    const uint64_t bytes = segment_size_ * layout_.copies();
+    return {busy_.load(std::memory_order_relaxed) * bytes,
+            count_.load(std::memory_order_relaxed) * bytes};
+  }
+  // Segments that may be begun until it is nearly full.
+  uint64_t until_nearly_full() const noexcept {
+    const uint64_t most = count_.load(std::memory_order_relaxed) * 3 / 4;
+    return most - std::min<uint64_t>(most, busy_.load(std::memory_order_relaxed));
+  }
+  bool is_half_full() const noexcept {
+    return busy_.load(std::memory_order_relaxed) * 2 >= count_.load(std::memory_order_relaxed);
+  }
+  bool is_nearly_full() const noexcept {
+    return busy_.load(std::memory_order_relaxed) * 4 >= count_.load(std::memory_order_relaxed) * 3;
+  }
+  size_t segments() const noexcept { return count_.load(std::memory_order_relaxed); }
+
+ private:
+  static constexpr uint32_t no_lane = UINT32_MAX;
+  struct use {
+    log::segment where;
+    uint64_t last = 0;    // sequence of its last frame
+    bool in_use = false;  // a lane appends to it
+    bool of_fold = false;
+    uint32_t lane = no_lane;  // that has begun it, in this session
+  };
+  struct lane_end {
+    explicit lane_end(const log::segment_writer& w) : out(w) {}
+    log::segment_writer out;
+    std::optional<size_t> in;
+    std::vector<size_t> taken;  // segments for what comes next
+    size_t has = 0;             // of these, and the one that it is at; under mutex_
+    uint64_t first = 0;         // as in need, for what comes next
+    bool whole = false;         // that is one frame
+    byte_buffer image;
+    std::atomic<uint64_t> fenced{0};  // CLOG-5
+    std::atomic<bool> leaves{false};  // as soon as it appends again
+  };
+
+  template <typename Fn, typename Next>
+  uint64_t divide(std::span<const log_range> records, uint64_t first, Fn&& fn, Next&& next) const;
+  // Less than that at the end of a segment is left.
+  uint64_t split_min() const noexcept { return layout_.frame_max() / 16; }
+  uint64_t room_of(uint32_t lane) const noexcept;
+  bool take(uint32_t lane, size_t segments);
+  void put_free(size_t segment) SCUTE_REQUIRES(mutex_);
+  void keep_fewer() SCUTE_REQUIRES(mutex_) {
+    kept_back_ = std::max(to_keep_, std::min(kept_back_, of_fold_ + to_keep_));
+  }
+  void begin_next(medium::writer& w, uint32_t lane, uint64_t before) noexcept;
+  void leave_added(uint32_t lane) noexcept;
+  size_t to_come() const SCUTE_REQUIRES(mutex_);
+
+  bool is_shared(uint32_t lane) const noexcept { return is_apart() && lane != fold_lane(); }
+  uint32_t stream_of(uint32_t lane) const noexcept { return is_shared(lane) ? 0 : lane; }
+  medium::writer& way(medium::writer& w, uint32_t lane) noexcept {
+    return is_apart() ? own_[lane] : w;
+  }
+
+  pool::state& s_;
+  log_home& home_;
+  std::deque<medium::writer> own_;  // of a home apart: one for each lane, and the fold's
+  waiting_mutex stream_;            // CLOG-7
+  uint64_t drawn_ = 0;              // of whoever has it
+  std::vector<uint64_t>
+      told_;  // by lane: bytes that its own writer has counted, and the other one as well
+  uint64_t segment_size_;
+  size_t made_with_;  // segments that are not taken off
+  log::segment_layout layout_;
+  std::deque<lane_end> lanes_;  // the last one is the fold's
+  waiting_mutex mutex_;
+  // Has its final capacity from the start: a lane looks at its own under no lock. State changes under mutex_; `last` of one in
+  // use is its lane's.
+  std::vector<use> uses_;
+  std::vector<size_t> free_ SCUTE_GUARDED_BY(mutex_);
+  uint64_t generation_ SCUTE_GUARDED_BY(mutex_) = 0;
+  std::atomic<size_t> count_{0}, busy_{0};
+  std::atomic<uint64_t> begun_{0};
+  size_t to_keep_ SCUTE_GUARDED_BY(mutex_) = kept_least;  // as soon as can be
+  size_t kept_back_ SCUTE_GUARDED_BY(mutex_) = kept_least;
+  size_t of_fold_ SCUTE_GUARDED_BY(mutex_) =
+      0;  // segments that the fold has taken, and that are not free again
+  size_t taken_ SCUTE_GUARDED_BY(mutex_) = 0;  // by lanes, but for the fold's, and not begun
+  uint64_t written_ = 0;                       // of the horizon
+  bool is_written_ =
+      false;  // in this session: what was found may be a dead process's, and not durable
+  uint64_t writes_ = 0;
+  std::atomic<uint64_t> durable_{0};
+};
+
+}  // namespace scute::core::engine

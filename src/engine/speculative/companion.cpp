@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/speculative/companion.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/failure.hpp"
+#include "base/lock.hpp"
+#include "base/planted.hpp"
+#include "engine/speculative/file_pages.hpp"
+#include "engine/speculative/horizon.hpp"
+#include "engine/speculative/log_candidate.hpp"
+#include "pool/session_number.hpp"
+
+namespace scute::core::engine {
+namespace {
+
+using head = format::log_file_head;
+using state = format::log_file_state;
+using candidate = log_candidate;
+using medium::log_place;
+
+[[noreturn]] void refuse(const pool::state& s, const std::string& file, const candidate& c) {
+  throw failure(
+      c.code,
+      s.path + ": its log " + file + " " + c.misfit +
+          ". The pool was not closed properly, and the transactions of its last moments are in "
+          "that file alone; without them the pool is not consistent. Put the log "
+          "back beside the pool (both files of the same moment belong together), or restore both "
+          "from a backup. To go on without these transactions: `scute check --repair "
+          "--without-log` (SCUTE_WITHOUT_LOG). Nothing was changed");
+}
+
+[[noreturn]] void no_place(const pool::state& s) {
+  throw failure(SCUTE_E_UNSUPPORTED,
+                s.path + " has its log in a file of its own, and there is no place for one here");
+}
+
+}  // namespace
+
+// ---- making -------------------------------------------------------------------------------------------------
+
+void companion::make(pool::state& s, uint64_t cap, uint64_t epoch) {
+  if (s.beside == nullptr) no_place(s);
+  const std::string named = s.beside->path(log_place::name::named);
+  {
+    const candidate there = look(s, log_place::name::named, true);
+    const bool may_go =
+        (there.file == nullptr && !there.is_other) || there.is_replaced(s) || there.is_void(s);
+    // It may be that of the pool that is replaced, which does not tell any more whose it is.
+    const bool may_be_replaced = there.found && s.beside->replaced() == medium::pool_uuid{};
+    if (!may_go && !may_be_replaced && !there.is_of(s))
+      throw failure(
+          SCUTE_E_EXISTS,
+          named +
+              " is there already and is not this pool's log; if it belongs to no pool, remove it");
+    if (!may_go) s.beside->set_aside(log_place::name::named);
+  }
+  make_way(s, log_place::name::coming);
+  const segment_list plan = plan_log(s.geo, cap, true);
+  head h{};
+  std::memcpy(h.magic, format::log_file_magic, sizeof h.magic);
+  h.version = format::log_file_version;
+  std::memcpy(h.uuid, s.sb.uuid, sizeof h.uuid);
+  note_replaced(h, s.beside->replaced().value_or(medium::pool_uuid{}));
+  h.segment_size = plan.segment_size;
+  h.chunk_size = s.geo.chunk_size;
+  h.redundancy = static_cast<uint32_t>(plan.how);
+  const size_t chunks = chunks_of_log(s.geo, plan, cap, true);
+  if (chunks > log_chunks_max / 2)
+    throw failure(SCUTE_E_RANGE, s.path + ": a log of " + std::to_string(cap) +
+                                     " bytes is too large; ask for a smaller log-cap");
+  h.chunks = h.kept = static_cast<uint32_t>(chunks);
+  std::unique_ptr<medium::medium> file = s.beside->make(size_of(h));
+  const format::superblock before = s.sb;
+  try {
+    companion made(s, std::move(file), h);
+    made.announce(epoch);
+  } catch (...) {
+    s.sb = before;  // a session that does not come has no number
+    s.beside->remove(log_place::name::coming);
+    throw;
+  }
+}
+
+void companion::name(pool::state& s) {
+  if ((s.sb.incompat & format::incompat_log_file) != 0) {
+    make_way(s, log_place::name::named);
+    return s.beside->give_name();
+  }
+  // That of the pool that was here before.
+  if (s.beside == nullptr || !s.beside->replaced()) return;
+  if (look(s, log_place::name::named, true).is_replaced(s))
+    s.beside->remove(log_place::name::named);
+}
+
+void companion::name_unopened(log_place& beside, const format::superblock& sb) {
+  if ((sb.incompat & format::incompat_log_file) == 0 || SCUTE_PLANTED(companion_unnamed)) return;
+  const auto is_its = [&](const std::optional<head>& h) {
+    return h && std::memcmp(h->uuid, sb.uuid, sizeof h->uuid) == 0;
+  };
+  std::optional<head> of_named, of_coming;
+  bool is_free = false;
+  {
+    const auto named = beside.open(log_place::name::named, medium::access::read);
+    const auto coming = beside.open(log_place::name::coming, medium::access::read);
+    is_free = named == nullptr;
+    if (named != nullptr) of_named = newest_head(*named);
+    if (coming != nullptr) of_coming = newest_head(*coming);
+  }
+  if (is_its(of_named) || !is_its(of_coming)) return;
+  if (!is_free && !of_named) return;  // whoever makes the new pool's log says that it is none
+  const bool may_go = of_named && is_heir_of(*of_coming, *of_named);
+  if (!is_free && !(may_go && beside.remove(log_place::name::named)))
+    beside.set_aside(log_place::name::named);
+  beside.give_name();
+}
+
+void companion::remove_unopened(log_place& beside, const format::superblock& sb) {
+  const auto is_its = [&](log_place::name n) {
+    try {
+      const std::unique_ptr<medium::medium> file = beside.open(n, medium::access::read);
+      const std::optional<head> h = file == nullptr ? std::nullopt : newest_head(*file);
+      return h && std::memcmp(h->uuid, sb.uuid, sizeof h->uuid) == 0;
+    } catch (const failure&) {
+      return false;  // no log
+    }
+  };
+  for (const auto n : {log_place::name::named, log_place::name::coming})
+    if (is_its(n) && !beside.remove(n)) throw_errno("remove " + beside.path(n), errno);
+}
+
+void companion::remove_stale(pool::state& s) noexcept {
+  if (s.beside == nullptr || s.read_only || (s.sb.incompat & format::incompat_log_file) != 0)
+    return;
+  clear_coming(s);
+  try {
+    const candidate c = look(s, log_place::name::named, true);
+    if (!c.is_of(s)) return;
+    if (c.is_void(s))
+      s.beside->remove(log_place::name::named);
+    else
+      s.beside->set_aside(log_place::name::named);
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): it is in nobody's way
+  }
+}
+
+std::unique_ptr<companion> companion::find(pool::state& s, bool clean) {
+  if (s.beside == nullptr) no_place(s);
+  if (s.read_only && clean) return nullptr;
+  candidate named = look(s, log_place::name::named, clean);
+  if (named.fits()) {
+    if (!s.read_only) clear_coming(s);
+    return std::unique_ptr<companion>(new companion(s, std::move(named.file), *named.found));
+  }
+  candidate coming = look(s, log_place::name::coming, clean);
+  if (coming.fits()) {
+    if (!s.read_only) {
+      named.file.reset();
+      make_way(s, log_place::name::named, coming.found);
+      s.beside->give_name();
+    }
+    return std::unique_ptr<companion>(new companion(s, std::move(coming.file), *coming.found));
+  }
+  if (clean) {
+    named.file.reset();
+    coming.file.reset();
+    return make_anew(s);
+  }
+  refuse(s, s.beside->path(log_place::name::named),
+         !named.is_there() && coming.is_there() ? coming : named);
+}
+
+bool companion::give_up(pool::state& s) {
+  if (s.beside == nullptr) no_place(s);
+  constexpr log_place::name both[] = {log_place::name::named, log_place::name::coming};
+  for (const auto n : both)
+    if (look(s, n, false).fits()) return true;
+  for (const auto n : both)
+    if (look(s, n, false).is_there()) s.beside->set_aside(n);
+  return false;
+}
+
+std::unique_ptr<companion> companion::seen(pool::state& s) {
+  if (s.beside == nullptr) return nullptr;
+  candidate c = look(s, log_place::name::named, true);
+  // But for its epoch: this session has one of its own, also where it only reads. Nothing that makes no sense is read any further.
+  if (c.file == nullptr || !c.is_of(s) || c.found->version > format::log_file_version ||
+      nonsense(s, *c.found) != nullptr || c.file->size() < size_of(*c.found))
+    return nullptr;
+  return std::unique_ptr<companion>(new companion(s, std::move(c.file), *c.found));
+}
+
+std::unique_ptr<companion> companion::make_anew(pool::state& s) {
+  {
+    const candidate there = look(s, log_place::name::named, true);
+    if (there.is_there() && !there.is_closed()) s.beside->set_aside(log_place::name::named);
+  }
+  make(s, s.sb.log_cap, s.sb.epoch + 1);
+  make_way(s, log_place::name::named);
+  s.beside->give_name();
+  candidate c = look(s, log_place::name::named, true);
+  if (!c.fits()) throw failure(SCUTE_E_IO, s.path + ": the log that was just made " + c.misfit);
+  return std::unique_ptr<companion>(new companion(s, std::move(c.file), *c.found));
+}
+
+std::unique_ptr<companion> companion::made(pool::state& s) {
+  candidate c = look(s, log_place::name::coming, true);
+  if (!c.fits()) throw failure(SCUTE_E_IO, s.path + ": the log that was just made " + c.misfit);
+  return std::unique_ptr<companion>(new companion(s, std::move(c.file), *c.found));
+}
+
+// ---- the head -----------------------------------------------------------------------------------------------
+
+void companion::fence() {
+  w_.fence(fence_site::log_file);
+  if (!file_->failed()) return;
+  s_.medium->fail_with(file_->failure());
+  s_.require_healthy();
+}
+
+// Of the heads, of which one that counts can be read, and of the horizon, which is in both of its pages again then.
+void companion::renew_first_pages() {
+  const horizon_found h = read_horizon(s_, *this);
+  if (renew_lost_pages(w_, 0, format::log_file_chunks_offset) == 0) return;
+  if (h.sequence != 0) stream_horizon(s_, *this, w_, h);
+  fence();
+}
+
+// BESIDE-3
+void companion::write_head(uint64_t epoch, format::log_file_state state) {
+  const locked turn(mutex_);
+  if (s_.read_only) return;
+  const std::optional<head> first = head_in(*file_, 0), second = head_in(*file_, 1);
+  const int last = first && (!second || first->number >= second->number) ? 0 : 1;
+  // The copy that counts may be in a dead process's cache only, and the other one is about to be written.
+  if (const std::optional<head>& counts = last == 0 ? first : second; counts && !written_) {
+    if (!SCUTE_PLANTED(companion_counts)) {
+      w_.stream(file_->base() + log_head_at[last], &*counts, sizeof *counts, medium::purpose::log);
+      fence();
+    }
+  }
+  const bool is_first = !std::exchange(written_, true);
+  if (is_first) renew_first_pages();
+  head_.epoch = epoch;
+  head_.state = static_cast<uint32_t>(state);
+  ++head_.number;
+  head_.checksum = checksum_of(head_);
+  const int order[2] = {SCUTE_PLANTED(companion_copies) ? last : 1 - last,
+                        SCUTE_PLANTED(companion_copies) ? 1 - last : last};
+  for (const int copy : order) {
+    w_.stream(file_->base() + log_head_at[copy], &head_, sizeof head_, medium::purpose::log);
+    fence();
+  }
+  // BESIDE-6: what a crash has left of growing, or of being cut, is not taken for zeros that are durable. Not sooner: the
+  // head that was found, and counts less, may have been in a dead process's cache only.
+  if (is_first && file_->size() > size_of(head_)) s_.beside->resize(*file_, size_of(head_));
+  length_.store(file_->size(), std::memory_order_relaxed);
+}
+
+void companion::announce(uint64_t epoch) {
+  if (s_.read_only) return;
+  pool::number_session(s_, epoch);
+  pool::copy_session(s_.sb, head_);
+  write_head(epoch, state::coming);
+}
+
+segment_list companion::read() const {
+  segment_list list;
+  list.number = head_.number;
+  list.segment_size = head_.segment_size;
+  list.how = static_cast<log::redundancy>(head_.redundancy);
+  list.kept = head_.kept;
+  for (uint32_t i = 0; i < head_.chunks; ++i) list.chunks.push_back(chunk_at(i));
+  return list;
+}
+
+void companion::write(medium::writer&, segment_list& list) {
+  head_.chunks = static_cast<uint32_t>(list.chunks.size());
+  write_head(head_.epoch, static_cast<format::log_file_state>(head_.state));
+  list.number = head_.number;
+}
+
+// The head is the list's. Once announce() was called nobody writes it but write().
+std::vector<log_home::list_copy> companion::list_copies(const segment_list&) const {
+  std::vector<list_copy> all;
+  const auto bytes = std::as_bytes(std::span(&head_, 1));
+  for (const uint64_t at : log_head_at) all.push_back({at, {bytes.begin(), bytes.end()}});
+  return all;
+}
+
+void companion::keep(medium::writer&, const segment_list&) {
+  {
+    const locked turn(mutex_);
+    if (s_.read_only) return;
+    renew_first_pages();
+    if (const horizon_found h = read_horizon(s_, *this); h.sequence != 0)
+      stream_horizon(s_, *this, w_, h);
+    fence();
+  }
+  write_head(head_.epoch, static_cast<format::log_file_state>(head_.state));
+}
+
+// BESIDE-6
+std::vector<uint64_t> companion::lend(pool::lane&, const segment_list& list, size_t chunks) {
+  std::vector<uint64_t> more;
+  for (size_t i = 0; i < chunks; ++i) more.push_back(chunk_at(list.chunks.size() + i));
+  try {
+    s_.beside->resize(*file_, chunk_at(list.chunks.size() + chunks));
+  } catch (...) {
+    // BESIDE-4: it may have been somebody's commit that could not be written.
+    if (file_->failed()) s_.medium->fail_with(file_->failure());
+    throw;
+  }
+  length_.store(file_->size(), std::memory_order_relaxed);
+  return more;
+}
+
+void companion::take_back(pool::lane&, std::vector<uint64_t>& chunks) {
+  if (!chunks.empty()) s_.beside->resize(*file_, chunks.front());
+  length_.store(file_->size(), std::memory_order_relaxed);
+  chunks.clear();
+}
+
+uint64_t companion::size_beside(const pool::state& s) noexcept {
+  try {
+    const candidate c = look(s, log_place::name::named, true);
+    return c.is_of(s) ? c.file->size() : 0;
+  } catch (const std::exception&) {
+    return 0;
+  }
+}
+
+}  // namespace scute::core::engine

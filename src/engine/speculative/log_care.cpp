@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/speculative/log_care.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/planted.hpp"
+#include "base/rounding.hpp"
+#include "engine/speculative/file_pages.hpp"
+#include "engine/speculative/log_evidence.hpp"
+#include "pool/optimistic.hpp"
+
+namespace scute::core::engine {
+
+// What a session that only reads has in private memory the file has not, so memory counts there. (A log of its own is in none.)
+log::segment_reader reader_of(const pool::state& s, const log_home& home,
+                              const log::segment_layout& layout) {
+  const bool in_memory = s.read_only && !home.is_apart() && !SCUTE_PLANTED(care_file);
+  return {layout, s.salt,
+          [&m = home.target(), in_memory](uint64_t offset, std::byte* to, size_t n) {
+            // One lost page must not hide the others.
+            for (size_t done = 0; done < n; done += format::page)
+              if (!m.read(offset + done, to + done, format::page)) return false;
+            if (!in_memory) return true;
+            const pool::optimistic_reads mark;  // frames under way have no checksum yet
+            std::memcpy(to, m.base() + offset, n);
+            return true;
+          }};
+}
+
+log_care::log_care(pool::state& s, log_home& home, commit_log& log, fold& f, log_room& room)
+    : s_(s),
+      home_(home),
+      log_(log),
+      fold_(f),
+      room_(room),
+      w_(home.target()),
+      reader_(reader_of(s, home, log.layout())) {}
+
+// A page of a file that cannot be read cannot be written in part either; the pool's own were made readable before.
+bool log_care::can_store(const log::segment& where, uint64_t position,
+                         std::span<const std::byte> lines) const {
+  bool can = true;
+  if (home_.is_apart())
+    log_.layout().for_each_store(position, lines,
+                                 [&](uint32_t copy, uint64_t offset, const std::byte*, size_t n) {
+                                   const uint64_t begin = where.at[copy] + offset;
+                                   for (uint64_t page = round_down(begin, format::page);
+                                        page < begin + n; page += format::page)
+                                     can = can && is_readable(home_.target(), page);
+                                 });
+  return can;
+}
+
+// Of a segment that nothing counts in.
+void log_care::renew_lost_pages(const log::segment& where, const tx::log_finding_fn& tell) {
+  for (uint32_t c = 0; c < log_.layout().copies(); ++c)
+    engine::renew_lost_pages(w_, where.at[c], where.at[c] + log_.layout().size(),
+                             [&](uint64_t page) {
+                               wrote_ = true;
+                               if (tell) tell({"page of the log file", page, format::page, true});
+                             });
+}
+
+// CARE-1, CARE-2
+log_care::seen log_care::look_at(size_t segment, bool repair, const tx::log_finding_fn& tell) {
+  seen result;
+  log_.look_at(
+      segment, [&](const commit_log::live_segment& x) { result = look_at(x, repair, tell); },
+      [&](const log::segment& where) {
+        if (!repair) return;
+        if (home_.is_apart()) renew_lost_pages(where, tell);
+        if (is_misleading(s_, home_, log_.layout(), where)) {
+          const std::byte nothing[log::line_size] = {};
+          log::store_lines(w_, home_.target().base(), log_.layout(), where, 0, nothing);
+          wrote_ = true;
+        }
+        // Before anybody begins it; end() asks whether that has failed.
+        if (wrote_) w_.fence(fence_site::log_care);
+      });
+  return result;
+}
+
+log_care::seen log_care::look_at(const commit_log::live_segment& x, bool repair,
+                                 const tx::log_finding_fn& tell) {
+  struct damaged {
+    uint64_t position;
+    std::vector<std::byte> lines;
+  };
+  seen result;
+  // What a session that only reads appends to a log of its own is nowhere.
+  if (x.head != nullptr && s_.read_only && home_.is_apart()) return result;
+  if (x.last > x.fenced || x.last == 0) result.is = condition::under_way;
+  std::vector<damaged> found;
+  bool any = x.last != 0 && x.last <= x.fenced, last = false;
+  const uint64_t horizon = log_.horizon();
+  bool gaps = false, gaps_of_void = false;
+  const log::segment_contents c = reader_.read(x.where, [&](const log::frame& f) {
+    if (f.head.sequence > x.fenced && !SCUTE_PLANTED(care_fenced)) return;
+    if (x.head == nullptr && f.head.sequence > x.last) return;  // a crash has left it undecided
+    any = true;
+    last = last || f.head.sequence == x.last;
+    gaps_of_void = gaps_of_void || f.behind_gap;
+    if (f.head.sequence <= horizon && !SCUTE_PLANTED(care_void)) return;
+    gaps = gaps || f.behind_gap;
+    if (f.flawed) found.push_back({f.position, {f.lines.begin(), f.lines.end()}});
+  });
+  // Of what an earlier session's fold had appended, or its lanes to a shared stream, one fence was to cover several (EVID-1).
+  const bool grouped =
+      x.head == nullptr && c.head &&
+      (c.head->lane == log_.fold_lane() || (home_.is_apart() && c.head->epoch != s_.sb.epoch));
+  result.missing = (gaps && !grouped) || (x.needed && x.last <= x.fenced && !last);
+  // What a lane goes on with it must have; of others what is left of them will do until they are void.
+  const format::segment_head* const head = x.head != nullptr ? x.head : c.head ? &*c.head : nullptr;
+  if (any && c.head_flawed && head != nullptr) {
+    const auto bytes = std::as_bytes(std::span(head, 1));
+    found.push_back({0, {bytes.begin(), bytes.end()}});
+  }
+  for (const damaged& d : found) {
+    const uint64_t at = x.where.at[0] + log_.layout().offset_of(d.position);
+    if (repair && can_store(x.where, d.position, d.lines)) {
+      if (!SCUTE_PLANTED(care_frame))
+        log::store_lines(w_, home_.target().base(), log_.layout(), x.where, d.position, d.lines);
+      wrote_ = true;
+    } else if (repair) {
+      result.missing = true;
+      continue;
+    }
+    if (tell && !grouped)
+      tell(
+          {home_.is_apart() ? "record in the log file" : "log record", at, d.lines.size(), repair});
+  }
+  // CARE-5
+  const bool has_gap =
+      result.missing || gaps_of_void || (x.last != 0 && x.last <= x.fenced && !last);
+  if (has_gap && repair && x.head != nullptr && !SCUTE_PLANTED(care_leave))
+    log_.leave_segment(x.lane);
+  if (result.missing && tell)
+    tell({home_.is_apart() ? "segment of the log file" : "log segment", x.where.at[0],
+          log_.layout().size(), repair});
+  return result;
+}
+
+void log_care::store_again(uint64_t offset, std::span<const std::byte> bytes, const char* what,
+                           bool repair, const tx::log_finding_fn& tell) {
+  std::byte* const at = home_.target().base() + offset;
+  std::vector<std::byte> there(home_.is_apart() ? uint64_t{format::page} : 0);
+  const uint64_t in_page = offset % format::page;
+  if (!home_.is_apart()) {
+    if (std::memcmp(at, bytes.data(), bytes.size()) == 0) return;
+  } else if (home_.target().read(offset - in_page, there.data(), there.size())) {
+    if (std::memcmp(there.data() + in_page, bytes.data(), bytes.size()) == 0) return;
+    there.clear();
+  } else {
+    // As a whole; what else was in it does not count.
+    std::ranges::fill(there, std::byte{0});
+    std::ranges::copy(bytes, there.begin() + static_cast<ptrdiff_t>(in_page));
+  }
+  if (repair && SCUTE_PLANTED(care_list)) {
+    // Told, and left.
+  } else if (repair && there.empty()) {
+    w_.stream(at, bytes.data(), bytes.size(), medium::purpose::log);
+    wrote_ = true;
+  } else if (repair) {
+    w_.stream(at - in_page, there.data(), there.size(), medium::purpose::log);
+    wrote_ = true;
+  }
+  if (tell) tell({what, offset, bytes.size(), repair});
+}
+
+void log_care::look_at_list(bool repair, const tx::log_finding_fn& tell) {
+  room_.with_list([&](const segment_list& list) {
+    const char* const what = home_.is_apart() ? "head of the log file" : "list of log segments";
+    for (const log_home::list_copy& c : home_.list_copies(list))
+      store_again(c.offset, c.bytes, what, repair, tell);
+    end();
+  });
+}
+
+void log_care::look_at_horizon(bool repair, const tx::log_finding_fn& tell) {
+  fold_.while_it_rests([&] {
+    for (const commit_log::horizon_copy& c : log_.horizon_copies())
+      store_again(c.offset, std::as_bytes(std::span(c.words)),
+                  home_.is_apart() ? "horizon in the log file" : "log horizon", repair, tell);
+    end();
+  });
+}
+
+void log_care::end() {
+  if (!std::exchange(wrote_, false)) return;
+  w_.fence(fence_site::log_list_care);
+  if (home_.target().failed()) s_.medium->fail_with(home_.target().failure());
+  s_.require_healthy();
+}
+
+// CARE-3. What is void then is looked at once more, since noise there would be told as a loss after a crash.
+void log_care::fold_all() {
+  if (SCUTE_PLANTED(care_fold)) return;
+  fold_.all();
+  for (size_t i = 0; i < log_.segments(); ++i) look_at(i, true, nullptr);
+  end();
+}
+
+void log_care::look(bool repair, const tx::log_finding_fn& tell) {
+  if (!s_.read_only && !home_.is_apart()) {
+    touch_lost_pages();
+    // Of these it was told when they became readable.
+    if (s_.lost_log.pending()) repair_lost_pages();
+  }
+  const locked turn(mutex_);
+  look_at_list(repair, tell);
+  look_at_horizon(repair, tell);
+  bool missing = false;
+  for (size_t i = 0; i < log_.segments(); ++i)
+    missing = look_at(i, repair, tell).missing || missing;
+  end();
+  if (missing && repair) fold_all();
+}
+
+// CARE-4
+void log_care::repair_heads() {
+  const auto tell = [&](const tx::log_finding& f) {
+    s_.repaired.fetch_add(1, std::memory_order_relaxed);
+    s_.events.post({SCUTE_EVENT_LOG, SCUTE_OUTCOME_REPAIRED, scute_finder{}, f.offset, f.length});
+  };
+  const locked turn(mutex_);
+  look_at_list(true, tell);
+  look_at_horizon(true, tell);
+}
+
+// Whoever reads them through the file would never bring the fault about that makes them readable.
+void log_care::touch_lost_pages() {
+  const auto touch = [&](uint64_t begin, uint64_t length) {
+    for (uint64_t page = begin; page < begin + length; page += format::page) {
+      std::byte probe{};
+      if (s_.medium->read(page, &probe, 1)) continue;
+      static_cast<void>(*static_cast<const volatile std::byte*>(s_.at(page)));
+    }
+  };
+  for (size_t i = 0; i < log_.segments(); ++i)
+    log_.look_at(
+        i,
+        [&](const commit_log::live_segment& x) {
+          for (uint32_t c = 0; c < log_.layout().copies(); ++c)
+            touch(x.where.at[c], log_.layout().size());
+        },
+        [](const log::segment&) {});
+}
+
+bool log_care::repair_lost_pages() {
+  const locked turn(mutex_);
+  std::vector<uint64_t> pages;
+  pages.reserve(64);
+  const bool all = s_.lost_log.take([&](uint64_t page) { pages.push_back(page); });
+  // What is left of them when a log has moved out of the pool is nobody's.
+  if ((pages.empty() && all) || home_.is_apart()) return true;
+  std::vector<log::segment> where;
+  room_.with_list([&](const segment_list& list) { where = list.segments(s_.geo); });
+  bool missing = false, done = true;
+  const uint64_t size = log_.layout().size();
+  for (size_t i = 0; i < where.size(); ++i) {
+    const auto hit = [&](uint64_t page) {
+      for (uint32_t c = 0; c < log_.layout().copies(); ++c)
+        if (page - where[i].at[c] < size) return true;
+      return false;
+    };
+    if (all && std::ranges::none_of(pages, hit)) continue;
+    const seen x = look_at(i, true, nullptr);
+    missing = missing || x.missing;
+    if (x.is == condition::under_way) {
+      done = false;
+      s_.lost_log.add(where[i].at[0]);
+    }
+  }
+  end();
+  if (missing) fold_all();
+  return done;
+}
+
+void log_care::for_each_live(const std::function<void(uint64_t offset, uint64_t length)>& fn) {
+  if (home_.is_apart()) return;
+  for (size_t i = 0; i < log_.segments(); ++i)
+    log_.look_at(
+        i,
+        [&](const commit_log::live_segment& x) {
+          for (uint32_t c = 0; x.needed && c < log_.layout().copies(); ++c)
+            fn(x.where.at[c], log_.layout().size());
+        },
+        [](const log::segment&) {});
+}
+
+}  // namespace scute::core::engine

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Damage to the log of engine `spec` while the pool is open: found, and put right, before a crash could ask for what is
+// missing. (What a crash finds damaged is replay.hpp's and log_evidence.hpp's.)
+//
+//   frame, head   stored again in all copies, from the copy or the tracks that have it
+//   beyond that   everything is folded at once: then nothing of it is needed
+//   list, horizon written again, as memory has them; so are the heads of a log in a file of its own, which are its list
+//   lost page     of a file of its own: written as a whole, when nothing in it counts any more. Part of it cannot be written
+//
+// CARE-1 Only what counts is looked at: the list and the horizon that count, and frames above the durable horizon that are
+//    fenced (CLOG-5). All else is void, or under way, and nobody's damage.
+// CARE-2 A frame is stored with the bytes that its writer has stored, and its segment is not begun anew meanwhile. So it does no
+//    harm where nothing was wrong, and no lane has to wait.
+// CARE-3 What no copy tells any more the pool itself has, until a crash: a fold makes it durable there, and void here.
+// CARE-4 Of a pool that was closed properly all copies of the list and the horizon were durable. So whichever is not as the
+//    one that counts was damaged: an opening puts it right, and tells it. (After a crash recovery writes all of them, and cannot
+//    tell damage from what was being written.)
+// CARE-5 Nobody goes on behind a gap, be it one of void frames: a crash could not tell that nothing is missing there (EVID-2), and
+//    would have it told as lost.
+#pragma once
+
+#include "base/waiting.hpp"
+#include "engine/speculative/commit_log.hpp"
+#include "engine/speculative/fold.hpp"
+#include "engine/speculative/log_room.hpp"
+#include "log/segment_reader.hpp"
+#include "tx/engine.hpp"
+
+namespace scute::core::engine {
+
+class log_care {
+ public:
+  log_care(pool::state& s, log_home& home, commit_log& log, fold& f, log_room& room);
+
+  // All of it. Any thread without locks. Throws SCUTE_E_IO, std::bad_alloc.
+  void look(bool repair, const tx::log_finding_fn& tell);
+  // The list and the horizon of a pool that was closed properly, as it is opened: alone in the pool. Throws SCUTE_E_IO.
+  void repair_heads();
+  // The segments with pages that were lost (pool/lost_log_pages.hpp). False if something is under way there, so that it has
+  // to be done once more.
+  bool repair_lost_pages();
+  // Calls fn(offset, length) for where in the pool frames lie that count; none do of a log in a file of its own.
+  void for_each_live(const std::function<void(uint64_t offset, uint64_t length)>& fn);
+
+ private:
+  enum class condition : uint8_t { fenced, under_way };
+  struct seen {
+    condition is = condition::fenced;
+    bool missing = false;  // frames that no copy tells
+  };
+  bool can_store(const log::segment& where, uint64_t position,
+                 std::span<const std::byte> lines) const;
+  void renew_lost_pages(const log::segment& where, const tx::log_finding_fn& tell);
+  void touch_lost_pages();
+  // All of these are called by who has mutex_.
+  seen look_at(size_t segment, bool repair, const tx::log_finding_fn& tell);
+  seen look_at(const commit_log::live_segment& x, bool repair, const tx::log_finding_fn& tell);
+  void look_at_list(bool repair, const tx::log_finding_fn& tell);
+  void look_at_horizon(bool repair, const tx::log_finding_fn& tell);
+  void store_again(uint64_t offset, std::span<const std::byte> bytes, const char* what, bool repair,
+                   const tx::log_finding_fn& tell);
+  void end();
+  void fold_all();
+
+  pool::state& s_;
+  log_home& home_;
+  commit_log& log_;
+  fold& fold_;
+  log_room& room_;
+  waiting_mutex mutex_;  // taken before the list's, the fold's and the log's
+  medium::writer w_;     // of whoever has it, as are the next two
+  log::segment_reader reader_;
+  bool wrote_ = false;
+};
+
+// Pages of the log's file, for segment_reader: those that cannot be read are left out one by one.
+log::segment_reader reader_of(const pool::state& s, const log_home& home,
+                              const log::segment_layout& layout);
+
+}  // namespace scute::core::engine

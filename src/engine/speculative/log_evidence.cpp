@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/speculative/log_evidence.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "base/planted.hpp"
+#include "engine/speculative/log_care.hpp"
+#include "log/segment_writer.hpp"
+
+namespace scute::core::engine {
+namespace {
+
+// Words that are the same in every head of the segment: each is there, or still what a lent chunk begins with.
+bool may_be_torn(const pool::state& s, const log::segment_layout& layout,
+                 const format::segment_head& h) noexcept {
+  if (SCUTE_PLANTED(evid_torn)) return false;
+  const auto either = [](uint64_t found, uint64_t wanted) { return found == 0 || found == wanted; };
+  return either(h.magic, format::segment_magic) && either(h.salt, s.salt) &&
+         either(h.redundancy, static_cast<uint32_t>(layout.how())) &&
+         either(h.size, layout.size()) && h.lane <= s.geo.lane_count && h.epoch <= s.sb.epoch;
+}
+
+// EVID-3, of a segment without a valid head.
+bool has_lost_head(const pool::state& s, const log_home& home, const log::segment_layout& layout,
+                   const log::segment& at) noexcept {
+  const bool tracks = layout.how() == log::redundancy::tracks;
+  for (uint32_t c = 0; c < 2; ++c) {
+    if (c == 1 && layout.how() == log::redundancy::one_copy) break;
+    format::segment_head h;
+    const uint64_t offset = tracks ? at.at[0] + (c == 0 ? 0 : layout.sum_offset_of(0)) : at.at[c];
+    if (home.target().read(offset, &h, sizeof h) && may_be_torn(s, layout, h)) return false;
+  }
+  return true;
+}
+
+// Segments with a head, by epoch, lane and generation.
+using segment_order = std::map<std::tuple<uint64_t, uint32_t, uint64_t>, size_t>;
+
+segment_order order_of(const std::vector<log::segment_contents>& contents) {
+  segment_order all;
+  for (size_t i = 0; i < contents.size(); ++i)
+    if (const auto& h = contents[i].head)
+      all.emplace(std::tuple(h->epoch, h->lane, h->generation), i);
+  return all;
+}
+
+// The segment that the lane of segment `i` was at before; `i` itself if nothing says which one that was.
+size_t left_for(const segment_order& order, const format::segment_head& next, size_t i) noexcept {
+  auto at = order.lower_bound({next.epoch, next.lane, next.generation});
+  if (at == order.begin()) return i;
+  const auto& [epoch, lane, generation] = (--at)->first;
+  return epoch == next.epoch && lane == next.lane ? at->second : i;
+}
+
+}  // namespace
+
+bool is_misleading(const pool::state& s, const log_home& home, const log::segment_layout& layout,
+                   const log::segment& at) {
+  return has_lost_head(s, home, layout, at) && !reader_of(s, home, layout).read_head(at);
+}
+
+void clear_misleading(pool::state& s, medium::writer& w, const log_home& home,
+                      const segment_list& list) {
+  medium::writer own(home.target());
+  medium::writer& to = home.is_apart() ? own : w;
+  const log::segment_layout layout = list.layout();
+  const std::byte nothing[log::line_size] = {};
+  bool any = false;
+  for (const log::segment& at : list.segments(s.geo)) {
+    if (SCUTE_PLANTED(evid_misleading)) break;
+    if (!is_misleading(s, home, layout, at)) continue;
+    log::store_lines(to, home.target().base(), layout, at, 0, nothing);
+    any = true;
+  }
+  if (!any) return;
+  to.fence(fence_site::log_evidence);
+  if (home.target().failed()) s.medium->fail_with(home.target().failure());
+  s.require_healthy();
+}
+
+void tell_damage(pool::state& s, const log_home& home, const segment_list& list, uint64_t horizon,
+                 const std::vector<frame_seen>& frames,
+                 const std::vector<log::segment_contents>& contents) {
+  const log::segment_layout layout = list.layout();
+  const std::vector<log::segment> segments = list.segments(s.geo);
+  const auto tell = [&](size_t segment, uint64_t position, uint64_t n, scute_outcome outcome) {
+    (outcome == SCUTE_OUTCOME_LOST ? s.lost : s.repaired).fetch_add(1, std::memory_order_relaxed);
+    s.events.post({SCUTE_EVENT_LOG, outcome, scute_finder{},
+                   segments[segment].at[0] + layout.offset_of(position), n});
+  };
+  // EVID-1
+  const size_t unfenced_max = home.is_apart() ? s.geo.lane_count : 1;
+  std::map<std::pair<uint64_t, uint32_t>, std::set<uint64_t>> highest;  // by epoch and lane
+  for (const frame_seen& f : frames) {
+    std::set<uint64_t>& h = highest[{f.epoch, f.lane}];
+    h.insert(f.sequence);
+    if (h.size() > unfenced_max) h.erase(h.begin());
+  }
+  std::vector<bool> told(segments.size(), false);
+  for (const frame_seen& f : frames) {
+    if (f.lane >= s.geo.lane_count) continue;
+    const bool fenced = f.sequence < *highest[{f.epoch, f.lane}].begin();
+    const bool behind_gap =
+        f.behind_gap && (fenced || !home.is_apart() || SCUTE_PLANTED(evid_shared));
+    if (f.flawed && fenced) tell(f.segment, f.position, f.length, SCUTE_OUTCOME_REPAIRED);
+    if (SCUTE_PLANTED(evid_silent)) continue;
+    if ((behind_gap || ((fenced || SCUTE_PLANTED(evid_parts)) && !f.whole)) && !told[f.segment]) {
+      tell(f.segment, 0, list.segment_size, SCUTE_OUTCOME_LOST);
+      told[f.segment] = true;
+    }
+  }
+  // EVID-5
+  std::set<std::tuple<uint64_t, uint32_t, uint64_t>> there;  // epoch, lane, sequence
+  for (const frame_seen& f : frames) there.insert({f.epoch, f.lane, f.sequence});
+  const segment_order order = order_of(contents);
+  for (size_t i = 0; i < segments.size(); ++i) {
+    if (!contents[i].head || SCUTE_PLANTED(evid_left)) continue;
+    const format::segment_head& h = *contents[i].head;
+    if (h.lane >= s.geo.lane_count || h.before <= horizon ||
+        there.contains({h.epoch, h.lane, h.before}))
+      continue;
+    const size_t left = left_for(order, h, i);
+    if (!told[left]) tell(left, 0, list.segment_size, SCUTE_OUTCOME_LOST);
+    told[left] = true;
+  }
+  for (size_t i = 0; i < segments.size(); ++i)
+    if (!told[i] && (contents[i].blind != 0 ||
+                     (!contents[i].head && has_lost_head(s, home, layout, segments[i]))))
+      tell(i, 0, list.segment_size, SCUTE_OUTCOME_LOST);
+}
+
+}  // namespace scute::core::engine

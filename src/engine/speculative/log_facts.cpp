@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is told of the log of engine `spec`: how large it is, how full, and up to which sequence it is void.
+#include "engine/speculative/horizon.hpp"
+#include "engine/speculative/replay.hpp"
+#include "engine/speculative/speculative.hpp"
+
+namespace scute::core::engine {
+namespace {
+
+void tell(tx::engine::log_state& all, const commit_log& log) noexcept {
+  const commit_log::fill f = log.how_full();
+  all.cap = f.all;
+  all.used = f.used;
+  all.horizon = log.horizon();
+}
+
+}  // namespace
+
+tx::engine::log_state speculative::log() const noexcept {
+  log_state all = seen_log_;
+  if (beside_ != nullptr)
+    all.file = beside_->length();
+  else if (s_.beside != nullptr && (s_.sb.incompat & format::incompat_log_file) != 0)
+    all.file = companion::size_beside(s_);
+  if (log_ != nullptr) tell(all, *log_);
+  return all;
+}
+
+// Who only reads has no log that is appended to. What the file has is told all the same, if it is there and can be read.
+void speculative::look_at_log_file() noexcept {
+  try {
+    const std::unique_ptr<companion> found = home_ == nullptr ? companion::seen(s_) : nullptr;
+    log_home* const home = home_ != nullptr ? home_.get() : found.get();
+    if (home == nullptr) return;
+    const segment_list list = home->read();
+    // HORIZON-1: after a clean closing the words have all of it, and no segment need be read.
+    const uint64_t horizon =
+        unclean_ ? find_horizon(s_, *home, list) : read_horizon(s_, *home).sequence;
+    // (After a recovery that was this session's alone the next one finds all of it again.)
+    tell(seen_log_, commit_log(s_, *home, list, horizon, last_frames_));
+    seen_log_.horizon = horizon;
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): its opening tells
+  }
+}
+
+void speculative::look_at_log(bool repair, const tx::log_finding_fn& tell) {
+  if (care_ != nullptr) care_->look(repair, tell);
+}
+
+void speculative::for_each_live_log(
+    const std::function<void(uint64_t offset, uint64_t length)>& fn) {
+  if (care_ != nullptr) care_->for_each_live(fn);
+}
+
+}  // namespace scute::core::engine

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The short way of engine `spec` for ranges in place of small objects: what in_place_records.cpp does, without what a
+// general write set needs. The claim of an object (CONFLICT-1) stands for the test that the general way makes of its
+// fragments; from then on nobody else changes it (CONFLICT-3).
+#include <cstring>
+
+#include "base/planted.hpp"
+#include "engine/common/in_place.hpp"
+#include "engine/speculative/granules.hpp"
+#include "engine/speculative/speculative.hpp"
+#include "pool/fragment.hpp"
+#include "pool/library_call.hpp"
+#include "pool/optimistic.hpp"
+#include "tx/claim_guard.hpp"
+
+namespace scute::core::engine {
+namespace {
+
+// The object is what the transaction has read, and nobody else has a part of it open. Where there are checksums its payload
+// goes to the image, and is verified there. False if the general way has to find out.
+bool read_small(const pool::state& s, pool::lane& l, const tx::small_member& m) noexcept {
+  const uint64_t losses = pool::losses_of_this_thread;
+  const pool::optimistic_reads mark;
+  if (s.overlaid.touches(m.header + format::header_size, m.room)) return false;
+  if (std::memcmp(s.at(m.header), &m.read, sizeof m.read) != 0) return false;
+  std::byte* const payload = m.image + format::header_size;
+  const uint32_t covered = s.has_checksums ? m.size : 0;
+  std::memcpy(payload, s.at(m.header) + format::header_size, covered);
+  l.w.count.verified_bytes.add(covered);
+  const auto kind = covered == 0 ? codec::checksum_kind::crc32c : s.checksum;
+  return pool::losses_of_this_thread == losses &&
+         (m.read.checksum == pool::header_checksum(kind, m.header, m.read, payload, covered) ||
+          SCUTE_PLANTED(verify_open));
+}
+
+const tx::small_member& member_of(std::span<const tx::small_member> members,
+                                  const tx::inplace_range& r) noexcept {
+  const tx::small_member* m = members.data();
+  // (Of others the size may be of no meaning.)
+  while (m->what != tx::small_member::change::in_place || r.offset - m->header >= m->extent()) ++m;
+  return *m;
+}
+
+}  // namespace
+
+bool speculative::save_short(pool::lane& l, const tx::small_member& m, small_is known,
+                             const tx::inplace_range& r, std::byte* old) {
+  if (s_.resolving->pending() || s_.medium->failed()) return false;
+  tx::claim_guard claimed(s_, l);
+  claimed.add(m.header + format::header_size);
+  claimed.take();
+  if (known == small_is::opened && !read_small(s_, l, m)) return false;
+  if (s_.has_checksums) {
+    std::memcpy(old, m.image + (r.offset - m.header), r.length);
+  } else {
+    const uint64_t losses = pool::losses_of_this_thread;
+    const pool::optimistic_reads mark;
+    std::memcpy(old, s_.at(r.offset), r.length);
+    if (pool::losses_of_this_thread != losses) return false;
+  }
+  open_range(l, r);
+  return true;
+}
+
+// The images of members, which hold the old bytes of these ranges, get what was stored there.
+void speculative::renew_images(const pool::lane& l, std::span<const tx::small_member> members,
+                               std::span<const tx::inplace_range> ranges) noexcept {
+  const std::byte* now = l.in_place.data();
+  for (const tx::inplace_range& r : ranges) {
+    const tx::small_member& m = member_of(members, r);
+    std::memcpy(m.image + (r.offset - m.header), now, r.length);
+    now += r.length;
+  }
+}
+
+}  // namespace scute::core::engine

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a commit of engine `spec` shows to folds while it is under way.
+#pragma once
+
+#include "base/planted.hpp"
+#include "engine/speculative/speculative.hpp"
+
+namespace scute::core::engine {
+
+// Published before the clocks are read, until all that the sequence stands for is applied (SPEC-3).
+class speculative::flight {
+ public:
+  flight(fold& f, uint32_t lane, uint64_t bound) noexcept : fold_(f), lane_(lane) {
+    if (!SCUTE_PLANTED(spec_bound)) fold_.enter(lane_, bound);
+  }
+  ~flight() { fold_.leave(lane_); }
+  flight(const flight&) = delete;
+  flight& operator=(const flight&) = delete;
+
+ private:
+  fold& fold_;
+  uint32_t lane_;
+};
+
+// Blocks with ranges open in place, pinned under their stripes: so no fold is at one of them (SPEC-6).
+class speculative::pins {
+ public:
+  pins(speculative& e, lane_state& mine) noexcept : e_(e), mine_(mine) {
+    for (const uint64_t b : mine_.pinned) change(b, 1);
+  }
+  ~pins() {
+    for (const uint64_t b : mine_.pinned) change(b, -1);
+    mine_.pinned.clear();
+  }
+  pins(const pins&) = delete;
+  pins& operator=(const pins&) = delete;
+
+ private:
+  void change(uint64_t b, int by) noexcept {
+    const pool::held_stripe held(e_.s_.locks, e_.table_->stripe_of(b));
+    e_.table_->at(b).pins.fetch_add(static_cast<uint32_t>(by), std::memory_order_relaxed);
+  }
+  speculative& e_;
+  lane_state& mine_;
+};
+
+}  // namespace scute::core::engine

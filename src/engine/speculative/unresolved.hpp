@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Columns whose parity recovery has left as the crash left it: old, new or torn. Their data is whole and durable by then, so
+// all that is missing is to compute the parity anew from all rows, which takes longer than all else. The pool is
+// open meanwhile.
+//
+// LATE-1 A column that a record above the horizon lies in is unresolved from recovery on, until its parity was computed anew
+//    under the stripe of its block. What recovery stores is durable before.
+// LATE-2 Nobody decodes a cell, or judges damage, by the parity of an unresolved column: whoever takes a block's stripe for
+//    that resolves it first. The handler of a fault cannot, since a row is missing; to it such columns tell
+//    nothing (repair/page_repair.hpp, PAGE-9). A commit needs not: it adds what it changes to the parity that there is, and
+//    computing it anew comes to the same, before that and after it.
+// LATE-3 The horizon stays below the records of an unresolved block. A resolved one is a dirty block of the table, with the
+//    oldest of these records as its first, until it is folded. So whenever a crash comes, the next recovery finds the records of
+//    all blocks whose parity is not durable, and what this session has committed above them.
+// LATE-4 What this session draws is above all sequences that recovery has found, those of what was not decided included.
+// LATE-5 The block with the oldest record comes first, so that segments become free one after the other; and a fold resolves
+//    some blocks each time, so who waits for room does not wait for somebody else's thread.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "engine/speculative/block_table.hpp"
+#include "pool/resolver.hpp"
+
+namespace scute::core::engine {
+
+// Records that recovery has found, in ascending order of their sequences.
+struct recovered_ranges {
+  std::vector<pool::data_range> ranges;
+  std::vector<uint64_t> sequences;  // of each
+
+  void add(uint64_t offset, uint64_t length, uint64_t sequence) {
+    ranges.push_back({offset, length});
+    sequences.push_back(sequence);
+  }
+};
+
+class unresolved_columns final : public pool::resolver {
+ public:
+  // Blocks of a pool with parity. The table gets their clocks. Alone in the pool.
+  unresolved_columns(pool::state& s, block_table& t, const recovered_ranges& found);
+
+  // ---- pool::resolver: any thread that holds no stripe ----------------------------------------------------
+
+  void before_write(uint64_t offset, uint64_t length) override;
+  void before_change(const pool::fragment&) override {}  // nothing of a transaction is left open
+  void before_read(const pool::fragment&) override {}
+  void before_overwrite(uint64_t, uint64_t) override {}
+  void before_reuse(uint64_t, uint64_t) override {
+  }  // speculative::prepare_reuse() waits for the horizon
+  bool scan(uint64_t blocks) override;
+  void finish() noexcept override { pending_.store(false, std::memory_order_release); }
+  progress done() const noexcept override {
+    return {blocks_.size(), done_.load(std::memory_order_acquire)};
+  }
+  outcome traces() const noexcept override { return {}; }
+  void before_trust(uint64_t zone, uint64_t column) noexcept override;
+  bool untold(uint64_t page, page_bytes& own, page_bytes& others) const noexcept override;
+
+  // ---- for folds, by one thread at a time -------------------------------------------------------------------
+
+  // Resolves up to so many of the oldest ones. They are dirty then, and on the table's list.
+  void resolve_oldest(uint64_t blocks) noexcept;
+  // The lowest sequence of a record of a block that is not resolved; UINT64_MAX: there is none.
+  uint64_t lowest() noexcept;
+
+ private:
+  struct part {
+    uint64_t offset;
+    uint32_t length;
+  };
+  struct block {
+    uint64_t number, first;   // of the table; sequence of the oldest record
+    uint64_t begin, end = 0;  // in parts_
+  };
+  bool is_open(size_t i) const noexcept { return open_[i].load(std::memory_order_acquire); }
+  void resolve(size_t i) noexcept;
+  void resolve_held(size_t i) noexcept;
+
+  static constexpr uint32_t none = 0;
+
+  pool::state& s_;
+  block_table& table_;
+  std::vector<part> parts_;  // by block; never changed, since a handler of a fault may look at them
+  std::vector<block> blocks_;    // oldest first
+  std::vector<uint32_t> place_;  // by number: 1 + where in blocks_, or none
+  std::unique_ptr<std::atomic<bool>[]> open_;
+  std::atomic<uint64_t> done_{0}, next_{0};
+  medium::writer w_;   // for stores, which leave nothing in it
+  size_t oldest_ = 0;  // of whoever folds: those before it are resolved
+};
+
+}  // namespace scute::core::engine
