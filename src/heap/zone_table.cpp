@@ -14,7 +14,7 @@
 #include "heap/size_classes.hpp"
 #include "pool/blocks.hpp"
 #include "pool/columns.hpp"
-#include "pool/grip.hpp"
+#include "pool/in_flight_write.hpp"
 #include "pool/resolver.hpp"
 #include "repair/repair.hpp"
 
@@ -244,7 +244,7 @@ format::fragment_header zone_table::read_header(const object& o) {
   const uint32_t stripe = pool::stripe_of(s_, o.header);
   s_.locks.lock_exclusive(stripe);
   {
-    const pool::grip_scope here(s_, stripe, pool::grip::mode::exclusive);
+    const pool::in_flight_scope here(s_, stripe, pool::in_flight_write::mode::exclusive);
     std::memcpy(&h, s_.at(o.header), sizeof h);
   }
   s_.locks.unlock_exclusive(stripe);

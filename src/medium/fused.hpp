@@ -5,7 +5,7 @@
 // loads nothing from the pool. (Loads of parity there would even wait for the fence to be over, on CPUs that
 // compare addresses by their low 12 bits: a cell and its parity agree in them.)
 //
-// They tell how far they have come, for a handler of a fault in the middle (pool/grip.hpp): the first
+// They tell how far they have come, for a handler of a fault in the middle (pool/in_flight_write.hpp): the first
 // *done bytes of dst have been read (of old, if that is elsewhere), and may hold what they are going to hold; the others hold what they
 // held, and are still to be read. So it is whenever dst or parity is accessed.
 #pragma once

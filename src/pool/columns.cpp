@@ -10,7 +10,7 @@
 #include "codec/galois.hpp"
 #include "codec/parity.hpp"
 #include "medium/persist.hpp"
-#include "pool/grip.hpp"
+#include "pool/in_flight_write.hpp"
 #include "pool/optimistic.hpp"
 
 namespace scute::core::pool {
@@ -21,7 +21,7 @@ class exclusive_stripe {
   exclusive_stripe(state& s, uint64_t zone, uint64_t column)
       : s_(s), i_(stripes::index(zone, column / column_block)) {
     s_.locks.lock_exclusive(i_);
-    held_.emplace(s, i_, grip::mode::exclusive);
+    held_.emplace(s, i_, in_flight_write::mode::exclusive);
     if (s.resolving->pending()) s.resolving->before_trust(zone, column);  // LATE-2
   }
   ~exclusive_stripe() {
@@ -36,7 +36,7 @@ class exclusive_stripe {
  private:
   state& s_;
   uint32_t i_;
-  std::optional<grip_scope> held_;
+  std::optional<in_flight_scope> held_;
 };
 
 // Adds `row` of the columns to the sums.
@@ -340,7 +340,7 @@ written_back write_back(state& s, medium::writer& w, const seen_headers& headers
                         uint64_t length) noexcept {
   written_back done;
   // Whoever writes a fragment writes its header first, under this block's stripe or before he has it. The header may lie in
-  // other columns than the block (GRIP-3).
+  // other columns than the block (INFLIGHT-3).
   const auto newer = [&] {
     const optimistic_reads mark;
     std::byte now[format::header_size] = {};

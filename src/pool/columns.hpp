@@ -162,7 +162,7 @@ struct seen_headers {
 };
 struct written_back {
   bool some = false;
-  // The header's page is lost, and is not rebuilt by who holds a stripe of other columns (GRIP-3): what was not
+  // The header's page is lost, and is not rebuilt by who holds a stripe of other columns (INFLIGHT-3): what was not
   // written by then has to be looked at again, without one.
   bool header_lost = false;
 };

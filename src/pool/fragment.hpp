@@ -105,7 +105,7 @@ bool valid(const state& s, const fragment& f, const format::fragment_header& h,
 bool valid(const state& s, const fragment& f) noexcept;
 // The same, and gives the header that was tested.
 bool valid(const state& s, const fragment& f, format::fragment_header& h) noexcept;
-// The same for who holds stripes that the fragment may have more than: false also where a page of it is lost (GRIP-3).
+// The same for who holds stripes that the fragment may have more than: false also where a page of it is lost (INFLIGHT-3).
 bool valid_unless_lost(const state& s, const fragment& f, format::fragment_header& h) noexcept;
 
 // Completes a header that l's next log entry will write: tag, ring, checksum over `length` bytes.

@@ -98,28 +98,29 @@ page_repairer::outcome page_repairer::repair_zone_page(uint64_t page, beyond_rep
                                                        scute_finder finder) noexcept {
   const pool::cell c = pool::cell_of(s_.geo, page);
   const uint32_t stripe = pool::stripes::index(c.zone, c.column / pool::column_block);
-  pool::grip& mine = pool::this_thread_grip();
+  pool::in_flight_write& mine = pool::this_thread_in_flight();
   const bool holder = mine.pool == &s_;
   const pool::lane* window = mine.window;
-  const bool ours = window == nullptr                        ? mine.stripe == stripe
-                    : mine.of == pool::grip::share::deferred ? window->last().has(stripe)
-                                                             : window->has_stripe(stripe);
-  if (holder && !ours) return outcome::hopeless;  // against GRIP-1; never waits for it
+  const bool ours = window == nullptr ? mine.stripe == stripe
+                    : mine.of == pool::in_flight_write::share::deferred
+                        ? window->last().has(stripe)
+                        : window->has_stripe(stripe);
+  if (holder && !ours) return outcome::hopeless;  // against INFLIGHT-1; never waits for it
   if (holder && !mine.shared) return rebuild(page, then, finder);
   if (!holder) {
     s_.locks.lock_exclusive(stripe);
     outcome result = outcome::readable;
     {
-      const pool::grip_scope here(s_, stripe, pool::grip::mode::exclusive);
+      const pool::in_flight_scope here(s_, stripe, pool::in_flight_write::mode::exclusive);
       if (s_.medium->is_revoked(page)) result = rebuild(page, then, finder);
     }
     s_.locks.unlock_exclusive(stripe, pool::stripes::stores::streamed);
     return result;
   }
   // PAGE-3: a holder in shared mode.
-  std::atomic<const pool::grip*>* place = nullptr;
+  std::atomic<const pool::in_flight_write*>* place = nullptr;
   for (auto& p : parked_) {
-    const pool::grip* none = nullptr;
+    const pool::in_flight_write* none = nullptr;
     if (p.compare_exchange_strong(none, &mine, std::memory_order_acq_rel)) {
       place = &p;
       break;
@@ -275,9 +276,9 @@ uint32_t done_by(const pool::lane& l, uint64_t step, uint32_t length) noexcept {
 // (state::overlaid) until that is over.
 void page_repairer::adjust_sums(const pool::cell& c, const pool::recipe& r,
                                 pool::gather_room& room) const noexcept {
-  const pool::lane* l = pool::this_thread_grip().window;
-  const auto now = pool::this_thread_grip().now;
-  if (l == nullptr || now == pool::grip::phase::reading) return;
+  const pool::lane* l = pool::this_thread_in_flight().window;
+  const auto now = pool::this_thread_in_flight().now;
+  if (l == nullptr || now == pool::in_flight_write::phase::reading) return;
   const uint32_t parities = s_.geo.parity;
   for_each_piece_in(
       s_.geo, c, *l, [&](uint64_t i, const pool::piece& p, uint64_t row, uint64_t at) {
@@ -287,7 +288,7 @@ void page_repairer::adjust_sums(const pool::cell& c, const pool::recipe& r,
           const auto add = [&](uint32_t from, uint32_t to) {
             codec::galois::multiply_into(room.sum[k] + at + from, p.delta + from, times, to - from);
           };
-          if (now == pool::grip::phase::data) {
+          if (now == pool::in_flight_write::phase::data) {
             if (p.old == nullptr && !r.leaves_out(row)) add(0, done_by(*l, i, p.length));
           } else if (r.stored[k]) {
             const uint32_t done = done_by(*l, i * parities + parity, p.length);
@@ -302,12 +303,12 @@ void page_repairer::adjust_sums(const pool::cell& c, const pool::recipe& r,
 
 // And then this cell, made of those sums, that which the window expects to find.
 void page_repairer::finish_window(const pool::cell& c, std::byte* bytes) const noexcept {
-  const pool::lane* l = pool::this_thread_grip().window;
-  const auto now = pool::this_thread_grip().now;
-  if (l == nullptr || now == pool::grip::phase::reading) return;
+  const pool::lane* l = pool::this_thread_in_flight().window;
+  const auto now = pool::this_thread_in_flight().now;
+  if (l == nullptr || now == pool::in_flight_write::phase::reading) return;
   const auto& g = s_.geo;
   for_each_piece_in(g, c, *l, [&](uint64_t i, const pool::piece& p, uint64_t row, uint64_t at) {
-    if (now == pool::grip::phase::data) {
+    if (now == pool::in_flight_write::phase::data) {
       if (row == c.row && p.old == nullptr)
         codec::xor_into(bytes + at, p.delta, done_by(*l, i, p.length));
       return;
@@ -324,9 +325,9 @@ void page_repairer::finish_window(const pool::cell& c, std::byte* bytes) const n
 
 // PAGE-3: what the holders of the stripe expect to find.
 void page_repairer::finish_pieces(uint64_t page, bool is_parity, std::byte* bytes) const noexcept {
-  using phase = pool::grip::phase;
+  using phase = pool::in_flight_write::phase;
   const auto in_page = [&](uint64_t at) { return at >= page && at < page + format::page; };
-  const auto finish = [&](const pool::grip& h) {
+  const auto finish = [&](const pool::in_flight_write& h) {
     if (h.length == 0) return;
     // Which of several parities: their cells lie a row apart.
     const uint64_t k =
@@ -347,10 +348,10 @@ void page_repairer::finish_pieces(uint64_t page, bool is_parity, std::byte* byte
     if (!is_parity && in_page(h.data) && h.now == phase::data)
       std::memcpy(bytes + (h.data - page), h.fresh_data, h.length);
   };
-  const pool::grip& mine = pool::this_thread_grip();
+  const pool::in_flight_write& mine = pool::this_thread_in_flight();
   if (!mine.shared) return finish(mine);
   for (const auto& p : parked_) {
-    const pool::grip* h = p.load(std::memory_order_acquire);
+    const pool::in_flight_write* h = p.load(std::memory_order_acquire);
     if (h != nullptr && h->pool == &s_ && h->stripe == mine.stripe) finish(*h);
   }
 }

@@ -20,7 +20,7 @@
 //    whoever has those waits for nobody. So two pages repair at once unless they share a column block,
 //    and other blocks go on.
 // PAGE-3 A thread that faults while it holds the stripe itself is in the middle of a commit, or of a decode.
-//    pool::grip tells how far it came (GRIP-2), and the page is given what the rest of its work expects:
+//    pool::in_flight_write tells how far it came (INFLIGHT-2), and the page is given what the rest of its work expects:
 //      reading           the column as it is
 //      parity, exclusive the new parity of its piece, in DRAM
 //      parity, shared    each holder's delta as far as it has been XORed in; all of them are parked
@@ -55,7 +55,7 @@
 
 #include "base/spin_lock.hpp"
 #include "pool/columns.hpp"
-#include "pool/grip.hpp"
+#include "pool/in_flight_write.hpp"
 #include "pool/resolver.hpp"
 #include "pool/state.hpp"
 #include "repair/page_notes.hpp"
@@ -149,7 +149,7 @@ class page_repairer {
   pool::state& s_;
   std::array<desk, 4> desks_;
   desk plain_, log_;  // for pages outside the zones, and of a log; each used under its own flag
-  std::array<std::atomic<const pool::grip*>, 256> parked_{};
+  std::array<std::atomic<const pool::in_flight_write*>, 256> parked_{};
   std::atomic<bool> doubting_{false};
   std::atomic<uint32_t> doubts_{0};
   std::array<uint64_t, doubts_max> doubtful_{};

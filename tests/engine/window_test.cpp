@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "pool/columns.hpp"
-#include "pool/grip.hpp"
+#include "pool/in_flight_write.hpp"
 #include "support/pool_file.hpp"
 
 namespace scute::test {

@@ -98,7 +98,7 @@ TEST_P(changed_header, OfATransactionThatIsLogged) {
   expect_committed(fresh);
 }
 
-// Of the fragment there is more than the columns that the window has: a page of that is lost (GRIP-3).
+// Of the fragment there is more than the columns that the window has: a page of that is lost (INFLIGHT-3).
 TEST_P(changed_header, OfWhatIsFreedWithAPageThatIsLost) {
   const scute_oid object = f.alloc(pattern(1, 9000));
   const scute_oid other = f.alloc(pattern(2, 9000));

@@ -74,7 +74,7 @@ TEST(lost_page, AccessesOfAllKindsHealInPassing) {
   f.expect_objects();
 }
 
-// GRIP-1: no page of another column is met by who holds a stripe; PAGE-3.
+// INFLIGHT-1: no page of another column is met by who holds a stripe; PAGE-3.
 TEST(lost_page, LossesAtAnyMomentOfACommit) {
   for (const size_t n : {24u, 200u, 6000u, 30000u}) {
     lossy_pool f;

@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include "pool/grip.hpp"
+#include "pool/in_flight_write.hpp"
 #include "pool/library_call.hpp"
 #include "support/damage.hpp"
 
@@ -48,17 +48,17 @@ class page_window : public testing::TestWithParam<bool> {
     std::copy_n(bytes.begin(), n, to.begin() + static_cast<long>(at % page));
   }
   // Loses the page of `at` while this thread is in that phase of writing the piece, and has it rebuilt.
-  image rebuilt(uint64_t at, pool::grip::phase phase, uint32_t done) {
+  image rebuilt(uint64_t at, pool::in_flight_write::phase phase, uint32_t done) {
     const bool shared = GetParam();
     const pool::library_call commit;  // commits are the library's
     shared ? s->locks.lock_shared(stripe) : s->locks.lock_exclusive(stripe);
     image now;
     {
-      using mode = pool::grip::mode;
-      const pool::grip_scope here(*s, stripe, shared ? mode::shared : mode::exclusive);
-      pool::grip_scope::piece(data, parity, length, fresh.data(),
-                              shared ? nullptr : fresh_parity.data(), delta.data());
-      pool::this_thread_grip().done = done;
+      using mode = pool::in_flight_write::mode;
+      const pool::in_flight_scope here(*s, stripe, shared ? mode::shared : mode::exclusive);
+      pool::in_flight_scope::piece(data, parity, length, fresh.data(),
+                                   shared ? nullptr : fresh_parity.data(), delta.data());
+      pool::this_thread_in_flight().done = done;
       pool::enter_phase(phase);
       const bytes noise = pattern(at, page);
       f.in().pages->lose(at & ~(page - 1), reinterpret_cast<const std::byte*>(noise.data()));
@@ -86,11 +86,11 @@ class page_window : public testing::TestWithParam<bool> {
 };
 
 TEST_P(page_window, BeforeAnythingIsWritten) {
-  EXPECT_TRUE(rebuilt(data, pool::grip::phase::reading, 0) == data_before);
-  EXPECT_TRUE(rebuilt(parity, pool::grip::phase::reading, 0) == parity_before);
+  EXPECT_TRUE(rebuilt(data, pool::in_flight_write::phase::reading, 0) == data_before);
+  EXPECT_TRUE(rebuilt(parity, pool::in_flight_write::phase::reading, 0) == parity_before);
 }
 
-// GRIP-2.
+// INFLIGHT-2.
 TEST_P(page_window, WhileParityIsWritten) {
   for (const uint32_t done : {0u, 8u, 16u}) {
     // What is there already.
@@ -98,7 +98,7 @@ TEST_P(page_window, WhileParityIsWritten) {
     image expected = parity_before;
     // An exclusive holder may have stored any part of the piece, and stores the rest again or not.
     put(expected, parity, fresh_parity, GetParam() ? done : length);
-    EXPECT_TRUE(rebuilt(parity, pool::grip::phase::parity, done) == expected) << done;
+    EXPECT_TRUE(rebuilt(parity, pool::in_flight_write::phase::parity, done) == expected) << done;
     restore();
   }
 }
@@ -109,7 +109,7 @@ TEST_P(page_window, WhileDataIsWritten) {
     for (uint32_t i = 0; i < done; ++i) f.raw(data)[i] = fresh[i];
     image expected = data_before;
     put(expected, data, fresh);
-    EXPECT_TRUE(rebuilt(data, pool::grip::phase::data, length) == expected) << done;
+    EXPECT_TRUE(rebuilt(data, pool::in_flight_write::phase::data, length) == expected) << done;
     restore();
   }
 }

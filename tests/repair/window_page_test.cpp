@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pages lost in the middle of a log-free commit (PAGE-3, pool/grip.hpp): laid out by hand at every phase, in
+// Pages lost in the middle of a log-free commit (PAGE-3, pool/in_flight_write.hpp): laid out by hand at every phase, in
 // real commits before and between the phases, and by another thread at any moment.
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include "codec/reed_solomon.hpp"
 #include "engine/logfree/window.hpp"
 #include "pool/columns.hpp"
-#include "pool/grip.hpp"
+#include "pool/in_flight_write.hpp"
 #include "pool/library_call.hpp"
 #include "repair/page_repair.hpp"
 #include "support/pool_file.hpp"
@@ -23,7 +23,7 @@ namespace {
 
 constexpr uint64_t page = 4096;
 constexpr uint64_t column = 20 * page;
-using phase = pool::grip::phase;
+using phase = pool::in_flight_write::phase;
 using image = std::array<std::byte, page>;
 
 struct mode {
@@ -181,7 +181,7 @@ class by_hand : public window_page {
       std::vector<image> want;
       for (uint64_t row = 0; row < rows(); ++row) want.push_back(look(at(row)));
       const pool::library_call within;
-      const pool::grip_scope here(*s, lane(), now);
+      const pool::in_flight_scope here(*s, lane(), now);
       lane().progress.begin(step, done);
       for (uint64_t row = 0; row < rows(); ++row)
         if ((set >> row & 1) != 0) lose(at(row));
@@ -201,7 +201,7 @@ TEST_P(by_hand, BeforeAndAfterTheWrites) {
     for (uint64_t row = 0; row < rows(); ++row) {
       const image want = look(at(row));
       const pool::library_call within;
-      const pool::grip_scope here(*s, lane(), phase::reading);
+      const pool::in_flight_scope here(*s, lane(), phase::reading);
       lose(at(row));
       EXPECT_TRUE(look(at(row)) == want) << row;
     }
@@ -242,7 +242,7 @@ TEST_P(by_hand, BetweenTellingAndStoring) {
     std::memcpy(want.data() + 200, lane().pieces[1].src, done);
     {
       const pool::library_call within;
-      const pool::grip_scope here(*s, lane(), phase::data);
+      const pool::in_flight_scope here(*s, lane(), phase::data);
       lane().progress.begin(1, done);
       lose(at(2));
       EXPECT_TRUE(look(at(2)) == want) << done;
@@ -253,7 +253,7 @@ TEST_P(by_hand, BetweenTellingAndStoring) {
       want = look(parity(q));
       for (uint32_t i = stored; i < done; ++i) want[200 + i] ^= delta_in(q, 1, i);
       const pool::library_call within;
-      const pool::grip_scope here(*s, lane(), phase::parity);
+      const pool::in_flight_scope here(*s, lane(), phase::parity);
       lane().progress.begin(step, done);
       lose(parity(q));
       EXPECT_TRUE(look(parity(q)) == want) << done << " of parity " << q;

@@ -10,7 +10,7 @@
 #include "engine/logfree/window.hpp"
 #include "pool/columns.hpp"
 #include "pool/fragment.hpp"
-#include "pool/grip.hpp"
+#include "pool/in_flight_write.hpp"
 #include "pool/in_place_note.hpp"
 #include "tx/conflict.hpp"
 
@@ -125,7 +125,7 @@ bool in_place_hold::add(pool::lane& l, const tx::inplace_range& r,
   }
   tx::change change;
   {
-    const pool::grip_scope here(s_, l, pool::grip::phase::reading);
+    const pool::in_flight_scope here(s_, l, pool::in_flight_write::phase::reading);
     change = tx::find_changed(s_, l, fragments);
   }
   if (change) {
@@ -239,7 +239,7 @@ void in_place_hold::unlock_small(pool::lane& l, const tx::small_member& m) noexc
 
 // Copies the object to its image. False if it is not what was read, or open in place, or damaged.
 bool in_place_hold::read_small(pool::lane& l, const tx::small_member& m) noexcept {
-  const pool::grip_scope here(s_, l, pool::grip::phase::reading);
+  const pool::in_flight_scope here(s_, l, pool::in_flight_write::phase::reading);
   const std::byte* there = s_.at(m.header);
   if (s_.overlaid.touches(m.header + format::header_size, m.room)) return false;
   if (std::memcmp(there, &m.read, sizeof m.read) != 0) return false;
@@ -287,7 +287,7 @@ void in_place_hold::demote(pool::lane& l) noexcept {
   l.hold.store(demoting, std::memory_order_relaxed);
   medium::writer& w = SCUTE_PLANTED(demote_writer) ? l.relief : l.rescue;
   {
-    const pool::grip_scope here(s_, l, pool::grip::phase::reading);
+    const pool::in_flight_scope here(s_, l, pool::in_flight_write::phase::reading);
     if (!SCUTE_PLANTED(demote_undo)) log_.write_first_undo(l, l.undo_image, w);
     w.fence(fence_site::demote);
     log_.undo_decided(l);

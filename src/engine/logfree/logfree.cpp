@@ -10,7 +10,7 @@
 #include "engine/logfree/short_commit.hpp"
 #include "engine/logfree/window.hpp"
 #include "pool/columns.hpp"
-#include "pool/grip.hpp"
+#include "pool/in_flight_write.hpp"
 #include "pool/in_place_note.hpp"
 #include "pool/resolver.hpp"
 #include "tx/conflict.hpp"
@@ -58,7 +58,7 @@ void logfree::resolve(pool::lane& l, const tx::write_set& w) {
 void logfree::prepare_window(pool::lane& l, const tx::write_set& w) {
   make_ring(w);
   if (!w.in_place.empty()) {
-    const pool::grip_scope here(s_, l, pool::grip::phase::reading);
+    const pool::in_flight_scope here(s_, l, pool::in_flight_write::phase::reading);
     keep_in_place(s_, l, w.in_place);
     if (!SCUTE_PLANTED(window_in_place_flush))
       for (const auto& r : w.in_place) l.w.flush(s_.at(r.offset), r.length, medium::purpose::data);
@@ -82,7 +82,7 @@ bool logfree::open_window(pool::lane& l, const tx::write_set& w) {
     if (!window(s_, l).enter()) return false;
     tx::change change;
     if (!s_.medium->failed()) {  // WIN-5
-      const pool::grip_scope here(s_, l, pool::grip::phase::reading);
+      const pool::in_flight_scope here(s_, l, pool::in_flight_write::phase::reading);
       change = tx::find_changed(s_, l, w.members);
       if (!change) return true;
     }
@@ -194,7 +194,7 @@ void logfree::restore(pool::lane& l, std::span<const tx::inplace_range> ranges) 
     hold_.end(l);
   };
   try {
-    const pool::grip_scope here(s_, l, pool::grip::phase::reading);
+    const pool::in_flight_scope here(s_, l, pool::in_flight_write::phase::reading);
     put_back(s_, l, ranges);
     close_in_place(s_, ranges);
   } catch (...) {

@@ -5,7 +5,7 @@
 #include "engine/common/in_place.hpp"
 #include "engine/logfree/window.hpp"
 #include "pool/columns.hpp"
-#include "pool/grip.hpp"
+#include "pool/in_flight_write.hpp"
 #include "pool/resolver.hpp"
 #include "tx/conflict.hpp"
 
@@ -34,7 +34,7 @@ void open_unchanged(pool::state& s, pool::lane& l, std::span<const tx::member> m
     open();
     tx::change change;
     {
-      const pool::grip_scope here(s, l, pool::grip::phase::reading);
+      const pool::in_flight_scope here(s, l, pool::in_flight_write::phase::reading);
       change = tx::find_changed(s, l, members);
     }
     if (!change) return;

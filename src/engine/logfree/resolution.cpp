@@ -12,7 +12,7 @@
 #include "engine/logfree/extents.hpp"
 #include "engine/logfree/verdict.hpp"
 #include "pool/columns.hpp"
-#include "pool/grip.hpp"
+#include "pool/in_flight_write.hpp"
 #include "repair/mixture.hpp"
 #include "repair/page_layout.hpp"
 #include "repair/repair.hpp"
@@ -355,18 +355,18 @@ bool resolution::all_resolved_but(uint64_t zone, uint64_t block, const pool::fra
 void resolution::write(uint64_t offset, const std::byte* bytes, uint64_t length) {
   s_.require_healthy();
   ++writes_;
-  for_each_part(s_.geo, offset, length,
-                [&](uint64_t at, uint64_t zone, uint64_t column, uint64_t n) {
-                  mutex_.assume_held();
-                  const uint32_t stripe = pool::stripes::index(zone, column / block_size);
-                  s_.locks.lock_exclusive(stripe);
-                  {
-                    const pool::grip_scope here(s_, stripe, pool::grip::mode::exclusive);
-                    w_.stream(s_.at(at), bytes + (at - offset), n, medium::purpose::data);
-                    w_.fence(fence_site::resolve);
-                  }
-                  s_.locks.unlock_exclusive(stripe, pool::stripes::stores::streamed);
-                });
+  for_each_part(
+      s_.geo, offset, length, [&](uint64_t at, uint64_t zone, uint64_t column, uint64_t n) {
+        mutex_.assume_held();
+        const uint32_t stripe = pool::stripes::index(zone, column / block_size);
+        s_.locks.lock_exclusive(stripe);
+        {
+          const pool::in_flight_scope here(s_, stripe, pool::in_flight_write::mode::exclusive);
+          w_.stream(s_.at(at), bytes + (at - offset), n, medium::purpose::data);
+          w_.fence(fence_site::resolve);
+        }
+        s_.locks.unlock_exclusive(stripe, pool::stripes::stores::streamed);
+      });
   s_.require_healthy();
 }
 

@@ -8,7 +8,7 @@
 #include "codec/diff.hpp"
 #include "codec/parity.hpp"
 #include "pool/fragment.hpp"
-#include "pool/grip.hpp"
+#include "pool/in_flight_write.hpp"
 #include "pool/optimistic.hpp"
 #include "pool/resolver.hpp"
 
@@ -114,7 +114,7 @@ void short_commit::require_columns() noexcept {
 
 // SHORT-5. What the ranges hold now gets into the images. False if a page of them was lost, with what was stored there.
 bool short_commit::gather() noexcept {
-  const pool::grip_scope here(s_, l_, pool::grip::phase::reading);
+  const pool::in_flight_scope here(s_, l_, pool::in_flight_write::phase::reading);
   for (const tx::inplace_range& r : in_place_) {
     std::byte* now = image_of(r);
     std::memcpy(now, s_.at(r.offset), r.length);
@@ -278,11 +278,11 @@ void short_commit::write_parity() noexcept {
   if (!w.enter())
     return leave_alone();  // ranges are held in place, and something else was not to be had
   {
-    const pool::grip_scope here(s_, l_, pool::grip::phase::reading);
+    const pool::in_flight_scope here(s_, l_, pool::in_flight_write::phase::reading);
     if (find_pieces()) {
       cost_step(cost_part::data);
       w.go_to<window::point::open>(window::point::data);
-      pool::enter_phase(pool::grip::phase::data);
+      pool::enter_phase(pool::in_flight_write::phase::data);
       write_data();
     }
   }
@@ -326,7 +326,7 @@ bool short_commit::leave_alone() noexcept {
 void short_commit::store_parity(window& w) noexcept {
   medium::cost_step(medium::cost_part::parity);
   w.go_to<window::point::data>(window::point::parity);
-  const pool::grip_scope here(s_, l_, pool::grip::phase::parity);
+  const pool::in_flight_scope here(s_, l_, pool::in_flight_write::phase::parity);
   write_parity();
   medium::cost_step(medium::cost_part::end);
 }

@@ -9,7 +9,7 @@
 #include "codec/galois.hpp"
 #include "codec/parity.hpp"
 #include "pool/columns.hpp"
-#include "pool/grip.hpp"
+#include "pool/in_flight_write.hpp"
 
 namespace scute::core::engine {
 namespace {
@@ -149,8 +149,8 @@ void window::plan_pieces() {
 namespace {
 
 void flush_last(pool::state& s, pool::lane& l, medium::writer& w,
-                pool::grip::share of = pool::grip::share::all) noexcept {
-  const pool::grip_scope here(s, l, pool::grip::phase::reading, of);
+                pool::in_flight_write::share of = pool::in_flight_write::share::all) noexcept {
+  const pool::in_flight_scope here(s, l, pool::in_flight_write::phase::reading, of);
   for (const pool::parity_range& r : l.last().parity) w.write_back(s.at(r.offset), r.length);
 }
 
@@ -286,7 +286,7 @@ void window::write_data() noexcept {
         p.length != 0 && p.offset % pool::column_block + p.length <= pool::column_block &&
         (l_.now().has(p.stripe) || l_.held.has(p.stripe) || SCUTE_PLANTED(window_unlocked)));
   const medium::cost_scope as(medium::cost_part::data);
-  const pool::grip_scope here(s_, l_, pool::grip::phase::data);
+  const pool::in_flight_scope here(s_, l_, pool::in_flight_write::phase::data);
   if (s_.plain_encoding) return write_data_plain(s_, l_);
   const bool others = s_.geo.parity > 1 && !late(s_, l_);
   for (size_t i = 0; i < l_.pieces.size(); ++i) {
@@ -313,7 +313,7 @@ void window::write_parity(write_back when) noexcept {
   const medium::cost_scope as(medium::cost_part::parity);
   const bool computes = late(s_, l_);
   const uint32_t parities = s_.geo.parity;
-  const pool::grip_scope here(s_, l_, pool::grip::phase::parity);
+  const pool::in_flight_scope here(s_, l_, pool::in_flight_write::phase::parity);
   for (size_t i = 0; i < l_.pieces.size(); ++i) {
     const pool::piece& p = l_.pieces[i];
     for (uint32_t k = 0; k < parities; ++k) {
@@ -342,7 +342,8 @@ void window::drain() noexcept {
   do {
     if (seen != deferred && seen != aged) return;
   } while (!l_.deferral.compare_exchange_weak(seen, draining, std::memory_order_acq_rel));
-  if (!SCUTE_PLANTED(drain_flush)) flush_last(s_, l_, l_.relief, pool::grip::share::deferred);
+  if (!SCUTE_PLANTED(drain_flush))
+    flush_last(s_, l_, l_.relief, pool::in_flight_write::share::deferred);
   l_.relief.fence(fence_site::drain);
   l_.relief.count.drains.add(1);
   for (const uint32_t stripe : l_.last().stripes) unlock(stripe);

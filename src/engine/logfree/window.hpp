@@ -54,7 +54,7 @@ void add_delta(const pool::state& s, const pool::piece& x, uint32_t p, std::byte
 void touch_parity(const pool::state& s, uint64_t parity, uint64_t length) noexcept;
 
 // A lane's windows: `now`, the one under way, and `last`, which may be deferred. What it knows is in the lane, where
-// whoever rebuilds a lost page in the middle of a commit finds it (pool/grip.hpp); this is what may be done with it,
+// whoever rebuilds a lost page in the middle of a commit finds it (pool/in_flight_write.hpp); this is what may be done with it,
 // and costs nothing to make. Methods are the thread's that uses the lane, unless they say that they are anybody's.
 class window {
  public:

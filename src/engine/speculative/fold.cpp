@@ -7,7 +7,7 @@
 
 #include "base/planted.hpp"
 #include "base/rounding.hpp"
-#include "pool/grip.hpp"
+#include "pool/in_flight_write.hpp"
 #include "pool/optimistic.hpp"
 
 namespace scute::core::engine {
@@ -56,7 +56,7 @@ bool fold::fold_block(uint64_t b, uint64_t& highest) {
   bool folded = false;
   s_.locks.lock_exclusive(stripe);
   {
-    const pool::grip_scope here(s_, stripe, pool::grip::mode::exclusive);
+    const pool::in_flight_scope here(s_, stripe, pool::in_flight_write::mode::exclusive);
     bool ready = x.pins.load(std::memory_order_relaxed) == 0 || SCUTE_PLANTED(spec_pin);
     try {
       if (ready && !SCUTE_PLANTED(spec_renew) && renew(b)) {
@@ -145,7 +145,7 @@ bool fold::is_open(uint64_t b) {
   bool open = false;
   s_.locks.lock_exclusive(stripe);
   {
-    const pool::grip_scope here(s_, stripe, pool::grip::mode::exclusive);
+    const pool::in_flight_scope here(s_, stripe, pool::in_flight_write::mode::exclusive);
     if (table_.at(b).renewed)
       table_.for_each_dirty_page(b, [&](uint64_t at) {
         s_.overlaid.for_each_in_place(at, block_table::page,

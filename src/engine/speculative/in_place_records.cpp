@@ -12,7 +12,7 @@
 #include "engine/speculative/speculative.hpp"
 #include "engine/speculative/under_way.hpp"
 #include "pool/columns.hpp"
-#include "pool/grip.hpp"
+#include "pool/in_flight_write.hpp"
 #include "pool/optimistic.hpp"
 #include "tx/conflict.hpp"
 
@@ -39,7 +39,8 @@ void speculative::apply_in_place(pool::lane& l, lane_state& mine, uint64_t seque
         s_.geo, r.offset, r.length, [&](uint64_t at, const pool::cell& c, uint64_t n) {
           const uint64_t b = table_->number_of(at);
           const pool::held_stripe held(s_.locks, table_->stripe_of(b));
-          const pool::grip_scope here(s_, table_->stripe_of(b), pool::grip::mode::exclusive);
+          const pool::in_flight_scope here(s_, table_->stripe_of(b),
+                                           pool::in_flight_write::mode::exclusive);
           const std::byte *old = r.old + (at - r.offset), *fresh = now + (at - r.offset);
           if (s_.has_parity)
             store_parity(l, mine, at, pool::parity_offset(s_.geo, c.zone, c.column),
@@ -142,17 +143,17 @@ void speculative::restore(pool::lane& l, std::span<const tx::inplace_range> rang
   lane_state& mine = lanes_[l.index];
   switch_point();  // until now the user's stores were there
   for (const tx::inplace_range& r : ranges)
-    pool::for_each_block(s_.geo, r.offset, r.length,
-                         [&](uint64_t at, const pool::cell&, uint64_t n) {
-                           const uint32_t stripe = table_->stripe_of(table_->number_of(at));
-                           s_.locks.lock_exclusive(stripe);
-                           {
-                             const pool::grip_scope here(s_, stripe, pool::grip::mode::exclusive);
-                             // Its lines are dirty as long as it is open (SPEC-9).
-                             l.w.store(s_.at(at), r.old + (at - r.offset), n);
-                           }
-                           s_.locks.unlock_exclusive(stripe);
-                         });
+    pool::for_each_block(
+        s_.geo, r.offset, r.length, [&](uint64_t at, const pool::cell&, uint64_t n) {
+          const uint32_t stripe = table_->stripe_of(table_->number_of(at));
+          s_.locks.lock_exclusive(stripe);
+          {
+            const pool::in_flight_scope here(s_, stripe, pool::in_flight_write::mode::exclusive);
+            // Its lines are dirty as long as it is open (SPEC-9).
+            l.w.store(s_.at(at), r.old + (at - r.offset), n);
+          }
+          s_.locks.unlock_exclusive(stripe);
+        });
   close_in_place(s_, ranges);
   end_reservation(l, mine);
   if (!ranges.empty()) s_.watch.deferred();  // FOLD-5

@@ -17,7 +17,7 @@
 #include "engine/speculative/under_way.hpp"
 #include "pool/columns.hpp"
 #include "pool/fragment.hpp"
-#include "pool/grip.hpp"
+#include "pool/in_flight_write.hpp"
 #include "pool/optimistic.hpp"
 #include "pool/superblock.hpp"
 #include "tx/conflict.hpp"
@@ -279,7 +279,7 @@ void speculative::find_blocks(lane_state& mine) {
 // ---- stores -----------------------------------------------------------------------------------------------
 
 // The parity of a cell whose old bytes become fresh ones, under its stripe. Then these may be stored there: the handler of a
-// fault knows both from here on (pool/grip.hpp, GRIP-2).
+// fault knows both from here on (pool/in_flight_write.hpp, INFLIGHT-2).
 void speculative::store_parity(pool::lane& l, lane_state& mine, uint64_t offset, uint64_t parity,
                                uint32_t n, const std::byte* old, const std::byte* fresh,
                                how stores) noexcept {
@@ -293,8 +293,8 @@ void speculative::store_parity(pool::lane& l, lane_state& mine, uint64_t offset,
     for (uint32_t k = 0; k < parities; ++k)
       pool::next_parity(s_, offset, parity, mine.scratch.data(), n, k, next + k * n);
   }
-  pool::grip_scope::piece(offset, parity, n, fresh, next, nullptr);
-  pool::enter_phase(pool::grip::phase::parity);
+  pool::in_flight_scope::piece(offset, parity, n, fresh, next, nullptr);
+  pool::enter_phase(pool::in_flight_write::phase::parity);
   const uint64_t b = table_->number_of(offset);
   for (uint32_t k = 0; k < parities; ++k) {
     const uint64_t at = parity + k * s_.geo.row_size;
@@ -305,7 +305,7 @@ void speculative::store_parity(pool::lane& l, lane_state& mine, uint64_t offset,
       table_->stored_parity(b, at, n);
     }
   }
-  pool::enter_phase(pool::grip::phase::data);
+  pool::enter_phase(pool::in_flight_write::phase::data);
 }
 
 // Step 3, of l.pieces. Cached stores: the frames have these bytes.
@@ -314,7 +314,7 @@ void speculative::apply(pool::lane& l, lane_state& mine, uint64_t sequence, how 
   for (const pool::piece& p : l.pieces) {
     if (!s_.locks.lock_exclusive(p.stripe)) l.w.count.lock_waits.add(1);
     {
-      const pool::grip_scope here(s_, p.stripe, pool::grip::mode::exclusive);
+      const pool::in_flight_scope here(s_, p.stripe, pool::in_flight_write::mode::exclusive);
       const uint64_t b = table_->number_of(p.offset);
       std::byte* const data = s_.at(p.offset);
       if (s_.has_parity)

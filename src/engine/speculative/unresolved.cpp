@@ -6,7 +6,7 @@
 
 #include "base/planted.hpp"
 #include "engine/speculative/pages.hpp"
-#include "pool/grip.hpp"
+#include "pool/in_flight_write.hpp"
 
 namespace scute::core::engine {
 
@@ -44,7 +44,7 @@ unresolved_columns::unresolved_columns(pool::state& s, block_table& t,
 
 // ---- resolving --------------------------------------------------------------------------------------------
 
-// Under the stripe, which the caller holds, and says so (pool/grip.hpp).
+// Under the stripe, which the caller holds, and says so (pool/in_flight_write.hpp).
 void unresolved_columns::resolve_held(size_t i) noexcept {
   const block& x = blocks_[i];
   const pool::cell c = pool::cell_of(s_.geo, parts_[x.begin].offset);
@@ -78,7 +78,7 @@ void unresolved_columns::resolve(size_t i) noexcept {
   const uint32_t stripe = table_.stripe_of(blocks_[i].number);
   s_.locks.lock_exclusive(stripe);
   {
-    const pool::grip_scope here(s_, stripe, pool::grip::mode::exclusive);
+    const pool::in_flight_scope here(s_, stripe, pool::in_flight_write::mode::exclusive);
     if (is_open(i)) resolve_held(i);
   }
   s_.locks.unlock_exclusive(stripe);

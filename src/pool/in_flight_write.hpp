@@ -3,13 +3,13 @@
 // under its hands, the handler of the fault (repair/page_repair.hpp) finds here which bytes are old,
 // which are new and where both are, and can rebuild the page in the middle of a commit.
 //
-// GRIP-1 A thread that holds a stripe touches pages of that stripe's column only, and says here which
+// INFLIGHT-1 A thread that holds a stripe touches pages of that stripe's column only, and says here which
 //    stripe it is and how far it has come. Stores to this record and to the medium stay in the order
 //    of the program, as seen by a handler in the same thread (signal fences). It says so of one stripe, or of one
 //    window's, at a time.
-// GRIP-2 While a commit writes a piece, the bytes that the piece's part of the parity page and of the data
+// INFLIGHT-2 While a commit writes a piece, the bytes that the piece's part of the parity page and of the data
 //    page must end up with are in DRAM: see `phase`.
-// GRIP-3 The one exception to GRIP-1: a read of another column that gives up where the page is lost, instead of having it
+// INFLIGHT-3 The one exception to INFLIGHT-1: a read of another column that gives up where the page is lost, instead of having it
 //    rebuilt (medium::read_unless_lost). (Found by a campaign: a repair that looked once more at a header, under the
 //    stripe of its payload, ended by the signal of a page that was lost in between. So could the test of a header that a
 //    transaction found changed under its window.)
@@ -27,7 +27,7 @@ namespace scute::core::pool {
 struct state;
 struct lane;
 
-struct grip {
+struct in_flight_write {
   enum class mode : uint8_t { exclusive, shared };
   enum class phase : uint8_t {
     reading,  // nothing of the piece has been written; or no piece is being written at all
@@ -59,33 +59,33 @@ struct grip {
   const std::byte* delta = nullptr;
 };
 
-inline grip& this_thread_grip() noexcept {
-  return part_of_thread<grip>(own_thread_block().grip);
+inline in_flight_write& this_thread_in_flight() noexcept {
+  return part_of_thread<in_flight_write>(own_thread_block().in_flight_write);
 }
 
-// In the life of a grip_scope.
-inline grip& held_grip() noexcept {
-  return part_of_thread<grip>(present_thread_block().grip);
+// In the life of an in_flight_scope.
+inline in_flight_write& held_in_flight() noexcept {
+  return part_of_thread<in_flight_write>(present_thread_block().in_flight_write);
 }
 
 // Says whose stripe the thread holds, for the time of its life.
-class grip_scope {
+class in_flight_scope {
  public:
-  grip_scope(const state& s, uint32_t stripe, grip::mode m) noexcept {
-    grip& h = this_thread_grip();
+  in_flight_scope(const state& s, uint32_t stripe, in_flight_write::mode m) noexcept {
+    in_flight_write& h = this_thread_in_flight();
     SCUTE_ASSERT(h.pool == nullptr);
     h.stripe = stripe;
-    h.shared = m == grip::mode::shared;
-    h.now = grip::phase::reading;
+    h.shared = m == in_flight_write::mode::shared;
+    h.now = in_flight_write::phase::reading;
     h.length = h.done = 0;
     h.window = nullptr;
     h.pool = &s;
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
   // The stripes of a window, or of one that is being drained for its lane.
-  grip_scope(const state& s, const lane& l, grip::phase p,
-             grip::share of = grip::share::all) noexcept {
-    grip& h = this_thread_grip();
+  in_flight_scope(const state& s, const lane& l, in_flight_write::phase p,
+                  in_flight_write::share of = in_flight_write::share::all) noexcept {
+    in_flight_write& h = this_thread_in_flight();
     SCUTE_ASSERT(h.pool == nullptr);
     h.of = of;
     h.shared = false;
@@ -95,21 +95,21 @@ class grip_scope {
     h.pool = &s;
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
-  ~grip_scope() {
-    grip& h = held_grip();
+  ~in_flight_scope() {
+    in_flight_write& h = held_in_flight();
     SCUTE_ASSERT(h.pool != nullptr);
     std::atomic_signal_fence(std::memory_order_seq_cst);
     h.pool = nullptr;
     h.window = nullptr;
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
-  grip_scope(const grip_scope&) = delete;
-  grip_scope& operator=(const grip_scope&) = delete;
+  in_flight_scope(const in_flight_scope&) = delete;
+  in_flight_scope& operator=(const in_flight_scope&) = delete;
 
-  // What is about to be written (GRIP-2).
+  // What is about to be written (INFLIGHT-2).
   static void piece(uint64_t data, uint64_t parity, uint32_t length, const std::byte* fresh_data,
                     const std::byte* fresh_parity, const std::byte* delta) noexcept {
-    grip& h = held_grip();
+    in_flight_write& h = held_in_flight();
     SCUTE_ASSERT(h.pool != nullptr && h.window == nullptr);
     h.data = data;
     h.parity = parity;
@@ -120,8 +120,8 @@ class grip_scope {
   }
 };
 
-inline void enter_phase(grip::phase p) noexcept {
-  grip& h = held_grip();
+inline void enter_phase(in_flight_write::phase p) noexcept {
+  in_flight_write& h = held_in_flight();
   SCUTE_ASSERT(h.pool != nullptr);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   h.now = p;
