@@ -38,12 +38,12 @@ struct fragment_image {
 struct image {
   fragment_image own, head;
 
-  void read(const pool::state& s, const sighting& g) noexcept {
+  void read(const pool::state& s, const fragment_ref& g) noexcept {
     const pool::optimistic_reads mark;
     own.read(s, g.f);
     if (g.f.index != 0) head.read(s, g.head());
   }
-  bool same(const image& other, const sighting& g) const noexcept {
+  bool same(const image& other, const fragment_ref& g) const noexcept {
     const auto alike = [](const fragment_image& a, const fragment_image& b, size_t room) {
       return std::memcmp(a.bytes.data(), b.bytes.data(), format::header_size + room) == 0;
     };
@@ -52,18 +52,19 @@ struct image {
   }
 };
 
-bool sound(const pool::state& s, const sighting& g, const image& i) noexcept {
+bool sound(const pool::state& s, const fragment_ref& g, const image& i) noexcept {
   if (g.f.index != 0) {
     const format::fragment_header first = i.head.header();
     if (pool::covered(s, g.head(), first) == pool::not_covered) return false;
     if (format::meta_role(first.meta) != format::role::live ||
         format::meta_size(first.meta) <= g.f.index * format::fragment_payload)
-      return pool::valid(s, g.head(), first, i.head.payload());  // it vouches for nothing (SIGHT-2)
+      return pool::valid(s, g.head(), first,
+                         i.head.payload());  // it vouches for nothing (FRAGREF-2)
   }
   return pool::valid(s, g.f, i.own.header(), i.own.payload());
 }
 
-void let_windows_end(pool::state& s, const sighting& g) noexcept {
+void let_windows_end(pool::state& s, const fragment_ref& g) noexcept {
   pool::let_windows_end(s, g.first, format::header_size);
   if (g.f.index != 0) pool::let_windows_end(s, g.head().payload, g.head().room);
   pool::let_windows_end(s, g.f.header, format::header_size);
@@ -72,7 +73,7 @@ void let_windows_end(pool::state& s, const sighting& g) noexcept {
 
 }  // namespace
 
-certainty examine(pool::state& s, const sighting& g) {
+certainty examine(pool::state& s, const fragment_ref& g) {
   const auto deadline = clock::now() + pool::patience;
   image before, after;
   for (before.read(s, g);;) {

@@ -15,7 +15,7 @@
 //    was told as lost, since nothing can be made of what nobody has ever written.)
 #pragma once
 
-#include "scrub/sighting.hpp"
+#include "scrub/fragment_ref.hpp"
 
 namespace scute::core::scrub {
 
@@ -23,6 +23,6 @@ enum class certainty { sound, damaged, busy };
 
 // sound: it is valid, or there is no such fragment (any more). busy: it kept changing, or a commit
 // did not end, for as long as one cares to wait.
-certainty examine(pool::state& s, const sighting& g);
+certainty examine(pool::state& s, const fragment_ref& g);
 
 }  // namespace scute::core::scrub

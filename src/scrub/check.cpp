@@ -247,27 +247,27 @@ class checker {
 
   // CHECK-2. Whatever has bytes in the columns is looked at once more, and repaired. True if all of it was sound.
   bool sound_still(uint64_t z, uint64_t column) {
-    std::vector<sighting> odd;
+    std::vector<fragment_ref> odd;
     bool known = true;
     const uint64_t end = s_.used_end[z].load();
     for (uint64_t inside = column; inside < end && inside / s_.geo.row_size < s_.geo.rows;
          inside += s_.geo.row_size)
-      known = for_each_sighting(s_, heap_.zones().get(z), z, inside, that::touches,
-                                [&](const sighting& x) {
-                                  if (!looks_sound(s_, x)) odd.push_back(x);
-                                }) &&
+      known = for_each_fragment_ref(s_, heap_.zones().get(z), z, inside, that::touches,
+                                    [&](const fragment_ref& x) {
+                                      if (!looks_sound(s_, x)) odd.push_back(x);
+                                    }) &&
               known;
-    const auto oid = [this](const sighting& x) {
+    const auto oid = [this](const fragment_ref& x) {
       return x.chunk == nullptr ? 0 : s_.oid_of(x.object());
     };
-    for (const sighting& x : odd) {
-      sighting head = x;
+    for (const fragment_ref& x : odd) {
+      fragment_ref head = x;
       head.f = x.head();
       if (!looks_sound(s_, head)) fragment(head.f, head.what(), oid(head));
       if (looks_sound(s_, head) && !looks_sound(s_, x)) fragment(x.f, x.what(), oid(x));
     }
     retry_lost();
-    for (sighting& x : odd) {
+    for (fragment_ref& x : odd) {
       const pool::fragment f = std::exchange(x.f, x.head());
       if (!looks_sound(s_, x) && !SCUTE_PLANTED(check_again))
         suspect(f);  // nobody can tell whether it is odd itself

@@ -73,7 +73,7 @@ uint64_t column_walker::slots(const chunk_view& v, uint64_t chunk, uint64_t from
 void column_walker::fragments(heap::zone& z, uint64_t zone, const page& p, walk_tally& t,
                               std::vector<oddity>& oddities) {
   const auto& g = s_.geo;
-  const auto one = [&](const sighting& x) {
+  const auto one = [&](const fragment_ref& x) {
     uint64_t size = 0;
     if (!looks_sound(s_, x, &size)) {
       oddities.push_back({zone, 0, 0, x});
@@ -98,7 +98,7 @@ void column_walker::fragments(heap::zone& z, uint64_t zone, const page& p, walk_
         from = slots(v, base, from, to, t);
         if (from == all_sound) return;
         // What looks wrong is looked at once more, with all the care there is.
-        sighting x;
+        fragment_ref x;
         x.chunk = v.chunk;
         x.use = v.use;
         x.generation = x.f.generation = v.generation;
@@ -114,7 +114,7 @@ void column_walker::fragments(heap::zone& z, uint64_t zone, const page& p, walk_
       return;
     }
   }
-  for_each_sighting(s_, z, zone, p.inside, that::ends, one);
+  for_each_fragment_ref(s_, z, zone, p.inside, that::ends, one);
 }
 
 void column_walker::walk(uint64_t zone, uint64_t block, walk_tally& t,

@@ -12,7 +12,7 @@
 
 #include "heap/heap.hpp"
 #include "pool/columns.hpp"
-#include "scrub/sighting.hpp"
+#include "scrub/fragment_ref.hpp"
 
 namespace scute::core::scrub {
 
@@ -34,7 +34,7 @@ struct walk_tally {
 struct oddity {
   uint64_t zone = 0, column = 0;
   uint32_t length = 0;  // of the columns that do not add up; 0: a fragment
-  sighting g;
+  fragment_ref g;
 };
 
 class column_walker {

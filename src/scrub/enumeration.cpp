@@ -16,9 +16,9 @@
 namespace scute::core::scrub {
 namespace {
 
-// Of a chunk as it is before anything is made of it (SIGHT-1).
-sighting sight(heap::chunk_record& c, heap::use use) noexcept {
-  sighting g;
+// Of a chunk as it is before anything is made of it (FRAGREF-1).
+fragment_ref ref_of(heap::chunk_record& c, heap::use use) noexcept {
+  fragment_ref g;
   g.chunk = &c;
   g.use = use;
   g.generation = c.generation;
@@ -43,7 +43,7 @@ scute_oid enumeration::search(uint64_t zone, uint32_t chunk, uint32_t slot, uint
       heap::chunk_record& c = z.chunks[chunk];
       const heap::use use = c.kind.load(std::memory_order_acquire);
       if (use != heap::use::run && use != heap::use::span) continue;
-      const sighting seen = sight(c, use);
+      const fragment_ref seen = ref_of(c, use);
       const uint32_t n = use == heap::use::run ? c.formatted.load(std::memory_order_acquire) : 1;
       for (; slot < n; ++slot) {
         const heap::object o =
@@ -56,7 +56,7 @@ scute_oid enumeration::search(uint64_t zone, uint32_t chunk, uint32_t slot, uint
   return SCUTE_OID_NULL;
 }
 
-bool enumeration::is_live(const heap::object& o, const sighting& seen, uint32_t type) {
+bool enumeration::is_live(const heap::object& o, const fragment_ref& seen, uint32_t type) {
   const pool::fragment f = o.fragment(0);
   format::fragment_header h = heap_.zones().read_header(o);
   if (SCUTE_PLANTED(enumeration_check))
@@ -65,7 +65,7 @@ bool enumeration::is_live(const heap::object& o, const sighting& seen, uint32_t 
     s_.verified_outside.fetch_add(pool::covered(s_, f, h), std::memory_order_relaxed);
     return is_of(h, type);
   }
-  sighting g = seen;
+  fragment_ref g = seen;
   g.f = f;
   g.first = o.header;
   g.slot = o.slot;
@@ -74,7 +74,7 @@ bool enumeration::is_live(const heap::object& o, const sighting& seen, uint32_t 
 }
 
 // What looks damaged, repaired if it is.
-enumeration::outcome enumeration::put_right(const sighting& g) {
+enumeration::outcome enumeration::put_right(const fragment_ref& g) {
   const auto tell = [](certainty c) {
     return c == certainty::damaged ? outcome::lost
            : c == certainty::busy  ? outcome::busy
@@ -93,7 +93,7 @@ enumeration::outcome enumeration::put_right(const sighting& g) {
 }
 
 // A header that its checksum accepts, of what others may be writing. False if there is none any more, or none to be had.
-bool enumeration::read_sound(const sighting& g, format::fragment_header& h) const {
+bool enumeration::read_sound(const fragment_ref& g, format::fragment_header& h) const {
   constexpr unsigned looks = turns_before_sleep + 16;  // 1.2 ms
   for (unsigned spins = 0, k = 0; k < looks && still_there(g); ++k, spin_pause(spins))
     if (pool::valid(s_, g.f, h)) return true;
@@ -101,7 +101,7 @@ bool enumeration::read_sound(const sighting& g, format::fragment_header& h) cons
 }
 
 // What the slot of a header that looks damaged holds. False if nobody can tell; h is what is stored then.
-bool enumeration::learn(const sighting& g, uint32_t type, format::fragment_header& h) {
+bool enumeration::learn(const fragment_ref& g, uint32_t type, format::fragment_header& h) {
   const uint64_t repairs = s_.repaired.load();
   outcome is = outcome::lost;
   {
@@ -140,11 +140,11 @@ void enumeration::begin(uint32_t type) {
 }
 
 // ENUM-3: what other repairs may have made possible, and what has become of the others.
-std::vector<std::pair<sighting, enumeration::outcome>> enumeration::look_again() {
-  std::vector<std::pair<sighting, outcome>> seen;
+std::vector<std::pair<fragment_ref, enumeration::outcome>> enumeration::look_again() {
+  std::vector<std::pair<fragment_ref, outcome>> seen;
   for (bool tried = true; tried;) {
     tried = false;
-    std::vector<std::pair<sighting, bool>> all;
+    std::vector<std::pair<fragment_ref, bool>> all;
     {
       const locked hold(mutex_);
       for (auto& [header, u] : untold_) {

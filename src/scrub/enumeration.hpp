@@ -22,7 +22,7 @@
 
 #include "base/lock.hpp"
 #include "heap/heap.hpp"
-#include "scrub/sighting.hpp"
+#include "scrub/fragment_ref.hpp"
 
 namespace scute::core::scrub {
 
@@ -37,7 +37,7 @@ class enumeration {
  private:
   using walker = std::pair<std::thread::id, uint32_t>;  // and the type that it asks for
   struct untold {
-    sighting where;
+    fragment_ref where;
     // Of the pool at the last try: another repair may have made this one possible.
     uint64_t repairs = 0;
     bool told = false;
@@ -51,12 +51,12 @@ class enumeration {
   enum class outcome : uint8_t { whole, lost, busy };
 
   static walker here(uint32_t type) { return {std::this_thread::get_id(), type}; }
-  bool is_live(const heap::object& o, const sighting& seen, uint32_t type);
-  outcome put_right(const sighting& g);
-  bool read_sound(const sighting& g, format::fragment_header& h) const;
-  bool learn(const sighting& g, uint32_t type, format::fragment_header& h);
+  bool is_live(const heap::object& o, const fragment_ref& seen, uint32_t type);
+  outcome put_right(const fragment_ref& g);
+  bool read_sound(const fragment_ref& g, format::fragment_header& h) const;
+  bool learn(const fragment_ref& g, uint32_t type, format::fragment_header& h);
   void begin(uint32_t type);
-  std::vector<std::pair<sighting, outcome>> look_again();
+  std::vector<std::pair<fragment_ref, outcome>> look_again();
   uint64_t tell_late(uint32_t type) SCUTE_REQUIRES(mutex_);
   void conclude(uint32_t type);
 

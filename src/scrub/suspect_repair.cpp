@@ -46,7 +46,7 @@ void suspect_repairer::repaired(uint64_t zone, const char* what, uint64_t offset
   tell_({what, offset, length, oid, true});
 }
 
-suspect_repairer::outcome suspect_repairer::fragment(uint64_t zone, const sighting& g) {
+suspect_repairer::outcome suspect_repairer::fragment(uint64_t zone, const fragment_ref& g) {
   const auto known = lost_.find({zone, g.f.header});
   if (known != lost_.end() && known->second.tried == repairs_) return outcome::lost;
   switch (examine(s_, g)) {
@@ -63,7 +63,7 @@ suspect_repairer::outcome suspect_repairer::fragment(uint64_t zone, const sighti
   if (g.f.index != 0) {
     // Whether this part counts at all is for the first header to say; others may put that right meanwhile.
     switch_point();
-    sighting head = g;
+    fragment_ref head = g;
     head.f = g.head();
     if (!looks_sound(s_, head)) {
       const outcome o = fragment(zone, head);
@@ -77,7 +77,7 @@ suspect_repairer::outcome suspect_repairer::fragment(uint64_t zone, const sighti
   return try_repair(zone, g);
 }
 
-suspect_repairer::outcome suspect_repairer::try_repair(uint64_t zone, const sighting& g) {
+suspect_repairer::outcome suspect_repairer::try_repair(uint64_t zone, const fragment_ref& g) {
   const uint64_t oid = g.chunk == nullptr ? 0 : s_.oid_of(g.object());
   const uint64_t length = format::header_size + g.f.room;
   const std::pair key{zone, g.f.header};
@@ -122,7 +122,8 @@ suspect_repairer::outcome suspect_repairer::try_repair(uint64_t zone, const sigh
 }
 
 // A walker counts the objects that it finds sound; of those that it found odd it is known now.
-void suspect_repairer::count(uint64_t zone, const sighting& g, const format::fragment_header& h) {
+void suspect_repairer::count(uint64_t zone, const fragment_ref& g,
+                             const format::fragment_header& h) {
   if (g.chunk == nullptr || g.f.index != 0 || pool::covered(s_, g.f, h) == pool::not_covered ||
       format::meta_role(h.meta) != format::role::live)
     return;
@@ -130,7 +131,7 @@ void suspect_repairer::count(uint64_t zone, const sighting& g, const format::fra
   tallies_[zone].object_bytes += format::meta_size(h.meta);
 }
 
-void suspect_repairer::count_if_sound(uint64_t zone, const sighting& g, outcome o) {
+void suspect_repairer::count_if_sound(uint64_t zone, const fragment_ref& g, outcome o) {
   if (o != outcome::sound && o != outcome::repaired) return;
   const pool::optimistic_reads mark;
   format::fragment_header h;
@@ -146,15 +147,15 @@ suspect_repairer::vouched suspect_repairer::vouched_for(const columns& c) {
   const uint64_t block = round_down(c.column, format::page);
   heap::zone& z = heap_.zones().get(c.zone);
   bool all = true, changing = false;
-  std::vector<sighting> odd;
+  std::vector<fragment_ref> odd;
   for (uint64_t r = 0; r < g.rows && r * g.row_size + block < end; ++r) {
-    changing = !for_each_sighting(s_, z, c.zone, r * g.row_size + block, that::touches,
-                                  [&](const sighting& x) {
-                                    if (!looks_sound(s_, x)) odd.push_back(x);
-                                  }) ||
+    changing = !for_each_fragment_ref(s_, z, c.zone, r * g.row_size + block, that::touches,
+                                      [&](const fragment_ref& x) {
+                                        if (!looks_sound(s_, x)) odd.push_back(x);
+                                      }) ||
                changing;
   }
-  for (const sighting& x : odd) {
+  for (const fragment_ref& x : odd) {
     const outcome o = fragment(c.zone, x);
     all = all && (o == outcome::sound || o == outcome::repaired);
     changing = changing || o == outcome::busy;
@@ -210,7 +211,7 @@ bool suspect_repairer::begin_zone(uint64_t zone) {
   auto& zones = heap_.zones();
   if (zones.is_loaded(zone)) return true;
   const auto fixed = [&](uint64_t offset, uint32_t type) {
-    sighting g;
+    fragment_ref g;
     g.f = pool::metadata_fragment(offset, type);
     g.first = offset;
     if (looks_sound(s_, g)) return true;
@@ -247,11 +248,11 @@ void suspect_repairer::end_zone(uint64_t zone) {
       else
         busy_.push_back(d);
     }
-    std::vector<sighting> lost;
+    std::vector<fragment_ref> lost;
     for (const auto& [key, l] : lost_)
       if (key.first == zone) lost.push_back(l.g);
     changing = std::any_of(busy_.begin(), busy_.end(), here);
-    for (const sighting& g : lost) {
+    for (const fragment_ref& g : lost) {
       const outcome now = fragment(zone, g);
       count_if_sound(zone, g, now);
       // A repair that a commit was before: it is not lost.

@@ -65,7 +65,7 @@ class suspect_repairer {
  private:
   enum class outcome { sound, repaired, lost, busy };
   struct loss {
-    sighting g;
+    fragment_ref g;
     uint64_t tried;  // repairs_ at the last try
     bool told = false;
   };
@@ -77,10 +77,10 @@ class suspect_repairer {
     }
   };
 
-  outcome fragment(uint64_t zone, const sighting& g);
-  outcome try_repair(uint64_t zone, const sighting& g);
-  void count(uint64_t zone, const sighting& g, const format::fragment_header& h);
-  void count_if_sound(uint64_t zone, const sighting& g, outcome o);
+  outcome fragment(uint64_t zone, const fragment_ref& g);
+  outcome try_repair(uint64_t zone, const fragment_ref& g);
+  void count(uint64_t zone, const fragment_ref& g, const format::fragment_header& h);
+  void count_if_sound(uint64_t zone, const fragment_ref& g, outcome o);
   void column(const columns& c);
   // changing: not now; a commit is at work there, or a chunk gets another use.
   enum class vouched { all, not_all, changing };

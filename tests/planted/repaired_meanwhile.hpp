@@ -127,15 +127,15 @@ class repaired_meanwhile : public testing::TestWithParam<engine_and_size> {
     expect_repairable();
   }
   // An object of two fragments in a slot for three: the last one.
-  scrub::sighting beyond_the_object() {
+  scrub::fragment_ref beyond_the_object() {
     hold(8150);
     const pool::fragment third = object.fragment(2);
-    scrub::sighting g;
-    scrub::for_each_sighting(*s, f.in().heap->zones().get(zone()), zone(),
-                             third.payload / 4096 * 4096 - s->geo.zone_offset(zone()),
-                             scrub::that::touches, [&](const scrub::sighting& x) {
-                               if (x.f.header == third.header) g = x;
-                             });
+    scrub::fragment_ref g;
+    scrub::for_each_fragment_ref(*s, f.in().heap->zones().get(zone()), zone(),
+                                 third.payload / 4096 * 4096 - s->geo.zone_offset(zone()),
+                                 scrub::that::touches, [&](const scrub::fragment_ref& x) {
+                                   if (x.f.header == third.header) g = x;
+                                 });
     EXPECT_EQ(g.f.index, 2u) << "all of the slot is used";
     return g;
   }

@@ -12,7 +12,7 @@
 namespace scute::test {
 namespace {
 
-// SIGHT-2. Damage makes the object shorter, and other damage strikes what it has behind that.
+// FRAGREF-2. Damage makes the object shorter, and other damage strikes what it has behind that.
 TEST_P(repaired_meanwhile, scrub_of_what_a_damaged_header_does_not_tell_of) {
   if (GetParam().size < several) return;
   format::fragment_header h;
@@ -25,13 +25,13 @@ TEST_P(repaired_meanwhile, scrub_of_what_a_damaged_header_does_not_tell_of) {
   flip(second.payload + 5);
   const pool::cell c = pool::cell_of(s->geo, page);
   unsigned seen = 0;
-  scrub::for_each_sighting(*s, f.in().heap->zones().get(c.zone), c.zone,
-                           page - s->geo.zone_offset(c.zone), scrub::that::touches,
-                           [&](const scrub::sighting& x) {
-                             if (x.f.header != second.header) return;
-                             ++seen;
-                             EXPECT_FALSE(scrub::looks_sound(*s, x));
-                           });
+  scrub::for_each_fragment_ref(*s, f.in().heap->zones().get(c.zone), c.zone,
+                               page - s->geo.zone_offset(c.zone), scrub::that::touches,
+                               [&](const scrub::fragment_ref& x) {
+                                 if (x.f.header != second.header) return;
+                                 ++seen;
+                                 EXPECT_FALSE(scrub::looks_sound(*s, x));
+                               });
   EXPECT_EQ(seen, 1u);
   scute_report r{};
   r.struct_size = sizeof r;
@@ -44,7 +44,7 @@ TEST_P(repaired_meanwhile, scrub_of_what_a_damaged_header_does_not_tell_of) {
 // CERTAIN-2. What an object does not use of its slot is vouched for by its head. That is damaged, and another thread repairs it
 // while a scrub looks.
 TEST_P(repaired_meanwhile, scrub_while_another_repairs_the_head) {
-  const scrub::sighting unused = beyond_the_object();
+  const scrub::fragment_ref unused = beyond_the_object();
   flip(object.payload + 7);
   std::vector<std::string> told;
   scrub::suspect_repairer scrub(*s, *f.in().heap, true, [&told](const scrub::finding& what) {
@@ -67,7 +67,7 @@ TEST_P(repaired_meanwhile, scrub_while_another_repairs_the_head) {
 
 // CERTAIN-2. Two commits to the head one after the other, and a scrub that looks while each is in the middle of it.
 TEST_P(repaired_meanwhile, scrub_beside_two_commits_to_the_head) {
-  const scrub::sighting unused = beyond_the_object();
+  const scrub::fragment_ref unused = beyond_the_object();
   if (s->parity_is_log) return;  // its commits hold their columns
   pool::lane& l = s->lanes.back();
   int commits = 0;

@@ -30,7 +30,7 @@ TEST(scrub_live, NothingIsWrongWithObjectsThatAreBeingWritten) {
   f.expect_objects();
 }
 
-// Chunks change their use, slots and spans come and go. (SIGHT-1, SIGHT-2, REPLICA-1)
+// Chunks change their use, slots and spans come and go. (FRAGREF-1, FRAGREF-2, REPLICA-1)
 TEST(scrub_live, NothingIsWrongWhereSpaceIsReused) {
   known_pool f;
   f.create(8 * mib);

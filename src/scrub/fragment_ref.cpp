@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "scrub/sighting.hpp"
+#include "scrub/fragment_ref.hpp"
 
 #include <cstring>
 
@@ -68,7 +68,7 @@ chunk_view view_of_free(const pool::state& s, heap::zone& z, uint64_t zone,
   return v;
 }
 
-bool still_there(const sighting& g) noexcept {
+bool still_there(const fragment_ref& g) noexcept {
   if (g.chunk == nullptr) return true;
   const chunk_view v = read_chunk(*g.chunk);
   // What is free in memory has got a new generation by the time that it is used again.
@@ -78,7 +78,7 @@ bool still_there(const sighting& g) noexcept {
   return v.slot_size == g.slot_size && g.slot < v.formatted;
 }
 
-bool looks_sound(const pool::state& s, const sighting& g, uint64_t* size) noexcept {
+bool looks_sound(const pool::state& s, const fragment_ref& g, uint64_t* size) noexcept {
   const pool::optimistic_reads mark;
   format::fragment_header h;
   std::memcpy(&h, s.at(g.first), sizeof h);
@@ -87,7 +87,7 @@ bool looks_sound(const pool::state& s, const sighting& g, uint64_t* size) noexce
     if (pool::covered(s, g.head(), h) == pool::not_covered) return false;
     // That it is nobody's is believed of a sound header only: damage may have made the object shorter.
     if (!live || format::meta_size(h.meta) <= g.f.index * format::fragment_payload)
-      return SCUTE_PLANTED(sight_shorter) || pool::valid(s, g.head());
+      return SCUTE_PLANTED(fragment_ref_shorter) || pool::valid(s, g.head());
     return pool::valid(s, g.f);
   }
   if (!pool::valid(s, g.f)) return false;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which fragments lie in a page of the data rows, for those who walk a pool while it is in use.
 //
-// SIGHT-1 What memory says of a chunk is read without a lock, and may be a mixture of two uses of it. So a
-//    sighting remembers what was read, and whoever finds its fragment damaged asks still_there()
+// FRAGREF-1 What memory says of a chunk is read without a lock, and may be a mixture of two uses of it. So a
+//    fragment reference remembers what was read, and whoever finds its fragment damaged asks still_there()
 //    before believing it.
-// SIGHT-2 Of an object of several fragments the first header decides which others count. It may change at
+// FRAGREF-2 Of an object of several fragments the first header decides which others count. It may change at
 //    any time, so that is asked again, too. It is asked only if it is sound: a damaged one may tell of a shorter object.
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace scute::core::scrub {
 
-struct sighting {
+struct fragment_ref {
   pool::fragment f;
   heap::chunk_record* chunk = nullptr;  // null: a structure at a fixed place
   uint64_t first = 0;                   // file offset of the first header of the object
@@ -46,7 +46,7 @@ struct sighting {
   }
 };
 
-// A chunk as it was at one moment, more or less (SIGHT-1).
+// A chunk as it was at one moment, more or less (FRAGREF-1).
 struct chunk_view {
   heap::chunk_record* chunk = nullptr;  // of the run, or the span's first one; null: changing
   heap::use use{};
@@ -64,26 +64,26 @@ chunk_view view_of_free(const pool::state& s, heap::zone& z, uint64_t zone,
                         uint32_t chunk) noexcept;
 
 // True unless the chunk is being put, or has been put, to another use since.
-bool still_there(const sighting& g) noexcept;
+bool still_there(const fragment_ref& g) noexcept;
 
 // The test of a moment, without a lock; errs on the side of damage. size: set to that of the object
 // if this is its first fragment and it is live; may be null.
-bool looks_sound(const pool::state& s, const sighting& g, uint64_t* size = nullptr) noexcept;
+bool looks_sound(const pool::state& s, const fragment_ref& g, uint64_t* size = nullptr) noexcept;
 
-// Calls fn(sighting) for each fragment place that ends in the page at `inside` of the zone, or
+// Calls fn(fragment reference) for each fragment place that ends in the page at `inside` of the zone, or
 // touches it. Slots beyond `formatted`, free chunks and those lent to logs have none. Returns
 // false if the fragments of the page are not known: its chunk's header is lost, or it is changing.
 enum class that : uint8_t { ends, touches };
 template <typename Fn>
-bool for_each_sighting(const pool::state& s, heap::zone& z, uint64_t zone, uint64_t inside,
-                       that lies, Fn&& fn) {
+bool for_each_fragment_ref(const pool::state& s, heap::zone& z, uint64_t zone, uint64_t inside,
+                           that lies, Fn&& fn) {
   const auto& g = s.geo;
   const uint64_t at = g.zone_offset(zone);
   const auto fixed = [&](uint64_t offset, uint32_t type) {
-    sighting x;
+    fragment_ref x;
     x.f = pool::metadata_fragment(offset, type);
     x.first = offset;
-    fn(static_cast<const sighting&>(x));
+    fn(static_cast<const fragment_ref&>(x));
   };
   if (inside < format::page) {
     fixed(at, format::type_zone);
@@ -102,7 +102,7 @@ bool for_each_sighting(const pool::state& s, heap::zone& z, uint64_t zone, uint6
   if (chunk >= g.chunks) return true;
   chunk_view v = view_of(z, static_cast<uint32_t>(chunk));
   if (v.use == heap::use::lost) return false;
-  sighting x;
+  fragment_ref x;
   x.use = v.use;
   if (v.use == heap::use::free) v = view_of_free(s, z, zone, static_cast<uint32_t>(chunk));
   if (v.use != heap::use::run && v.use != heap::use::span) return true;
@@ -123,7 +123,7 @@ bool for_each_sighting(const pool::state& s, heap::zone& z, uint64_t zone, uint6
       x.f.payload = payload + i * format::fragment_payload;
       x.f.room = static_cast<uint32_t>(
           std::min(format::fragment_payload, x.f.object_room - i * format::fragment_payload));
-      fn(static_cast<const sighting&>(x));
+      fn(static_cast<const fragment_ref&>(x));
     };
     // Those with payload in the page.
     uint64_t i = low > payload ? (low - payload) / format::fragment_payload : 0;
