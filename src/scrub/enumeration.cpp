@@ -10,7 +10,7 @@
 #include "base/waiting.hpp"
 #include "pool/optimistic.hpp"
 #include "repair/repair.hpp"
-#include "scrub/certainty.hpp"
+#include "scrub/damage_classifier.hpp"
 #include "tx/claim_guard.hpp"
 
 namespace scute::core::scrub {
@@ -75,12 +75,12 @@ bool enumeration::is_live(const heap::object& o, const fragment_ref& seen, uint3
 
 // What looks damaged, repaired if it is.
 enumeration::outcome enumeration::put_right(const fragment_ref& g) {
-  const auto tell = [](certainty c) {
-    return c == certainty::damaged ? outcome::lost
-           : c == certainty::busy  ? outcome::busy
-                                   : outcome::whole;
+  const auto tell = [](damage_class c) {
+    return c == damage_class::damaged ? outcome::lost
+           : c == damage_class::busy  ? outcome::busy
+                                      : outcome::whole;
   };
-  if (const certainty c = examine(s_, g); c != certainty::damaged) return tell(c);
+  if (const damage_class c = classify(s_, g); c != damage_class::damaged) return tell(c);
   try {
     const tx::repair_claim mine(s_, nullptr, g.object());  // CLAIM-3
     repair::repair_fragment(s_, nullptr, g.f, "object", repair::on_loss::leave);
@@ -88,7 +88,7 @@ enumeration::outcome enumeration::put_right(const fragment_ref& g) {
   } catch (const failure& e) {
     if (e.code() != SCUTE_E_CORRUPT) throw;
     // Its chunk may have got another use meanwhile, or a commit have ended.
-    return tell(examine(s_, g));
+    return tell(classify(s_, g));
   }
 }
 
@@ -158,11 +158,11 @@ std::vector<std::pair<fragment_ref, enumeration::outcome>> enumeration::look_aga
         seen.emplace_back(g, outcome::whole);
         continue;
       }
-      const certainty c = examine(s_, g);
-      outcome is = c == certainty::damaged ? outcome::lost
-                   : c == certainty::busy  ? outcome::busy
-                                           : outcome::whole;
-      if (c == certainty::damaged && is_due) {
+      const damage_class c = classify(s_, g);
+      outcome is = c == damage_class::damaged ? outcome::lost
+                   : c == damage_class::busy  ? outcome::busy
+                                              : outcome::whole;
+      if (c == damage_class::damaged && is_due) {
         is = put_right(g);
         tried = tried || is == outcome::whole;
       }

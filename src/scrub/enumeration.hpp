@@ -10,7 +10,7 @@
 //    for that of a complete list. Nor is it if a thread has passed over what was repaired later: the next enumeration has it. (Who goes on
 //    with another thread's enumeration is not told of that.)
 //    What is remembered is tried again at the end, and what is lost then is told of (REPAIR-7 of repair/repair.hpp), once.
-// ENUM-4 A commit of another thread can look like damage; scrub/certainty.hpp tells. Who enumerates needs no lock.
+// ENUM-4 A commit of another thread can look like damage; scrub/damage_classifier.hpp tells. Who enumerates needs no lock.
 #pragma once
 
 #include <atomic>

@@ -49,16 +49,16 @@ void suspect_repairer::repaired(uint64_t zone, const char* what, uint64_t offset
 suspect_repairer::outcome suspect_repairer::fragment(uint64_t zone, const fragment_ref& g) {
   const auto known = lost_.find({zone, g.f.header});
   if (known != lost_.end() && known->second.tried == repairs_) return outcome::lost;
-  switch (examine(s_, g)) {
-    case certainty::sound:
+  switch (classify(s_, g)) {
+    case damage_class::sound:
       if (known != lost_.end()) {  // somebody else found a way, or it was freed
         const bool told = known->second.told;
         lost_.erase(known);
         if (!told) repaired(zone, g.what(), g.f.header, format::header_size + g.f.room, 0);
       }
       return outcome::sound;
-    case certainty::busy: return outcome::busy;
-    case certainty::damaged: break;
+    case damage_class::busy: return outcome::busy;
+    case damage_class::damaged: break;
   }
   if (g.f.index != 0) {
     // Whether this part counts at all is for the first header to say; others may put that right meanwhile.
@@ -71,8 +71,9 @@ suspect_repairer::outcome suspect_repairer::fragment(uint64_t zone, const fragme
     } else if (SCUTE_PLANTED(head_repaired)) {
       return try_repair(zone, g);
     }
-    const certainty now = examine(s_, g);
-    if (now != certainty::damaged) return now == certainty::sound ? outcome::sound : outcome::busy;
+    const damage_class now = classify(s_, g);
+    if (now != damage_class::damaged)
+      return now == damage_class::sound ? outcome::sound : outcome::busy;
   }
   return try_repair(zone, g);
 }
@@ -282,11 +283,11 @@ void suspect_repairer::end_zone(uint64_t zone) {
   for (const auto& [key, l] : lost_) {
     if (key.first != zone || l.told) continue;
     // A commit may have ended, or begun anew what was there, or be at work on it.
-    const certainty now = examine(s_, l.g);
-    if (now == certainty::busy) saw_all_ = false;
-    if (now == certainty::sound)
+    const damage_class now = classify(s_, l.g);
+    if (now == damage_class::busy) saw_all_ = false;
+    if (now == damage_class::sound)
       repaired(zone, l.g.what(), l.g.f.header, format::header_size + l.g.f.room, 0);
-    if (now != certainty::damaged) continue;
+    if (now != damage_class::damaged) continue;
     ++tallies_[zone].lost;
     repair::tell_lost(s_, nullptr, l.g.f);
     tell_({l.g.what(), l.g.f.header, format::header_size + l.g.f.room,

@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "repair/erasures.hpp"
-#include "scrub/certainty.hpp"
 #include "scrub/column_walk.hpp"
+#include "scrub/damage_classifier.hpp"
 
 namespace scute::core::scrub {
 

@@ -7,7 +7,7 @@
 #include <random>
 
 #include "planted/repaired_meanwhile.hpp"
-#include "scrub/certainty.hpp"
+#include "scrub/damage_classifier.hpp"
 
 namespace scute::test {
 namespace {
@@ -41,7 +41,7 @@ TEST_P(repaired_meanwhile, scrub_of_what_a_damaged_header_does_not_tell_of) {
   f.expect_sound();
 }
 
-// CERTAIN-2. What an object does not use of its slot is vouched for by its head. That is damaged, and another thread repairs it
+// CLASSIFY-2. What an object does not use of its slot is vouched for by its head. That is damaged, and another thread repairs it
 // while a scrub looks.
 TEST_P(repaired_meanwhile, scrub_while_another_repairs_the_head) {
   const scrub::fragment_ref unused = beyond_the_object();
@@ -65,7 +65,7 @@ TEST_P(repaired_meanwhile, scrub_while_another_repairs_the_head) {
   f.expect_sound();
 }
 
-// CERTAIN-2. Two commits to the head one after the other, and a scrub that looks while each is in the middle of it.
+// CLASSIFY-2. Two commits to the head one after the other, and a scrub that looks while each is in the middle of it.
 TEST_P(repaired_meanwhile, scrub_beside_two_commits_to_the_head) {
   const scrub::fragment_ref unused = beyond_the_object();
   if (s->parity_is_log) return;  // its commits hold their columns
@@ -82,7 +82,7 @@ TEST_P(repaired_meanwhile, scrub_beside_two_commits_to_the_head) {
   flip(object.payload + 7);
   this_thread_waits.arg = &go_on;
   this_thread_waits.call = [](void* arg) { (*static_cast<std::function<void()>*>(arg))(); };
-  EXPECT_EQ(scrub::examine(*s, unused), scrub::certainty::sound);
+  EXPECT_EQ(scrub::classify(*s, unused), scrub::damage_class::sound);
   this_thread_waits = {};
   EXPECT_EQ(commits, 2);
 }

@@ -5,12 +5,12 @@
 // object fails its checksum, and its columns do not tell what it should be: both its old and its new
 // bytes may be nowhere as a whole. A thread that is put off the CPU there may leave it so for long.
 //
-// CERTAIN-1 A fragment is damaged if it fails its checksum, and does so with the very same bytes after every
+// CLASSIFY-1 A fragment is damaged if it fails its checksum, and does so with the very same bytes after every
 //    lane that had decided a transaction when they were first read has applied it. Nobody is writing
 //    it then, nor has a log-free commit its columns open: a commit that came in between would have left
 //    another header behind (its tag names the transaction), and a transaction verifies what it opens before
 //    it changes it.
-// CERTAIN-2 What vouches for a further fragment that the object does not use is the first one, header and payload: it belongs
+// CLASSIFY-2 What vouches for a further fragment that the object does not use is the first one, header and payload: it belongs
 //    to what is read twice. (Found by the demo: beside two commits to the first fragment, a further one seemed damaged, and
 //    was told as lost, since nothing can be made of what nobody has ever written.)
 #pragma once
@@ -19,10 +19,10 @@
 
 namespace scute::core::scrub {
 
-enum class certainty { sound, damaged, busy };
+enum class damage_class { sound, damaged, busy };
 
 // sound: it is valid, or there is no such fragment (any more). busy: it kept changing, or a commit
 // did not end, for as long as one cares to wait.
-certainty examine(pool::state& s, const fragment_ref& g);
+damage_class classify(pool::state& s, const fragment_ref& g);
 
 }  // namespace scute::core::scrub

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "scrub/certainty.hpp"
+#include "scrub/damage_classifier.hpp"
 
 #include <algorithm>
 #include <array>
@@ -73,16 +73,16 @@ void let_windows_end(pool::state& s, const fragment_ref& g) noexcept {
 
 }  // namespace
 
-certainty examine(pool::state& s, const fragment_ref& g) {
+damage_class classify(pool::state& s, const fragment_ref& g) {
   const auto deadline = clock::now() + pool::patience;
   image before, after;
   for (before.read(s, g);;) {
-    if (sound(s, g, before) || !still_there(g)) return certainty::sound;
-    if (!pool::let_commits_end(s, nullptr, deadline)) return certainty::busy;
+    if (sound(s, g, before) || !still_there(g)) return damage_class::sound;
+    if (!pool::let_commits_end(s, nullptr, deadline)) return damage_class::busy;
     if (s.parity_is_log) let_windows_end(s, g);
     after.read(s, g);
-    if (after.same(before, g)) return still_there(g) ? certainty::damaged : certainty::sound;
-    if (clock::now() > deadline) return certainty::busy;
+    if (after.same(before, g)) return still_there(g) ? damage_class::damaged : damage_class::sound;
+    if (clock::now() > deadline) return damage_class::busy;
     before = after;
   }
 }
