@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // After an unclean end of a log-free pool: is what resolution finds wrong the trace of a crash, or damage?
-// What is done about it is the same (engine/logfree/verdict.hpp), what is told is not. Damage is counted
+// What is done about it is the same (engine/logfree/recovery_decision.hpp), what is told is not. Damage is counted
 // (state::repaired), told by an event, and gives `check` and `scrub` their exit status; traces of a crash
 // are counted as put back or finished, and told by nothing else.
 //

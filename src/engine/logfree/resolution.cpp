@@ -10,7 +10,7 @@
 #include "base/waiting.hpp"
 #include "codec/parity.hpp"
 #include "engine/logfree/extents.hpp"
-#include "engine/logfree/verdict.hpp"
+#include "engine/logfree/recovery_decision.hpp"
 #include "pool/columns.hpp"
 #include "pool/in_flight_write.hpp"
 #include "repair/mixture.hpp"

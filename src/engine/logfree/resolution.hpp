@@ -17,7 +17,7 @@
 // RES-4 What does not add up is explained by invalid fragments first, each of which is decoded by itself; then
 //    by valid ones with a tag of an unresolved epoch whose columns decode to another valid version; what
 //    is left then is nobody's bytes or torn parity of decided transactions, and is recomputed. The table is
-//    engine/logfree/verdict.hpp.
+//    engine/logfree/recovery_decision.hpp.
 // RES-5 A ring that is complete is finished as a whole, block by block, before anybody may write one of its
 //    members (LF-7): a writer of a member asks for the whole ring, even where its own columns add up. But
 //    each member's parity is recomputed only where its own block shows that it lacks: a block of another
@@ -44,12 +44,12 @@
 //    other blocks that this lies in, or that tell of it; what these can explain is done, and nothing is
 //    recomputed there. (A member decodes only if nothing else in any of its columns is damaged.)
 //    A fragment is told to be lost when the last of its blocks is resolved; or at the end, if that one added up.
-// RES-11 A verdict on a valid fragment is passed once. Where several rows of parity disagree, each of two versions
+// RES-11 A decision on a valid fragment is passed once. Where several rows of parity disagree, each of two versions
 //    decodes to the other one; without this rule resolution would go from the one to the other for ever.
 //    (Found by the explorer, scenario fragments/logfree2, while rings through further fragments looked broken.)
 // RES-12 A transaction comes back as a whole or not at all, whatever was damaged besides; what that cannot be done with is lost,
 //    and told. It was decided if a member of its ring testifies: by its header's columns, which have the new parity, even if its
-//    payload is damaged; or, where the ring is closed, by being valid and not able to go back (RES-13). The first verdict is kept.
+//    payload is damaged; or, where the ring is closed, by being valid and not able to go back (RES-13). The first decision is kept.
 //    Of a decided one a member that is damaged beyond what its columns tell of its new version is lost: the parity of its columns
 //    is computed anew, so that nobody takes the version before for a repair. What else is invalid in these columns is repaired first.
 // RES-13 A valid member in doubt cannot go back where its columns tell no version before. They have torn parity, of a decided
@@ -221,9 +221,9 @@ class resolution final : public pool::resolver {
   std::vector<block_number> due_ SCUTE_GUARDED_BY(mutex_);
   // Fragments that were repaired, rolled back or finished.
   uint64_t explained_ SCUTE_GUARDED_BY(mutex_) = 0;
-  bool helping_ SCUTE_GUARDED_BY(mutex_) = false;       // RES-10: no further
-  std::set<uint64_t> judged_ SCUTE_GUARDED_BY(mutex_);  // RES-11: headers
-  std::set<uint64_t> losing_ SCUTE_GUARDED_BY(mutex_);  // RES-12: headers
+  bool helping_ SCUTE_GUARDED_BY(mutex_) = false;                // RES-10: no further
+  std::set<uint64_t> decided_headers_ SCUTE_GUARDED_BY(mutex_);  // RES-11: headers
+  std::set<uint64_t> losing_ SCUTE_GUARDED_BY(mutex_);           // RES-12: headers
   // RES-12: what was found out about transactions, by tag.
   std::map<uint64_t, bool> decided_ SCUTE_GUARDED_BY(mutex_);
   // By tag: rings that are complete, or broken, once and for all. Of the former those whose members are durable and due, of
@@ -231,8 +231,8 @@ class resolution final : public pool::resolver {
   std::set<uint64_t> complete_ SCUTE_GUARDED_BY(mutex_), broken_ SCUTE_GUARDED_BY(mutex_);
   std::set<uint64_t> finished_tags_ SCUTE_GUARDED_BY(mutex_), finished_headers_
       SCUTE_GUARDED_BY(mutex_);
-  bool settling_ SCUTE_GUARDED_BY(mutex_) = false;         // only what needs no verdict is repaired
-  bool asking_ SCUTE_GUARDED_BY(mutex_) = false;           // a verdict waits for what a block tells
+  bool settling_ SCUTE_GUARDED_BY(mutex_) = false;  // only what needs no decision is repaired
+  bool asking_ SCUTE_GUARDED_BY(mutex_) = false;    // a decision waits for what a block tells
   std::set<uint64_t> repairing_ SCUTE_GUARDED_BY(mutex_);  // headers
   std::set<uint64_t> computed_ SCUTE_GUARDED_BY(mutex_);   // RES-13: headers
   pool::erasure_hints hints_ SCUTE_GUARDED_BY(mutex_);

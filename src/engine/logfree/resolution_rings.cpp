@@ -6,8 +6,8 @@
 #include "base/planted.hpp"
 #include "codec/parity.hpp"
 #include "engine/logfree/extents.hpp"
+#include "engine/logfree/recovery_decision.hpp"
 #include "engine/logfree/resolution.hpp"
-#include "engine/logfree/verdict.hpp"
 #include "pool/columns.hpp"
 #include "repair/mixture.hpp"
 #include "repair/page_layout.hpp"
@@ -45,7 +45,7 @@ format::fragment_header resolution::header_at(uint64_t offset) const noexcept {
 // An invalid fragment: what its columns decode to, or a mixture of that and what is stored. False if
 // nothing is accepted.
 bool resolution::repair(const pool::fragment& f) {
-  // (Whoever asks for a verdict may come back to where he asks from.)
+  // (Whoever asks for a decision may come back to where he asks from.)
   if (SCUTE_PLANTED(resolve_repair) || is_left_alone(f) || repairing_.contains(f.header))
     return false;
   repairing_.insert(f.header);
@@ -60,10 +60,10 @@ bool resolution::repair(const pool::fragment& f) {
   format::fragment_header h;
   std::memcpy(&h, image.data(), sizeof h);
   const auto stored = header_at(f.header);
-  // Another version of what may be a member: not without a verdict.
+  // Another version of what may be a member: not without a decision.
   if (settling_ && h.tag != stored.tag && in_doubt(stored.tag)) return false;
   if (h.tag != stored.tag && is_decided(f, stored) &&
-      judge(stored::invalid, decoded::other, ring::decided) == verdict::lost) {
+      decision_for(stored::invalid, decoded::other, ring::decided) == recovery_decision::lost) {
     if (losing_.insert(f.header).second) lose(f);
     return false;
   }
@@ -88,21 +88,21 @@ bool resolution::repair(const pool::fragment& f) {
 bool resolution::explain(const pool::fragment& f) {
   if (f.metadata || !in_doubt(header_at(f.header).tag)) return false;
   repair::version before;
-  if (judged_.count(f.header) != 0 || !find_other(f, before)) return false;
+  if (decided_headers_.count(f.header) != 0 || !find_other(f, before)) return false;
   // The walk may lose a member, for which another one has testified. It does the same for this one then.
   const ring members = ring_complete(f) ? ring::complete
                        : !SCUTE_PLANTED(resolve_untestified) && is_decided(f, header_at(f.header))
                            ? ring::decided
                            : ring::broken;
-  switch (judge(stored::valid, decoded::other, members)) {
-    case verdict::finish:
-      judged_.insert(f.header);
+  switch (decision_for(stored::valid, decoded::other, members)) {
+    case recovery_decision::finish:
+      decided_headers_.insert(f.header);
       finish_ring(f);
       ++explained_;
       finished_.fetch_add(1, std::memory_order_relaxed);
       return true;
-    case verdict::roll_back:
-      judged_.insert(f.header);
+    case recovery_decision::roll_back:
+      decided_headers_.insert(f.header);
       if (SCUTE_PLANTED(resolve_broken)) {
         finish_ring(f);
         return true;

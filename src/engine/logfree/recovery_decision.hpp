@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What becomes of a fragment that a crash of a log-free pool has left in a column that does not add up.
 // The decision table of resolution, as data; docs/internals/logfree.md gives the reason of each row, and
-// tests/scrub/verdict_test.cpp goes through all of them.
+// tests/scrub/recovery_decision_test.cpp goes through all of them.
 #pragma once
 
 #include <cstdint>
@@ -20,49 +20,49 @@ enum class decoded : uint8_t {
 // member with the same tag whose columns add up (LF-1). Of an invalid fragment that header may lead anywhere, but not to one with its tag.
 enum class ring : uint8_t { complete, broken, decided };
 
-enum class verdict : uint8_t {
+enum class recovery_decision : uint8_t {
   keep,       // not in doubt: whatever the column lacks is another cell's, or nobody's
   roll_back,  // its transaction was not decided: the decoded bytes come back
   finish,     // its transaction was decided: the parity of all members is recomputed
   lost        // damage and crash together are more than the column can tell apart
 };
 
-struct ruling {
+struct decision_row {
   stored kept;
   decoded column;
   ring members;
-  verdict what;
+  recovery_decision what;
 };
 
-inline constexpr ruling rulings[] = {
+inline constexpr decision_row decision_table[] = {
     // The parity agrees: a transaction of before the crash that was over, or one whose parity was done.
-    {stored::valid, decoded::same, ring::complete, verdict::keep},
-    {stored::valid, decoded::same, ring::broken, verdict::keep},
+    {stored::valid, decoded::same, ring::complete, recovery_decision::keep},
+    {stored::valid, decoded::same, ring::broken, recovery_decision::keep},
     // The parity still encodes the version before: the data phase may have ended or not.
-    {stored::valid, decoded::other, ring::complete, verdict::finish},
-    {stored::valid, decoded::other, ring::broken, verdict::roll_back},
+    {stored::valid, decoded::other, ring::complete, recovery_decision::finish},
+    {stored::valid, decoded::other, ring::broken, recovery_decision::roll_back},
     // Damage has broken the ring of a transaction that was decided.
-    {stored::valid, decoded::other, ring::decided, verdict::finish},
+    {stored::valid, decoded::other, ring::decided, recovery_decision::finish},
     // Its transaction's parity is torn, so it was decided; or the column lacks what is nobody's. Either way
     // the stored bytes are the truth, and the parity is recomputed once nothing else explains it.
-    {stored::valid, decoded::noise, ring::complete, verdict::keep},
-    {stored::valid, decoded::noise, ring::broken, verdict::keep},
+    {stored::valid, decoded::noise, ring::complete, recovery_decision::keep},
+    {stored::valid, decoded::noise, ring::broken, recovery_decision::keep},
     // Torn in a data phase, or damaged; the ring of an invalid header says nothing.
-    {stored::invalid, decoded::other, ring::complete, verdict::roll_back},
-    {stored::invalid, decoded::other, ring::broken, verdict::roll_back},
+    {stored::invalid, decoded::other, ring::complete, recovery_decision::roll_back},
+    {stored::invalid, decoded::other, ring::broken, recovery_decision::roll_back},
     // Damaged after its transaction was decided, and its parity had not followed: the version before is not to come back
     // beside what another member has by now.
-    {stored::invalid, decoded::other, ring::decided, verdict::lost},
-    {stored::invalid, decoded::same, ring::complete, verdict::lost},
-    {stored::invalid, decoded::same, ring::broken, verdict::lost},
-    {stored::invalid, decoded::noise, ring::complete, verdict::lost},
-    {stored::invalid, decoded::noise, ring::broken, verdict::lost},
+    {stored::invalid, decoded::other, ring::decided, recovery_decision::lost},
+    {stored::invalid, decoded::same, ring::complete, recovery_decision::lost},
+    {stored::invalid, decoded::same, ring::broken, recovery_decision::lost},
+    {stored::invalid, decoded::noise, ring::complete, recovery_decision::lost},
+    {stored::invalid, decoded::noise, ring::broken, recovery_decision::lost},
 };
 
-constexpr verdict judge(stored kept, decoded column, ring members) noexcept {
-  for (const ruling& r : rulings)
+constexpr recovery_decision decision_for(stored kept, decoded column, ring members) noexcept {
+  for (const decision_row& r : decision_table)
     if (r.kept == kept && r.column == column && r.members == members) return r.what;
-  return verdict::lost;
+  return recovery_decision::lost;
 }
 
 }  // namespace scute::core::engine

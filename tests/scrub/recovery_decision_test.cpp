@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The decision table of resolution. What each row must say is derived from a model of the protocol: all
 // states that a crash can leave of a member, of its ring and of its columns, and what must come of each.
-#include "engine/logfree/verdict.hpp"
+#include "engine/logfree/recovery_decision.hpp"
 
 #include <gtest/gtest.h>
 
@@ -17,9 +17,9 @@ using namespace core;
 namespace {
 
 using engine::decoded;
+using engine::recovery_decision;
 using engine::ring;
 using engine::stored;
-using engine::verdict;
 
 using question = std::tuple<stored, decoded, ring>;
 
@@ -85,43 +85,44 @@ std::map<question, std::vector<need>> reachable() {
   return all;
 }
 
-// What a verdict makes of the member's bytes and of its columns.
+// What a decision makes of the member's bytes and of its columns.
 struct effect {
   bool stored_stays;
   bool parity_follows_now;
 };
-std::optional<effect> effect_of(verdict v) {
+std::optional<effect> effect_of(recovery_decision v) {
   switch (v) {
-    case verdict::keep: return effect{true, false};
-    case verdict::finish: return effect{true, true};
-    case verdict::roll_back: return effect{false, false};
-    case verdict::lost: break;
+    case recovery_decision::keep: return effect{true, false};
+    case recovery_decision::finish: return effect{true, true};
+    case recovery_decision::roll_back: return effect{false, false};
+    case recovery_decision::lost: break;
   }
   return std::nullopt;
 }
 
 // ---- the table ----------------------------------------------------------------------------------------
 
-TEST(verdict, EveryCombinationOccursOnce) {
+TEST(recovery_decision, EveryCombinationOccursOnce) {
   std::map<question, int> rows;
-  for (const engine::ruling& r : engine::rulings) ++rows[{r.kept, r.column, r.members}];
-  EXPECT_EQ(std::size(engine::rulings), 14u);
+  for (const engine::decision_row& r : engine::decision_table)
+    ++rows[{r.kept, r.column, r.members}];
+  EXPECT_EQ(std::size(engine::decision_table), 14u);
   for (const question& q : every_question()) EXPECT_EQ(rows[q], 1) << text(q);
   EXPECT_EQ(rows.size(), every_question().size());
 }
 
-TEST(verdict, JudgeGoesByTheTable) {
-  for (const engine::ruling& r : engine::rulings)
-    EXPECT_EQ(engine::judge(r.kept, r.column, r.members), r.what)
+TEST(recovery_decision, JudgeGoesByTheTable) {
+  for (const engine::decision_row& r : engine::decision_table)
+    EXPECT_EQ(engine::decision_for(r.kept, r.column, r.members), r.what)
         << text({r.kept, r.column, r.members});
 }
 
-// Wherever a crash can lead, the verdict leaves the bytes that must be there, and the columns adding up
+// Wherever a crash can lead, the decision leaves the bytes that must be there, and the columns adding up
 // with them or left to be recomputed.
-TEST(verdict, WhatACrashLeavesIsPutRight) {
+TEST(recovery_decision, WhatACrashLeavesIsPutRight) {
   size_t looked_at = 0;
   for (const auto& [q, needs] : reachable()) {
-    const auto e = effect_of(engine::judge(std::get<0>(q), std::get<1>(q), std::get<2>(q)));
+    const auto e = effect_of(engine::decision_for(std::get<0>(q), std::get<1>(q), std::get<2>(q)));
     ASSERT_TRUE(e) << text(q) << " is given up, though a crash alone can lead there";
     for (const need& n : needs) {
       ++looked_at;
@@ -137,7 +138,7 @@ TEST(verdict, WhatACrashLeavesIsPutRight) {
 }
 
 // A crash alone leads to eight of the fourteen; the others need damage besides.
-TEST(verdict, WhatNoChecksumAcceptsIsReported) {
+TEST(recovery_decision, WhatNoChecksumAcceptsIsReported) {
   const auto states = reachable();
   EXPECT_EQ(states.size(), 8u);
   for (const question& q : every_question()) {
@@ -147,27 +148,29 @@ TEST(verdict, WhatNoChecksumAcceptsIsReported) {
     // Neither version is valid, or the one that is would be half of a transaction. So nothing may be written for it, and
     // nobody may say that it is well.
     EXPECT_EQ(std::get<0>(q), stored::invalid) << text(q);
-    EXPECT_EQ(engine::judge(std::get<0>(q), std::get<1>(q), std::get<2>(q)), verdict::lost)
+    EXPECT_EQ(engine::decision_for(std::get<0>(q), std::get<1>(q), std::get<2>(q)),
+              recovery_decision::lost)
         << text(q);
   }
 }
 
 // An incomplete ring counts as decided only where a member testifies, and only what no checksum accepts is given up.
-TEST(verdict, NothingIsGuessed) {
-  for (const engine::ruling& r : engine::rulings) {
+TEST(recovery_decision, NothingIsGuessed) {
+  for (const engine::decision_row& r : engine::decision_table) {
     const std::string row = text({r.kept, r.column, r.members});
-    if (r.what == verdict::finish) {
+    if (r.what == recovery_decision::finish) {
       EXPECT_NE(r.members, ring::broken) << row;
       EXPECT_EQ(r.kept, stored::valid) << row;
     }
-    if (r.what == verdict::roll_back) {
+    if (r.what == recovery_decision::roll_back) {
       EXPECT_EQ(r.column, decoded::other) << row;
     }
-    if (r.what == verdict::keep) {
+    if (r.what == recovery_decision::keep) {
       EXPECT_EQ(r.kept, stored::valid) << row;
     }
-    EXPECT_EQ(r.what == verdict::lost, r.kept == stored::invalid && (r.column != decoded::other ||
-                                                                     r.members == ring::decided))
+    EXPECT_EQ(
+        r.what == recovery_decision::lost,
+        r.kept == stored::invalid && (r.column != decoded::other || r.members == ring::decided))
         << row;
   }
 }
