@@ -20,7 +20,7 @@ namespace {
 constexpr uint16_t generation_first = 1;
 // So much is read ahead at a time, and told of.
 constexpr uint64_t stretch = uint64_t{8} << 20;
-// Headers that are staged at once: those of 8 MiB.
+// Headers that are prewritten at once: those of 8 MiB.
 constexpr uint64_t headers_ahead = 2048;
 
 class teller {
@@ -153,7 +153,7 @@ void grow_zone(pool::state& s, heap& h, step_engine& e, pool::lane& l, uint64_t 
     const pool::patch patch{o.header + from * format::header_size, headers.data(),
                             static_cast<uint32_t>(headers.size() * format::header_size),
                             medium::purpose::metadata};
-    if (!SCUTE_PLANTED(span_headers)) e.stage(l, {&patch, 1});
+    if (!SCUTE_PLANTED(span_headers)) e.prewrite(l, {&patch, 1});
   }
   // SPAN-3
   std::byte first[format::fragment_payload], last[format::fragment_payload];
@@ -216,7 +216,7 @@ void clear_foreign_slack(pool::state& s, heap& h, step_engine& e, pool::lane& l,
     for (uint64_t at = begin; at < end; at += format::page) {
       if (codec::is_zero(s.at(at), format::page)) continue;
       const pool::patch patch{at, zeros, sizeof zeros, medium::purpose::metadata};
-      e.stage(l, {&patch, 1});
+      e.prewrite(l, {&patch, 1});
     }
   }
 }

@@ -112,7 +112,7 @@ void heap::zero_free(pool::lane& l, chunk_record& c) {
   if (SCUTE_PLANTED(lend_intent))
     engine_.write_unlogged(l, {patches, n});
   else
-    engine_.stage(l, {patches, n});
+    engine_.prewrite(l, {patches, n});
 }
 
 // Chunks that are free; counts no further than to `enough`.

@@ -23,7 +23,7 @@ class step_engine {
   // gets), with their parity; durable when it returns, but not atomic: after a crash recovery sees to it that
   // the columns add up, whatever of it is there. Keeps the log of large allocations small, and is how further
   // slots of a run are formatted.
-  virtual void stage(pool::lane& l, std::span<const pool::patch> patches) = 0;
+  virtual void prewrite(pool::lane& l, std::span<const pool::patch> patches) = 0;
   // The same where recovery does not come: in a pool in the making. Durable at the lane's next fence, at the latest.
   virtual void write_unlogged(pool::lane& l, std::span<const pool::patch> patches) = 0;
   // Before [chunk, chunk + length) of the file, where objects have lain, gets another use: whatever the

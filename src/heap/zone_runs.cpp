@@ -49,20 +49,21 @@ void zone_table::format_slots(pool::lane& l, step_engine& e, chunk_record& c, ui
   const uint64_t n = to - from, room = whole ? n * size : n * format::header_size;
   image_.clear();
   std::byte* image = image_.extend(room);
-  staged_.clear();
+  prewritten_.clear();
   if (whole) std::memset(image, 0, room);
   seal_free_slots(s_, l, first, to - from, [&](uint32_t i, const format::fragment_header& sealed) {
     std::byte* at = image + uint64_t{i} * (whole ? size : format::header_size);
     std::memcpy(at, &sealed, sizeof sealed);
   });
   for (uint64_t i = 0; i < n && !whole; ++i)
-    staged_.push_back(metadata_patch(first.header + i * size, image + i * format::header_size,
-                                     format::header_size));
-  if (whole) staged_.push_back(metadata_patch(first.header, image, static_cast<uint32_t>(room)));
+    prewritten_.push_back(metadata_patch(first.header + i * size, image + i * format::header_size,
+                                         format::header_size));
+  if (whole)
+    prewritten_.push_back(metadata_patch(first.header, image, static_cast<uint32_t>(room)));
   const auto h = header_for(l, c, chunk_kind::run, c.generation, size, to, 1);
   const auto mark = metadata_patch(s_.geo.chunk_header_offset(c.zone, c.index), &h, sizeof h);
   if (SCUTE_PLANTED(grow_early)) e.step(l, {&mark, 1});
-  if (!SCUTE_PLANTED(grow_slots)) e.stage(l, staged_);
+  if (!SCUTE_PLANTED(grow_slots)) e.prewrite(l, prewritten_);
   if (!SCUTE_PLANTED(grow_header)) e.step(l, {&mark, 1});
   c.prepared.store(to, std::memory_order_relaxed);
   c.formatted.store(to, std::memory_order_release);

@@ -10,7 +10,7 @@
 // ZONE-3 Headers of a span's bodies are written before its head; the head makes the span.
 // ZONE-4 Slots at or beyond a run's mark are nobody's bytes, but count for parity. Their headers are durable, with
 //    their parity, before a step raises the mark. So a crash in between leaves the mark, and columns that a
-//    recovery puts right (step_engine::stage); the slots are formatted again when they are needed.
+//    recovery puts right (step_engine::prewrite); the slots are formatted again when they are needed.
 //    (Where steps wait for transactions, PEND-1, the headers are in the record that raises the mark.)
 #pragma once
 
@@ -174,7 +174,7 @@ class zone_table {
   static constexpr uint32_t dense_slot = 64;
 
   byte_buffer image_ SCUTE_GUARDED_BY(chunk_mutex);  // of slots that are being formatted
-  std::vector<pool::patch> staged_ SCUTE_GUARDED_BY(chunk_mutex);
+  std::vector<pool::patch> prewritten_ SCUTE_GUARDED_BY(chunk_mutex);
   pending_steps pending_;
 
   pool::state& s_;

@@ -29,8 +29,8 @@
 #include "pool/lane.hpp"
 #include "pool/lost_log_pages.hpp"
 #include "pool/overlays.hpp"
+#include "pool/prewritten.hpp"
 #include "pool/resolver.hpp"
-#include "pool/staged.hpp"
 #include "pool/stripes.hpp"
 
 namespace scute::core::pool {
@@ -74,7 +74,7 @@ struct state {
   stripes locks;
   claims claimed;
   overlays overlaid;
-  staged being_staged;
+  prewritten being_prewritten;
   idle_watch watch;
   lost_log_pages lost_log;
   repair_memory repairs;

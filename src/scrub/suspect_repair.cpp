@@ -142,7 +142,7 @@ void suspect_repairer::count_if_sound(uint64_t zone, const fragment_ref& g, outc
 
 // Whether everything that a checksum vouches for in these columns is sound, which it may have to be made first.
 suspect_repairer::vouched suspect_repairer::vouched_for(const columns& c) {
-  if (s_.being_staged.touches(s_.geo, c.zone, c.column, c.length)) return vouched::changing;
+  if (s_.being_prewritten.touches(s_.geo, c.zone, c.column, c.length)) return vouched::changing;
   const auto& g = s_.geo;
   const uint64_t end = s_.used_end[c.zone].load(std::memory_order_acquire);
   const uint64_t block = round_down(c.column, format::page);

@@ -36,8 +36,8 @@ class step_relay final : public heap::step_engine {
     target->step(l, patches);
   }
   bool takes_steps_along() const noexcept override { return target->takes_steps_along(); }
-  void stage(pool::lane& l, std::span<const pool::patch> patches) override {
-    target->stage(l, patches);
+  void prewrite(pool::lane& l, std::span<const pool::patch> patches) override {
+    target->prewrite(l, patches);
   }
   void write_unlogged(pool::lane& l, std::span<const pool::patch> patches) override {
     target->write_unlogged(l, patches);

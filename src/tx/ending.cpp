@@ -14,15 +14,15 @@
 namespace scute::core::tx {
 namespace {
 
-// New objects from this size on are staged: their payload goes straight to its place with its
+// New objects from this size on are prewritten: their payload goes straight to its place with its
 // parity, and not through the log.
-constexpr uint64_t stage_min = uint64_t{16} << 10;
-// One staging step; bounds the columns that a crash leaves for recovery to recompute.
-constexpr uint64_t stage_step = uint64_t{256} << 10;
-// Where each of its fences is a sync: staging costs several of them, so new objects up to this many bytes in all go through
+constexpr uint64_t prewrite_min = uint64_t{16} << 10;
+// One prewriting step; bounds the columns that a crash leaves for recovery to recompute.
+constexpr uint64_t prewrite_step = uint64_t{256} << 10;
+// Where each of its fences is a sync: prewriting costs several of them, so new objects up to this many bytes in all go through
 // the log, and more in larger steps.
 constexpr uint64_t unstaged_max = uint64_t{1} << 20;
-constexpr uint64_t stage_step_dear = uint64_t{4} << 20;
+constexpr uint64_t prewrite_step_dear = uint64_t{4} << 20;
 
 }  // namespace
 
@@ -52,30 +52,30 @@ void transaction::check_canaries() {
   }
 }
 
-bool transaction::stages_any() const noexcept {
+bool transaction::prewrites_any() const noexcept {
   uint64_t bytes = 0;
   for (size_t i = 0; i < count_; ++i) {
     const micro_buffer& b = *buffers_[i];
-    if (b.fresh && !b.freed && b.size >= stage_min) bytes += b.size;
+    if (b.fresh && !b.freed && b.size >= prewrite_min) bytes += b.size;
   }
   if (!engine_->takes_steps_along()) return bytes != 0;
   return bytes > std::min(unstaged_max, engine_->log().cap / 8);
 }
 
-void transaction::stage_large() {
-  const uint64_t step = engine_->takes_steps_along() ? stage_step_dear : stage_step;
+void transaction::prewrite_large() {
+  const uint64_t step = engine_->takes_steps_along() ? prewrite_step_dear : prewrite_step;
   heap_.make_pending(lane_);  // PEND-4
   for (size_t i = 0; i < count_; ++i) {
     micro_buffer& b = *buffers_[i];
-    if (!b.fresh || b.freed || b.size < stage_min) continue;
-    if (!SCUTE_PLANTED(staged_unknown))
-      s_.being_staged.add(lane_.index, b.where.header, b.front() + b.where.room);
+    if (!b.fresh || b.freed || b.size < prewrite_min) continue;
+    if (!SCUTE_PLANTED(prewritten_unknown))
+      s_.being_prewritten.add(lane_.index, b.where.header, b.front() + b.where.room);
     sealer_.begin();
     sealer_.seal_payload(b);
     std::vector<pool::patch> batch;
     uint64_t bytes = 0;
     const auto flush = [&] {
-      engine_->stage(lane_, batch);
+      engine_->prewrite(lane_, batch);
       batch.clear();
       bytes = 0;
     };
@@ -143,15 +143,15 @@ void transaction::claim_changes(claim_guard& mine) {
 
 void transaction::commit() {
   const medium::cost_scope as(medium::cost_part::end);
-  // STAGED-1
-  struct end_of_staging {
+  // PREWRITE-1
+  struct end_of_prewrite {
     pool::state& s;
     const pool::lane& l;
     bool any = false;
-    ~end_of_staging() {
-      if (any) s.being_staged.end(l.index);
+    ~end_of_prewrite() {
+      if (any) s.being_prewritten.end(l.index);
     }
-  } staging{s_, lane_};
+  } prewrite{s_, lane_};
   try {
     const medium::cost_scope sealing(medium::cost_part::seal);
     if (doomed)
@@ -159,10 +159,10 @@ void transaction::commit() {
                     "an inner level of the transaction was aborted, so all of it was");
     check_canaries();
     if (commit_short()) return end();
-    staging.any = stages_any();
-    if (staging.any) {
-      stage_large();
-      switch_point();  // what is staged has no header yet
+    prewrite.any = prewrites_any();
+    if (prewrite.any) {
+      prewrite_large();
+      switch_point();  // what is prewritten has no header yet
     }
     make_excess();
     claim_guard mine(s_, lane_);
@@ -176,7 +176,8 @@ void transaction::commit() {
         sealer_.seal_freed(b);
         ++frees;
       } else if (b.fresh) {
-        (staging.any && b.size >= stage_min) ? sealer_.seal_staged(b) : sealer_.seal_fresh(b);
+        (prewrite.any && b.size >= prewrite_min) ? sealer_.seal_prewritten(b)
+                                                 : sealer_.seal_fresh(b);
         ++allocs;
       } else if (!b.open.empty() || !b.in_place.empty()) {
         sealer_.seal_changed(b);

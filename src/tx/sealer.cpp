@@ -96,7 +96,7 @@ void sealer::seal_fresh(micro_buffer& b) {
   add(b.where.payload, b.bytes, b.size, medium::purpose::data);
 }
 
-void sealer::seal_staged(micro_buffer& b) {
+void sealer::seal_prewritten(micro_buffer& b) {
   arena::open_front(b.bytes, b.front());
   fill_header(b, 0);
   // The payload is in place and durable, but for the first header nobody would know.

@@ -33,8 +33,8 @@ class sealer {
   void begin() noexcept;
   // Adds the patches of one object.
   void seal_fresh(micro_buffer& b);
-  // A fresh object whose payload and further headers were staged: its first header alone.
-  void seal_staged(micro_buffer& b);
+  // A fresh object whose payload and further headers were prewritten: its first header alone.
+  void seal_prewritten(micro_buffer& b);
   void seal_changed(micro_buffer& b);
   void seal_freed(micro_buffer& b);
   void seal_anchor(uint64_t at, format::root_anchor& anchor);
@@ -43,7 +43,7 @@ class sealer {
     patches_.insert(patches_.end(), steps.begin(), steps.end());
     metadata_ = true;
   }
-  // The patches of a staged object but for its first header.
+  // The patches of a prewritten object but for its first header.
   void seal_payload(micro_buffer& b);
 
   write_set result() const noexcept { return {patches_, in_place_, members_, metadata_}; }

@@ -116,8 +116,8 @@ class transaction final : private slot_keeper {
   void release_freed(bool spans) noexcept;
   void make_excess();
   void find_fresh();
-  bool stages_any() const noexcept;
-  void stage_large();
+  bool prewrites_any() const noexcept;
+  void prewrite_large();
   void end();
 
   pool::state& s_;

@@ -20,7 +20,7 @@ class spec_placed : public testing::TestWithParam<scute_protection> {
 
   spec_placed() {
     scute_options o = options(32 * mib, {GetParam(), SCUTE_ENGINE_SPEC});
-    o.chunk_size = 64 * kib;  // slots of more than stage_min
+    o.chunk_size = 64 * kib;  // slots of more than prewrite_min
     pool_.create(o);
   }
   // The log gets records of an object, and another one is placed in its slot. No fold comes between.

@@ -114,8 +114,8 @@ TEST_P(repaired_meanwhile, free_of_a_lost_object) {
       [&](uint64_t at) { flip(parity_of(at), 6); });
 }
 
-// STAGED-1. Damage to the payload of a large object that is in its place and has no header yet, and a scrub.
-TEST_P(repaired_meanwhile, commit_of_a_staged_object) {
+// PREWRITE-1. Damage to the payload of a large object that is in its place and has no header yet, and a scrub.
+TEST_P(repaired_meanwhile, commit_of_a_prewritten_object) {
   const bytes content = pattern(9, 100000);
   transaction tx(f);
   scute_oid large = 0;
@@ -124,17 +124,17 @@ TEST_P(repaired_meanwhile, commit_of_a_staged_object) {
   std::memcpy(p, content.data(), content.size());
   struct moment {
     scute_pool* pool;
-    const std::byte* staged;
+    const std::byte* prewritten;
     std::byte last;
     bool struck;
   } now{f.pool, f.raw(f.offset_of(large)), std::byte{content[99999]}, false};
   this_thread_waits.arg = &now;
   this_thread_waits.pass = [](void* arg) {
     auto& m = *static_cast<moment*>(arg);
-    if (m.staged[99999] != m.last) return;
+    if (m.prewritten[99999] != m.last) return;
     this_thread_waits = {};
     m.struck = true;
-    const_cast<std::byte*>(m.staged)[50000] ^= std::byte{0x11};
+    const_cast<std::byte*>(m.prewritten)[50000] ^= std::byte{0x11};
     std::thread([&m] {
       scute_report r{};
       r.struct_size = sizeof r;

@@ -24,9 +24,9 @@ class step_recorder final : public heap::step_engine {
     take_down();
     real_.step(l, patches);
   }
-  void stage(pool::lane& l, std::span<const pool::patch> patches) override {
+  void prewrite(pool::lane& l, std::span<const pool::patch> patches) override {
     take_down();
-    real_.stage(l, patches);
+    real_.prewrite(l, patches);
   }
   void write_unlogged(pool::lane& l, std::span<const pool::patch> patches) override {
     take_down();

@@ -51,7 +51,7 @@ TEST_P(large, SmallEditOfALargeObjectStaysSmall) {
   EXPECT_TRUE(f.read(oid) == want);
 }
 
-// An object that can be allocated, since new ones are staged, and not overwritten at once: the pool cannot hold
+// An object that can be allocated, since new ones are prewritten, and not overwritten at once: the pool cannot hold
 // the log. The error says how much fits, the accessor says so beforehand, and it does fit.
 TEST_P(large, AnOverwriteThatFindsNoRoomForItsLog) {
   f.create(32 * mib, GetParam());

@@ -17,7 +17,7 @@
 // CAUSE-4 In-place ranges are stored to before any header. A fragment with bytes in the range that a lane's note
 //    tells of (pool/in_place_note.hpp) is torn.
 // CAUSE-5 A column that does not add up, with nothing left in it that fails its checksum, is the trace of a crash if
-//    nobody vouches for one of its cells, and a transaction may have been storing there: staged payload,
+//    nobody vouches for one of its cells, and a transaction may have been storing there: prewritten payload,
 //    the payload of a new object whose header was put back, a chunk on its way to a log, slots of a run that were
 //    being formatted (ZONE-4). Chunks that never had a use (generation 0) hold no such cell, nor do slots of a run
 //    beyond those that are formatted next, nor the space beyond the last chunk.

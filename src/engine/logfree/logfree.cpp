@@ -211,13 +211,13 @@ void logfree::step(pool::lane& l, std::span<const pool::patch> patches) {
   logged_.step(l, patches);
 }
 
-void logfree::stage(pool::lane& l, std::span<const pool::patch> patches) {
+void logfree::prewrite(pool::lane& l, std::span<const pool::patch> patches) {
   if (hold_.acquire(l) == in_place_hold::outcome::held) hold_.demote(l);
-  logged_.stage(l, patches);
+  logged_.prewrite(l, patches);
 }
 
 void logfree::write_unlogged(pool::lane& l, std::span<const pool::patch> patches) {
-  stage(l, patches);
+  prewrite(l, patches);
 }
 
 void logfree::prepare_reuse(pool::lane& l, uint64_t chunk, uint64_t length) {

@@ -33,7 +33,7 @@
 //    first. So resolution always knows where fragments lie.
 // LF-7 Before the first write to a column that a crash has left unresolved it is resolved, and so is the
 //    whole ring of each member that carries a tag of an unresolved epoch. What is overwritten without being
-//    a member of anything now may be one of such a ring (staged payload, chunks with a new use): the same
+//    a member of anything now may be one of such a ring (prewritten payload, chunks with a new use): the same
 //    holds for every place in it (repair/page_layout.hpp, LAYOUT-2).
 // LF-8 A chunk gets a new use only when no window that had members in it is deferred, and, after a crash, when
 //    all of it is resolved. A slot that the transaction frees goes back at 4 already: whoever gets it has to
@@ -76,7 +76,7 @@ class logfree final : public tx::engine, private pool::stripes::keeper {
   bool commit_short(pool::lane& l, std::span<const tx::small_member> members,
                     std::span<const tx::inplace_range> in_place, tx::slot_keeper* freed) override;
   void step(pool::lane& l, std::span<const pool::patch> patches) override;
-  void stage(pool::lane& l, std::span<const pool::patch> patches) override;
+  void prewrite(pool::lane& l, std::span<const pool::patch> patches) override;
   void write_unlogged(pool::lane& l, std::span<const pool::patch> patches) override;
   void prepare_reuse(pool::lane& l, uint64_t chunk, uint64_t length) override;
   void save(pool::lane& l, const tx::inplace_range& r,

@@ -122,13 +122,13 @@ void logged::step(pool::lane& l, std::span<const pool::patch> patches) {
 }
 
 // Nobody's bytes yet: a crash leaves columns whose other cells are all sound.
-void logged::stage(pool::lane& l, std::span<const pool::patch> patches) {
+void logged::prewrite(pool::lane& l, std::span<const pool::patch> patches) {
   if (patches.empty()) return;
   s_.require_healthy();
   // What it overwrites may still be a member of a transaction that freed it later.
   if (s_.resolving->pending())
     for (const auto& p : patches) {
-      if (SCUTE_PLANTED(stage_rings))
+      if (SCUTE_PLANTED(prewrite_rings))
         s_.resolving->before_write(p.offset, p.length);
       else
         s_.resolving->before_overwrite(p.offset, p.length);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What goes through a log in a log-free pool: steps of the allocator, transactions with two cells of one
 // column or more than the columns can bring back, in-place ranges that had to be written down, changes
-// of the root anchor, the staged payload of large objects (no log, but here for its window).
+// of the root anchor, the prewritten payload of large objects (no log, but here for its window).
 //
 //   1. lock the blocks that will be written
 //   2. log entry with all new bytes, both replicas; fence                     -- decided --
@@ -31,7 +31,7 @@ class logged {
 
   void commit(pool::lane& l, const tx::write_set& w);
   void step(pool::lane& l, std::span<const pool::patch> patches);
-  void stage(pool::lane& l, std::span<const pool::patch> patches);
+  void prewrite(pool::lane& l, std::span<const pool::patch> patches);
   void save(pool::lane& l, const tx::inplace_range& r, std::span<const tx::member> fragments);
   void restore(pool::lane& l, std::span<const tx::inplace_range> ranges);
   void prepare_reuse(pool::lane& l, uint64_t chunk, uint64_t length);

@@ -19,8 +19,8 @@
 namespace scute::core::engine {
 namespace {
 
-// Of an entry of stage(): so many intents fit any lane. Patches with no more bytes than stage_gap between them share one.
-constexpr uint32_t stage_intents = 32, stage_gap = 64;
+// Of an entry of prewrite(): so many intents fit any lane. Patches with no more bytes than prewrite_gap between them share one.
+constexpr uint32_t prewrite_intents = 32, prewrite_gap = 64;
 
 }  // namespace
 
@@ -156,29 +156,29 @@ void redo::step(pool::lane& l, std::span<const pool::patch> patches) {
 }
 
 // Part by part, so that the entries fit any lane.
-void redo::stage(pool::lane& l, std::span<const pool::patch> patches) {
+void redo::prewrite(pool::lane& l, std::span<const pool::patch> patches) {
   while (!patches.empty()) {
     s_.require_healthy();
     // The entry only says whose parity a crash may leave torn; the bytes themselves are nobody's. The columns
     // between two patches that lie close are as well told of: their parity is computed as it was.
     entry_image image(l, 0);
     size_t n = 0;
-    for (uint32_t intents = 0; n < patches.size() && intents < stage_intents; ++intents) {
+    for (uint32_t intents = 0; n < patches.size() && intents < prewrite_intents; ++intents) {
       const uint64_t begin = patches[n].offset;
       uint64_t end = begin + patches[n].length;
       for (++n; n < patches.size(); ++n) {
         const pool::patch& next = patches[n];
-        if (next.offset < end || next.offset - end > stage_gap ||
+        if (next.offset < end || next.offset - end > prewrite_gap ||
             next.offset + next.length - begin > UINT32_MAX)
           break;
         end = next.offset + next.length;
       }
-      if (!SCUTE_PLANTED(stage_intent))
+      if (!SCUTE_PLANTED(prewrite_intent))
         image.add(format::record_kind::intent, begin, nullptr, static_cast<uint32_t>(end - begin));
     }
     decide(l, image, patches.first(n));
     apply(s_, l);
-    if (SCUTE_PLANTED(stage_durable))
+    if (SCUTE_PLANTED(prewrite_durable))
       log_.retire(l, ending::entry);
     else
       finish(l, ending::entry);

@@ -57,7 +57,7 @@ class redo final : public tx::engine {
   bool commit_short(pool::lane& l, std::span<const tx::small_member> members,
                     std::span<const tx::inplace_range> in_place, tx::slot_keeper* freed) override;
   void step(pool::lane& l, std::span<const pool::patch> patches) override;
-  void stage(pool::lane& l, std::span<const pool::patch> patches) override;
+  void prewrite(pool::lane& l, std::span<const pool::patch> patches) override;
   void save(pool::lane& l, const tx::inplace_range& r,
             std::span<const tx::member> fragments) override;
   void restore(pool::lane& l, std::span<const tx::inplace_range> ranges) override;

@@ -409,7 +409,7 @@ void speculative::step(pool::lane& l, std::span<const pool::patch> patches) {
 }
 
 // The record says that the medium has the bytes, whatever of them is there by then (SPEC-4).
-void speculative::stage(pool::lane& l, std::span<const pool::patch> patches) {
+void speculative::prewrite(pool::lane& l, std::span<const pool::patch> patches) {
   if (patches.empty()) return;
   s_.require_healthy();
   lane_state& mine = lanes_[l.index];

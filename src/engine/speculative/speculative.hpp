@@ -92,7 +92,7 @@ class speculative final : public tx::engine {
                     std::span<const tx::inplace_range> in_place, tx::slot_keeper* freed) override;
   void step(pool::lane& l, std::span<const pool::patch> patches) override;
   bool takes_steps_along() const noexcept override { return log_ != nullptr && log_->is_apart(); }
-  void stage(pool::lane& l, std::span<const pool::patch> patches) override;
+  void prewrite(pool::lane& l, std::span<const pool::patch> patches) override;
   void save(pool::lane& l, const tx::inplace_range& r,
             std::span<const tx::member> fragments) override;
   bool save_short(pool::lane& l, const tx::small_member& m, small_is known,

@@ -12,7 +12,7 @@ namespace {
 
 using phase = death::phase;
 
-// Objects of several fragments: slots of a run, one chunk, and chunks whose payload is staged.
+// Objects of several fragments: slots of a run, one chunk, and chunks whose payload is prewritten.
 constexpr uint64_t sizes[] = {7000, 15000, 20000};
 constexpr uint64_t large = 4,
                    ring_members = 2;  // slots: large objects from there on; and below that
@@ -122,7 +122,7 @@ testing::scenario unresolved(const level& kind, uint64_t seed) {
                       d.die(phase::decided, dice_of(seed, k), {payload - 6 * header_size, 20000});
                       commit(at.pool(), 1, [=](change& c) { c.overwrite(0, fill_of(0, k + 1)); });
                       commit(at.pool(), 0, [=](change& c) { c.free(slot); });
-                      // In its place: something staged, or slots of another size.
+                      // In its place: something prewritten, or slots of another size.
                       commit(at.pool(), 0, [=](change& c) {
                         if (k % 2 == 0)
                           c.alloc(slot, 17000, k);
@@ -133,13 +133,13 @@ testing::scenario unresolved(const level& kind, uint64_t seed) {
   return s;
 }
 
-// The same in runs whose slots are so large that what takes them is staged: nothing but the staging itself
+// The same in runs whose slots are so large that what takes them is prewritten: nothing but the prewriting itself
 // tells that a member is overwritten.
-testing::scenario staged(const level& kind, uint64_t seed) {
+testing::scenario prewritten(const level& kind, uint64_t seed) {
   scute_options pool = testing::small_pool(kind.protection);
   pool.size = (768 + 128 * kind.protection.parity) * 1024;
   pool.chunk_size = 65536;
-  testing::scenario s(std::string("unresolved-staged/") + kind.name, pool);
+  testing::scenario s(std::string("unresolved-prewritten/") + kind.name, pool);
   s.setup([](scute::pool& p) {
     make_directories(p);
     make_members(p);
@@ -208,7 +208,7 @@ void add_parts_scenarios(std::vector<entry>& to) {
   add_log_free(
       {{"parts-freed", "a ring through fragments of an object freed next", freed},
        {"unresolved-parts", "the same, cut short; freed before it is resolved", unresolved},
-       {"unresolved-staged", "the same, and a staged object takes its slot", staged},
+       {"unresolved-prewritten", "the same, and a prewritten object takes its slot", prewritten},
        {"unresolved-scribbled", "an unclean end, then a row of noise; reads at once", scribbled}},
       to);
 }

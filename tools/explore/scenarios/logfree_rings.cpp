@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Log-free commits of one thread: rings over rows and columns, columns taken again, ranges that share cache
-// lines, allocations and frees as members, large and staged objects, and the log path among them.
+// lines, allocations and frees as members, large and prewritten objects, and the log path among them.
 #include <cstring>
 #include <memory>
 #include <stdexcept>
@@ -202,8 +202,8 @@ testing::scenario large(const level& kind, uint64_t) {
 }
 
 // Objects whose payload is in place before their ring is.
-testing::scenario staged(const level& kind, uint64_t) {
-  auto s = start(kind, "rings-staged", [](scute::pool& p) {
+testing::scenario prewritten(const level& kind, uint64_t) {
+  auto s = start(kind, "rings-prewritten", [](scute::pool& p) {
     commit(p, 0, [](change& c) {
       for (unsigned k = 0; k < 3; ++k) c.alloc(k, size, k);
     });
@@ -339,7 +339,7 @@ void add_ring_scenarios(std::vector<entry>& to) {
                 {"rings-lines", "ranges and objects that share cache lines", lines},
                 {"rings-members", "allocations and frees as members", members},
                 {"rings-large", "objects of several fragments", large},
-                {"rings-staged", "large objects that are staged", staged},
+                {"rings-prewritten", "large objects that are prewritten", prewritten},
                 {"rings-in-place", "in place, in columns that are deferred", in_place},
                 {"rings-lost-pages", "a page is lost in the columns of a ring", lost_pages},
                 {"rings-root", "the root anchor, by the log", root}},

@@ -218,9 +218,9 @@ testing::scenario beside_undo(const level& kind, uint64_t) {
   });
   return s;
 }
-// The object that is staged lies in the columns of those of the ring.
-testing::scenario beside_staged(const level& kind, uint64_t) {
-  auto s = start(kind, "windows-beside-staged", 2, [](scute::pool& p) {
+// The object that is prewritten lies in the columns of those of the ring.
+testing::scenario beside_prewritten(const level& kind, uint64_t) {
+  auto s = start(kind, "windows-beside-prewritten", 2, [](scute::pool& p) {
     make_twins(p);
     commit(p, 1, [](change& c) { c.alloc(4, 30000, 14); });
   });
@@ -292,9 +292,9 @@ testing::scenario log(const level& kind, uint64_t) {
   return s;
 }
 
-// One stages a large object over the columns of the other one's.
-testing::scenario staged(const level& kind, uint64_t) {
-  auto s = start(kind, "windows-staged", 2, [](scute::pool& p) {
+// One prewrites a large object over the columns of the other one's.
+testing::scenario prewritten(const level& kind, uint64_t) {
+  auto s = start(kind, "windows-prewritten", 2, [](scute::pool& p) {
     make_twins(p);
     commit(p, 1, [](change& c) { c.alloc(4, size, 14); });
   });
@@ -398,10 +398,10 @@ void add_window_scenarios(std::vector<entry>& to) {
        {"windows-room", "rings in the columns of room that nobody vouches for", room},
        {"windows-slots", "slots pass from one thread to the other", members},
        {"windows-log", "one thread goes through the log, the other one does not", log},
-       {"windows-staged", "a large object is staged over the columns of rings", staged},
+       {"windows-prewritten", "a large object is prewritten over the columns of rings", prewritten},
        {"windows-beside-log", "a ring beside one transaction through the log", beside_log},
        {"windows-beside-in-place", "rings beside one transaction in place", beside_in_place},
-       {"windows-beside-staged", "rings beside one staged object", beside_staged},
+       {"windows-beside-prewritten", "rings beside one prewritten object", beside_prewritten},
        {"windows-beside-undo", "a ring beside undo entries of its columns", beside_undo},
        {"windows-demote", "a thread waits with ranges open in place, and has to give way", demote},
        {"windows-chunks", "a chunk freed by one thread is used by the other", chunks},

@@ -33,7 +33,7 @@ testing::scenario alloc(const level& l) {
   auto s = start(std::string("alloc/") + l.name, l.protection);
   s.setup([](scute::pool& p) { make_directories(p); });
   unsigned k = 0;
-  // Small ones, which format runs; one in several fragments; one that is staged; one of several
+  // Small ones, which format runs; one in several fragments; one that is prewritten; one of several
   // chunks.
   for (const uint64_t size : {1u, 64u, 65u, 900u, 900u, 4096u, 5000u, 17000u, 33000u}) {
     s.step("allocate " + std::to_string(size),

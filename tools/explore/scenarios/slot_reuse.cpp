@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Objects that are large enough to be staged, in slots: in chunks of 64 KiB, of which three fit one. (In the chunks of other
+// Objects that are large enough to be prewritten, in slots: in chunks of 64 KiB, of which three fit one. (In the chunks of other
 // scenarios an object of that size has a chunk to itself, and its chunk gets no other use before a log has let go of it.) So what
-// is staged lies where the log has something of an older object; and ranges in place come there, which end well, or do not.
+// is prewritten lies where the log has something of an older object; and ranges in place come there, which end well, or do not.
 #include <algorithm>
 #include <random>
 
@@ -11,7 +11,7 @@
 namespace scute::explore {
 namespace {
 
-constexpr uint64_t staged = 20000;
+constexpr uint64_t prewritten = 20000;
 constexpr unsigned hands = 3;  // entries of the directory that are used: as many as slots of a run
 
 scute_options roomy(const level& l) {
@@ -39,13 +39,13 @@ void in_place(testing::scenario& s, uint64_t at, uint64_t length, unsigned fill,
   });
 }
 
-// The log has all bytes of an object in the slot, or a part of them, or nothing, when the next one is staged there.
+// The log has all bytes of an object in the slot, or a part of them, or nothing, when the next one is prewritten there.
 testing::scenario reuse(const level& l) {
   auto s = start("slot-reuse", l);
   s.setup(make_directories);
   for (unsigned round = 0; round < 3; ++round) {
     s.step("allocate one of 20064", [=](scute::pool& p) {
-      commit(p, 0, [&](change& c) { c.alloc(0, staged + 64, 10 * round); });
+      commit(p, 0, [&](change& c) { c.alloc(0, prewritten + 64, 10 * round); });
     });
     if (round != 2)
       s.step("overwrite all of it, or a part", [=](scute::pool& p) {
@@ -58,14 +58,14 @@ testing::scenario reuse(const level& l) {
       });
     s.step("free it", [](scute::pool& p) { commit(p, 0, [](change& c) { c.free(0); }); });
     s.step("another one in its slot", [=](scute::pool& p) {
-      commit(p, 0, [&](change& c) { c.alloc(0, staged + round, 10 * round + 2); });
+      commit(p, 0, [&](change& c) { c.alloc(0, prewritten + round, 10 * round + 2); });
     });
     in_place(s, 4096, 100, 10 * round + 3, false);
     in_place(s, 4100, 50, 10 * round + 4, true);
-    in_place(s, staged - 7, 7, 10 * round + 5, false);
+    in_place(s, prewritten - 7, 7, 10 * round + 5, false);
     if (round == 1) s.step("fold", [](scute::pool& p) { p.drain(); });
     in_place(s, 4000, 300, 10 * round + 6, false);
-    in_place(s, staged - 9, 9, 10 * round + 7, true);
+    in_place(s, prewritten - 9, 9, 10 * round + 7, true);
     s.step("free it", [](scute::pool& p) { commit(p, 0, [](change& c) { c.free(0); }); });
   }
   return s;
@@ -78,7 +78,7 @@ void change_one(scute::pool& p, uint64_t number) {
   const uint64_t slot = random() % hands;
   const auto fill = static_cast<unsigned>(random());
   if (!c.has(slot)) {
-    c.alloc(slot, staged - random() % 3000, fill);
+    c.alloc(slot, prewritten - random() % 3000, fill);
   } else {
     const uint64_t n = c.size(slot), at = random() % n;
     const uint64_t length = 1 + random() % std::min<uint64_t>(n - at, 3000);
@@ -130,7 +130,8 @@ testing::scenario beside_folds(const level& l, uint64_t seed) {
 
 void add_slot_reuse_scenarios(std::vector<entry>& to) {
   add_at_all_levels(
-      {{"slot-reuse", "staged objects in slots of older ones, and ranges in place of them", reuse}},
+      {{"slot-reuse", "prewritten objects in slots of older ones, and ranges in place of them",
+        reuse}},
       to);
   for (const level& l : every_level)
     to.push_back({std::string("slot-reuse-random/") + l.name, "the same, at random",

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bytes of new objects that are in their places already, with their parity, while the headers that will vouch for them are not
-// (tx/ending.cpp, "staged").
+// (tx/ending.cpp, "prewritten").
 //
-// STAGED-1 They are entered here before the first of them is stored, and until the header is in its place, or the transaction
+// PREWRITE-1 They are entered here before the first of them is stored, and until the header is in its place, or the transaction
 //    has ended without. What does not add up in their columns meanwhile is not put right by computing parity anew: it
 //    would be fitted to what damage has made of them. (Found by reading.)
 #pragma once
@@ -17,7 +17,7 @@
 
 namespace scute::core::pool {
 
-class staged {
+class prewritten {
  public:
   void add(uint32_t lane, uint64_t offset, uint64_t length) {
     const locked hold(mutex_);
