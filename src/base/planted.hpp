@@ -3,7 +3,7 @@
 // rule, one replica or one check of the protocols, and see whether the instruments of proof notice.
 // In every other build SCUTE_PLANTED(name) is the constant false and leaves no trace.
 //
-//   if (!SCUTE_PLANTED(settle_flush)) l.w.flush(line, sizeof *line, medium::purpose::log);
+//   if (!SCUTE_PLANTED(invalidate_flush)) l.w.flush(line, sizeof *line, medium::purpose::log);
 //
 // Fences are left out where all of them are made, by their names: medium::writer::fence() asks
 // SCUTE_LEFT_OUT(site). The list of bugs, with what each one breaks, is planted_bugs.inc,

@@ -102,9 +102,9 @@ struct alignas(64) lane {
   uint64_t last_begin = 0, last_end = 0;        // where the last entry lies in the ring
 
   // Entries up to `applied` are in place and durable, and the status line says so in the cache;
-  // entries up to `settled` can never be replayed again, whatever crashes (engine/redo/redo.hpp, REDO-5).
+  // entries up to `invalid_up_to` can never be replayed again, whatever crashes (engine/redo/redo.hpp, REDO-5).
   alignas(64) std::atomic<uint64_t> applied{0};
-  std::atomic<uint64_t> settled{0};
+  std::atomic<uint64_t> invalid_up_to{0};
   // The last entry that was decided, set before anything of it is in place: while it differs from
   // `applied` the lane may be writing under any stripe.
   std::atomic<uint64_t> begun{0};
@@ -133,7 +133,7 @@ struct alignas(64) lane {
   medium::writer rescue;
 
   // Scratch of the commit in progress, kept to save allocations.
-  struct pending_settle {
+  struct pending_invalidation {
     lane* other;
     uint64_t applied;
   };
@@ -145,7 +145,7 @@ struct alignas(64) lane {
   std::vector<uint32_t> claims;  // of the commit, ascending
   byte_buffer in_place;          // what in-place ranges hold at commit
   std::vector<piece> pieces;
-  std::vector<pending_settle> settling;
+  std::vector<pending_invalidation> invalidating;
   std::vector<handled_many> handled;
   alignas(64) std::byte scratch[4096];
 
@@ -153,17 +153,17 @@ struct alignas(64) lane {
   bool has_stripe(uint32_t stripe) const noexcept {
     return now().has(stripe) || last().has(stripe) || held.has(stripe);
   }
-  bool has_settled(uint64_t low_sequence) const noexcept {
+  bool has_invalidated(uint64_t low_sequence) const noexcept {
     // Sequences are compared modulo 2^37, which is all a stripe word keeps. A word so old that the
     // difference wraps merely costs a needless flush.
-    const uint64_t ahead =
-        (settled.load(std::memory_order_acquire) - low_sequence) & stripe_owner::sequence_mask;
+    const uint64_t ahead = (invalid_up_to.load(std::memory_order_acquire) - low_sequence) &
+                           stripe_owner::sequence_mask;
     return ahead < (uint64_t{1} << 36);
   }
-  void raise_settled(uint64_t to) noexcept {
-    uint64_t seen = settled.load(std::memory_order_relaxed);
-    while (seen < to && !settled.compare_exchange_weak(seen, to, std::memory_order_release,
-                                                       std::memory_order_relaxed)) {
+  void raise_invalid_up_to(uint64_t to) noexcept {
+    uint64_t seen = invalid_up_to.load(std::memory_order_relaxed);
+    while (seen < to && !invalid_up_to.compare_exchange_weak(seen, to, std::memory_order_release,
+                                                             std::memory_order_relaxed)) {
     }
   }
 };

@@ -84,7 +84,7 @@ void lane_log::write(const entry_image& image) noexcept {
     l.w.fence(fence_site::ring);
     // The entry that is there is still needed if its end is not durable; whoever decides the next one is told.
     if (s_.medium->failed()) return;
-    l.raise_settled(l.logged);
+    l.raise_invalid_up_to(l.logged);
   }
   SCUTE_ASSERT(position + size <= end && l.sequence >= l.logged);
   log::seal(l.image, identity_of(s_, l.index), image.flags(), l.sequence + 1, l.transaction,
@@ -234,7 +234,7 @@ void lane_log::fence_status(pool::lane& l) noexcept {
 
 void lane_log::make_noted(pool::lane& l) noexcept {
   fence_status(l);
-  if (!s_.medium->failed()) l.raise_settled(l.logged);
+  if (!s_.medium->failed()) l.raise_invalid_up_to(l.logged);
 }
 
 void lane_log::retire(pool::lane& l, ending of) noexcept {

@@ -231,8 +231,9 @@ class resolution final : public pool::resolver {
   std::set<uint64_t> complete_ SCUTE_GUARDED_BY(mutex_), broken_ SCUTE_GUARDED_BY(mutex_);
   std::set<uint64_t> finished_tags_ SCUTE_GUARDED_BY(mutex_), finished_headers_
       SCUTE_GUARDED_BY(mutex_);
-  bool settling_ SCUTE_GUARDED_BY(mutex_) = false;  // only what needs no decision is repaired
-  bool asking_ SCUTE_GUARDED_BY(mutex_) = false;    // a decision waits for what a block tells
+  bool without_decisions_ SCUTE_GUARDED_BY(mutex_) =
+      false;                                      // only what needs no decision is repaired
+  bool asking_ SCUTE_GUARDED_BY(mutex_) = false;  // a decision waits for what a block tells
   std::set<uint64_t> repairing_ SCUTE_GUARDED_BY(mutex_);  // headers
   std::set<uint64_t> computed_ SCUTE_GUARDED_BY(mutex_);   // RES-13: headers
   pool::erasure_hints hints_ SCUTE_GUARDED_BY(mutex_);

@@ -61,7 +61,7 @@ bool resolution::repair(const pool::fragment& f) {
   std::memcpy(&h, image.data(), sizeof h);
   const auto stored = header_at(f.header);
   // Another version of what may be a member: not without a decision.
-  if (settling_ && h.tag != stored.tag && in_doubt(stored.tag)) return false;
+  if (without_decisions_ && h.tag != stored.tag && in_doubt(stored.tag)) return false;
   if (h.tag != stored.tag && is_decided(f, stored) &&
       decision_for(stored::invalid, decoded::other, ring::decided) == recovery_decision::lost) {
     if (losing_.insert(f.header).second) lose(f);
@@ -194,11 +194,11 @@ bool resolution::was_there(const pool::fragment& m) {
 bool resolution::cannot_go_back(const pool::fragment& m) {
   repair::version before;
   if (!was_there(m) || find_other(m, before)) return false;
-  settling_ = true;
+  without_decisions_ = true;
   struct end {
-    bool& settling;
-    ~end() { settling = false; }
-  } const when_done{settling_};
+    bool& without;
+    ~end() { without = false; }
+  } const when_done{without_decisions_};
   repair_beside(m);
   return !find_other(m, before);
 }
@@ -217,7 +217,7 @@ bool resolution::is_decided(const pool::fragment& f, const format::fragment_head
     if (closed || circle.closes(at)) break;
     pool::fragment m;
     if (!repair::place_at(s_, at, m)) {
-      if (asking_ || settling_) break;
+      if (asking_ || without_decisions_) break;
       // Or what tells where it lies is damaged.
       asking_ = true;
       struct end {
@@ -232,7 +232,7 @@ bool resolution::is_decided(const pool::fragment& f, const format::fragment_head
     if (h.tag != stored.tag || pool::covered(s_, m, h) == pool::not_covered) {
       // Its header may be damaged, and its columns have the new one.
       std::vector<std::byte> image;
-      if (settling_ || pool::valid(s_, m) || !find_sound(m, image)) break;
+      if (without_decisions_ || pool::valid(s_, m) || !find_sound(m, image)) break;
       std::memcpy(&h, image.data(), sizeof h);
       testified = h.tag == stored.tag;
       break;
@@ -245,14 +245,14 @@ bool resolution::is_decided(const pool::fragment& f, const format::fragment_head
     if (!over || computed_.contains(at)) others.push_back(m);
     at = h.next;
   }
-  if (closed && !testified && !settling_ && !SCUTE_PLANTED(resolve_no_return))
+  if (closed && !testified && !without_decisions_ && !SCUTE_PLANTED(resolve_no_return))
     testified = std::any_of(others.begin(), others.end(), [this](const pool::fragment& m) {
       mutex_.assume_held();
       return pool::valid(s_, m) &&
              (computed_.contains(m.header) ? was_there(m) : cannot_go_back(m));
     });
   // Somebody else's header may look like one of this transaction, by damage.
-  if ((testified || !others.empty()) && !settling_ && !asking_)
+  if ((testified || !others.empty()) && !without_decisions_ && !asking_)
     decided_.emplace(stored.tag, testified);
   return testified;
 }

@@ -3,7 +3,7 @@
 
 #include "base/planted.hpp"
 #include "codec/parity.hpp"
-#include "engine/redo/settlement.hpp"
+#include "engine/redo/invalidate_peer_entry.hpp"
 #include "pool/columns.hpp"
 #include "pool/in_flight_write.hpp"
 

@@ -8,7 +8,7 @@
 #include "engine/common/in_place.hpp"
 #include "engine/common/recovery.hpp"
 #include "engine/redo/apply.hpp"
-#include "engine/redo/settlement.hpp"
+#include "engine/redo/invalidate_peer_entry.hpp"
 #include "pool/columns.hpp"
 #include "pool/fragment.hpp"
 #include "pool/optimistic.hpp"
@@ -32,7 +32,7 @@ void redo::decide(pool::lane& l, entry_image& image, std::span<const pool::patch
     if (!SCUTE_PLANTED(follow)) follow(s_, l);
     // From the first byte of the entry on nothing may fail for want of memory: an entry that was given
     // up half-way would be replayed after a crash.
-    prepare_settle(s_, l);
+    prepare_invalidation(s_, l);
   } catch (...) {
     log_.clean_up(l, ending::entry);  // what prepare() has borrowed
     throw;
@@ -41,18 +41,18 @@ void redo::decide(pool::lane& l, entry_image& image, std::span<const pool::patch
     const medium::cost_scope writing(medium::cost_part::log);
     log_.write(image);
   }
-  settle(s_, l);
-  if (SCUTE_PLANTED(settled_early)) settled(l);
-  if (SCUTE_PLANTED(own_settled_early)) l.raise_settled(l.applied.load());
+  invalidate_peers(s_, l);
+  if (SCUTE_PLANTED(invalidated_early)) peers_invalidated(l);
+  if (SCUTE_PLANTED(own_invalidated_early)) l.raise_invalid_up_to(l.applied.load());
   l.w.fence(fence_site::decide);
   // A fence that failed decides nothing that could be relied on; whatever is on the medium,
   // recovery will tell. Nothing is in place yet.
   s_.require_healthy();
-  settled(l);
+  peers_invalidated(l);
   // The new entry takes the old one's place as the last of this lane (LOG-2).
-  l.raise_settled(l.applied.load(std::memory_order_relaxed));
+  l.raise_invalid_up_to(l.applied.load(std::memory_order_relaxed));
   l.begun.store(l.sequence, std::memory_order_release);
-  if (SCUTE_PLANTED(settled_too_far)) l.raise_settled(l.sequence);
+  if (SCUTE_PLANTED(invalidated_too_far)) l.raise_invalid_up_to(l.sequence);
 }
 
 // Steps 4 and 5.
@@ -194,20 +194,20 @@ void redo::save(pool::lane& l, const tx::inplace_range& r, std::span<const tx::m
   // Everybody is told of the range, and there is memory for all that follows, before there is an undo entry: it would be
   // put back over what others have written since.
   pool::split(s_, l, {&p, 1});
-  prepare_settle(s_, l);
+  prepare_invalidation(s_, l);
   if (!SCUTE_PLANTED(save_overlay))
     pool::overlay_in_place(s_, l, r.offset, r.old, r.length, pool::stripes_are::free);
   try {
     entry_image image(l, 0);
     image.add(format::record_kind::undo, r.offset, r.old, static_cast<uint32_t>(r.length));
     log_.write_undo(image);  // may make steps of its own
-    // REDO-5 holds for direct stores as well: settle before the undo entry's fence.
+    // REDO-5 holds for direct stores as well: invalidate before the undo entry's fence.
     pool::split(s_, l, {&p, 1});
-    if (!SCUTE_PLANTED(save_settle)) settle(s_, l);
+    if (!SCUTE_PLANTED(save_invalidate)) invalidate_peers(s_, l);
     l.w.fence(fence_site::save);
     s_.require_healthy();
     log_.undo_decided(l);
-    settled(l);
+    peers_invalidated(l);
   } catch (...) {
     pool::end_in_place(s_, r.offset, r.length);
     throw;
@@ -235,7 +235,7 @@ tx::recovery_report redo::recover(medium::writer& w, tx::recovery_watch* watch) 
 
 // The last log entry of an idle lane may still hold bytes for what lay there.
 void redo::prepare_reuse(pool::lane& l, uint64_t, uint64_t) {
-  settle_all(s_, l);
+  invalidate_all_peers(s_, l);
 }
 
 }  // namespace scute::core::engine

@@ -37,7 +37,7 @@ testing::scenario three(const level& l) {
 }
 
 // One thread overwrites an object and then changes it in place, on another lane; a second thread
-// overwrites a neighbour, so both find the first one's entry to be settled at the same time.
+// overwrites a neighbour, so both find the first one's entry to be invalid at the same time.
 testing::scenario in_place(const level& l) {
   auto s = with_directories(std::string("owners-in-place/") + l.name, l.protection, 2);
   s.lanes_in_turn();
@@ -137,7 +137,7 @@ void add_owner_scenarios(std::vector<entry>& to) {
          {ml, mlpc, free},
          three},
         {"owners-in-place",
-         "in place under an entry that two lanes settle",
+         "in place under an entry that two lanes invalidate",
          {none, ml, free},
          in_place},
         {"owners-column", "two threads in one column", {mlp, mlpc, free, two_rows}, column},

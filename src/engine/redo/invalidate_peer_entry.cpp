@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "engine/redo/settlement.hpp"
+#include "engine/redo/invalidate_peer_entry.hpp"
 
 #include <algorithm>
 
@@ -9,16 +9,16 @@ namespace scute::core::engine {
 
 namespace {
 
-// Once per settlement and lane; by.settling has room.
+// Once per invalidation and lane; by.invalidating has room.
 void flush_status(pool::state& s, pool::lane& by, pool::lane& other) noexcept {
-  for (const auto& p : by.settling)
+  for (const auto& p : by.invalidating)
     if (p.other == &other) return;
   const uint64_t applied = other.applied.load(std::memory_order_acquire);
-  for (uint32_t r = 0; r < s.geo.lane_replicas && !SCUTE_PLANTED(settle_flush); ++r)
+  for (uint32_t r = 0; r < s.geo.lane_replicas && !SCUTE_PLANTED(invalidate_flush); ++r)
     by.w.flush(s.at(s.geo.lane_offset(other.index, r)), sizeof(format::lane_status),
                medium::purpose::log);
   by.w.count.settles.add(1);
-  by.settling.push_back({&other, applied});
+  by.invalidating.push_back({&other, applied});
 }
 
 }  // namespace
@@ -39,9 +39,9 @@ void follow(const pool::state& s, pool::lane& l) noexcept {
   }
 }
 
-void prepare_settle(const pool::state& s, pool::lane& l) {
+void prepare_invalidation(const pool::state& s, pool::lane& l) {
   l.handled.reserve(l.pieces.size());
-  l.settling.reserve(s.geo.lane_count);
+  l.invalidating.reserve(s.geo.lane_count);
 }
 
 namespace {
@@ -54,17 +54,17 @@ bool flush_all_statuses(pool::state& s, pool::lane& l) noexcept {
     if (&other == &l) continue;
     const uint64_t applied = other.applied.load(std::memory_order_acquire);
     idle = idle && other.begun.load(std::memory_order_acquire) == applied;
-    if (applied > other.settled.load(std::memory_order_acquire)) flush_status(s, l, other);
+    if (applied > other.invalid_up_to.load(std::memory_order_acquire)) flush_status(s, l, other);
   }
   return idle;
 }
 
 }  // namespace
 
-void settle(pool::state& s, pool::lane& l) noexcept {
+void invalidate_peers(pool::state& s, pool::lane& l) noexcept {
   l.handled.clear();
-  l.settling.clear();
-  if (SCUTE_PLANTED(settle)) return;
+  l.invalidating.clear();
+  if (SCUTE_PLANTED(invalidate_peer)) return;
   const uint64_t me = l.index + 1;
   for (const pool::piece& p : l.pieces) {
     const pool::stripe_owner o = s.locks.owner(p.stripe);
@@ -72,31 +72,32 @@ void settle(pool::state& s, pool::lane& l) noexcept {
     if (o.who() == pool::stripe_owner::many) {
       // Whose entries hang on the word is not known, but all of them were decided before they came to
       // write there. (Found by the crash explorer: a lane that was still at it was forgotten.)
-      if (SCUTE_PLANTED(settle_many) || flush_all_statuses(s, l) || SCUTE_PLANTED(settle_busy))
+      if (SCUTE_PLANTED(invalidate_many) || flush_all_statuses(s, l) ||
+          SCUTE_PLANTED(invalidate_busy))
         l.handled.push_back({p.stripe, o});
       continue;
     }
     pool::lane& other = s.lanes[o.lane()];
-    if (!other.has_settled(o.sequence())) flush_status(s, l, other);
+    if (!other.has_invalidated(o.sequence())) flush_status(s, l, other);
   }
 }
 
-void settle_all(pool::state& s, pool::lane& l) {
-  l.settling.clear();
-  l.settling.reserve(s.lanes.size());
+void invalidate_all_peers(pool::state& s, pool::lane& l) {
+  l.invalidating.clear();
+  l.invalidating.reserve(s.lanes.size());
   for (pool::lane& other : s.lanes)
     if (&other != &l && other.applied.load(std::memory_order_acquire) >
-                            other.settled.load(std::memory_order_acquire))
+                            other.invalid_up_to.load(std::memory_order_acquire))
       flush_status(s, l, other);
-  if (l.settling.empty()) return;
-  l.w.fence(fence_site::settle);
+  if (l.invalidating.empty()) return;
+  l.w.fence(fence_site::invalidate_peer_entry);
   s.require_healthy();
-  settled(l);
+  peers_invalidated(l);
 }
 
-void settled(pool::lane& l) noexcept {
-  for (const auto& p : l.settling) p.other->raise_settled(p.applied);
-  l.settling.clear();
+void peers_invalidated(pool::lane& l) noexcept {
+  for (const auto& p : l.invalidating) p.other->raise_invalid_up_to(p.applied);
+  l.invalidating.clear();
 }
 
 pool::stripe_owner next_owner(const pool::state& s, const pool::lane& l, uint32_t stripe,
@@ -106,7 +107,7 @@ pool::stripe_owner next_owner(const pool::state& s, const pool::lane& l, uint32_
   if (old.who() == pool::stripe_owner::many) {
     for (const auto& h : l.handled)
       if (h.stripe == stripe && h.owner == old) return mine;
-  } else if (s.lanes[old.lane()].has_settled(old.sequence())) {
+  } else if (s.lanes[old.lane()].has_invalidated(old.sequence())) {
     return mine;
   }
   if (SCUTE_PLANTED(owner_many)) return mine;

@@ -13,15 +13,15 @@ void follow(const pool::state& s, pool::lane& l) noexcept;
 
 // Makes the log entries of other lanes that wrote the same blocks before durably invalid: starts
 // the write-back of those lanes' status lines; the lane's next fence completes it, after which
-// settled() must be called (REDO-5).
-// Needs no memory after prepare_settle(), which takes l.pieces into account.
-void prepare_settle(const pool::state& s, pool::lane& l);
-void settle(pool::state& s, pool::lane& l) noexcept;
-void settled(pool::lane& l) noexcept;
+// peers_invalidated() must be called (REDO-5).
+// Needs no memory after prepare_invalidation(), which takes l.pieces into account.
+void prepare_invalidation(const pool::state& s, pool::lane& l);
+void invalidate_peers(pool::state& s, pool::lane& l) noexcept;
+void peers_invalidated(pool::lane& l) noexcept;
 
 // The same for every other lane, at once, with a fence: before a chunk gets a new use, when an old
 // log entry could reach any byte of it.
-void settle_all(pool::state& s, pool::lane& l);
+void invalidate_all_peers(pool::state& s, pool::lane& l);
 
 // The owner to leave in a stripe that l has just written under.
 pool::stripe_owner next_owner(const pool::state& s, const pool::lane& l, uint32_t stripe,
