@@ -13,7 +13,7 @@
 // word says `many`.
 //
 // In pools of engine `logfree` a stripe is held by a *window* (engine/logfree/window.hpp), exclusively, along with
-// others and for longer; the word's owner is the lane then, which a keeper can ask to let go.
+// others and for longer; the word's owner is the lane then, which a release handler can ask to let go.
 //
 // A thread that holds a stripe and finds a page of its column lost *parks*: it waits, in the handler of
 // the fault, for all other holders to leave or to park as well. Then one of the parked ones leads: it
@@ -64,20 +64,20 @@ class stripes {
   stripes() : words_(new std::atomic<uint64_t>[count]()) {}
 
   // Who may be able to free a stripe that a lane holds. Called again and again; async-signal-safe.
-  class keeper {
+  class release_handler {
    public:
     virtual void make_way(uint32_t lane, uint32_t stripe) noexcept = 0;
 
    protected:
-    ~keeper() = default;
+    ~release_handler() = default;
   };
   // Of pools whose lanes let go of their stripes by themselves.
-  class idle_keeper final : public keeper {
+  class no_release_handler final : public release_handler {
    public:
     void make_way(uint32_t, uint32_t) noexcept override {}
   };
-  static inline idle_keeper nobody;
-  keeper* windows = &nobody;
+  static inline no_release_handler nobody;
+  release_handler* windows = &nobody;
 
   // A column block of a zone, or, in a pool without parity, a 4 KiB page of the file.
   static uint32_t index(uint64_t zone, uint64_t block) noexcept {

@@ -52,7 +52,7 @@
 
 namespace scute::core::engine {
 
-class logfree final : public tx::engine, private pool::stripes::keeper {
+class logfree final : public tx::engine, private pool::stripes::release_handler {
  public:
   logfree(pool::state& s, heap::heap& h)
       : s_(s), log_(s, h), logged_(s, log_), hold_(s, log_), extents_(s.geo.lane_count) {
