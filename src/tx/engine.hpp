@@ -60,14 +60,14 @@ struct small_member {
 };
 inline constexpr size_t small_members_max = 8;
 
-class slot_keeper {
+class slot_reclaimer {
  public:
   // The transaction is decided and durable. Slots only, no spans: the caller holds stripes, and whoever
   // waits for a stripe may hold what a span's release needs. Calls after the first one do nothing.
   virtual void give_back() noexcept = 0;
 
  protected:
-  ~slot_keeper() = default;
+  ~slot_reclaimer() = default;
 };
 
 struct write_set {
@@ -77,7 +77,7 @@ struct write_set {
   bool metadata = false;                    // there is a patch that belongs to no member
   // Slots that are free as soon as the transaction is decided. An engine may tell so before it returns, when
   // the lock that this takes costs least: right behind its fence, before anything else is written.
-  slot_keeper* freed = nullptr;
+  slot_reclaimer* freed = nullptr;
 };
 
 struct recovery_report {
@@ -164,7 +164,8 @@ class engine : public heap::step_engine {
   // the transaction, every one in a member; commit_short() brings the images up to date. False, with nothing
   // written, if commit() has to do it. Calls freed->give_back() where commit() would, if anything is freed.
   virtual bool commit_short(pool::lane&, std::span<const small_member>,
-                            std::span<const inplace_range> /*in_place*/, slot_keeper* /*freed*/) {
+                            std::span<const inplace_range> /*in_place*/,
+                            slot_reclaimer* /*freed*/) {
     return false;
   }
 

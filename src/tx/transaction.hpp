@@ -23,7 +23,7 @@
 
 namespace scute::core::tx {
 
-class transaction final : private slot_keeper {
+class transaction final : private slot_reclaimer {
  public:
   transaction(pool::state& s, heap::heap& h, engine& e, pool::lane& l)
       : s_(s), heap_(h), engine_(&e), lane_(l), sealer_(s, l, arena_) {}

@@ -124,7 +124,7 @@ bool logfree::went_to_log(const pool::lane& l) const noexcept {
 }
 
 bool logfree::commit_short(pool::lane& l, std::span<const tx::small_member> members,
-                           std::span<const tx::inplace_range> in_place, tx::slot_keeper* freed) {
+                           std::span<const tx::inplace_range> in_place, tx::slot_reclaimer* freed) {
   if (in_place_hold::is_none(l) != in_place.empty() || went_to_log(l)) return false;
   return short_commit(s_, l, members, in_place, hold_).run(freed);
 }

@@ -74,7 +74,8 @@ class logfree final : public tx::engine, private pool::stripes::release_handler 
 
   void commit(pool::lane& l, const tx::write_set& w) override;
   bool commit_short(pool::lane& l, std::span<const tx::small_member> members,
-                    std::span<const tx::inplace_range> in_place, tx::slot_keeper* freed) override;
+                    std::span<const tx::inplace_range> in_place,
+                    tx::slot_reclaimer* freed) override;
   void step(pool::lane& l, std::span<const pool::patch> patches) override;
   void prewrite(pool::lane& l, std::span<const pool::patch> patches) override;
   void write_unlogged(pool::lane& l, std::span<const pool::patch> patches) override;

@@ -260,7 +260,7 @@ void short_commit::write_parity() noexcept {
   writes_ = writes;
 }
 
-[[gnu::flatten]] bool short_commit::run(tx::slot_keeper* freed) {
+[[gnu::flatten]] bool short_commit::run(tx::slot_reclaimer* freed) {
   using medium::cost_part;
   using medium::cost_step;
   if (s_.resolving->pending() || s_.plain_encoding || s_.medium->failed()) return false;

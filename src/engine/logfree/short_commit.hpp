@@ -44,7 +44,7 @@ class short_commit {
 
   // logfree::commit() of these members. False, with nothing locked or written, if the transaction has to go the
   // general way. Throws std::bad_alloc, with nothing locked, and SCUTE_E_IO.
-  bool run(tx::slot_keeper* freed);
+  bool run(tx::slot_reclaimer* freed);
 
  private:
   void seal() noexcept;

@@ -113,7 +113,7 @@ union patch_room {
 }  // namespace
 
 bool redo::commit_short(pool::lane& l, std::span<const tx::small_member> members,
-                        std::span<const tx::inplace_range> in_place, tx::slot_keeper*) {
+                        std::span<const tx::inplace_range> in_place, tx::slot_reclaimer*) {
   using change = tx::small_member::change;
   if (!in_place.empty()) return false;
   s_.require_healthy();

@@ -55,7 +55,8 @@ class redo final : public tx::engine {
   // For objects that are freed, each of one fragment: all that there is to write is a header of each. Where objects have no
   // checksums, for such that are changed or made as well.
   bool commit_short(pool::lane& l, std::span<const tx::small_member> members,
-                    std::span<const tx::inplace_range> in_place, tx::slot_keeper* freed) override;
+                    std::span<const tx::inplace_range> in_place,
+                    tx::slot_reclaimer* freed) override;
   void step(pool::lane& l, std::span<const pool::patch> patches) override;
   void prewrite(pool::lane& l, std::span<const pool::patch> patches) override;
   void save(pool::lane& l, const tx::inplace_range& r,

@@ -36,7 +36,7 @@ void speculative::add_part(pool::lane& l, lane_state& mine, const tx::small_memb
 }
 
 bool speculative::commit_short(pool::lane& l, std::span<const tx::small_member> members,
-                               std::span<const tx::inplace_range> in_place, tx::slot_keeper*) {
+                               std::span<const tx::inplace_range> in_place, tx::slot_reclaimer*) {
   if (s_.medium->failed()) return false;
   if (in_place.empty() && room_->is_larger()) room_->shrink(l);
   tx::claim_guard claimed(s_, l);

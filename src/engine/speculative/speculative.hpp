@@ -89,7 +89,8 @@ class speculative final : public tx::engine {
 
   void commit(pool::lane& l, const tx::write_set& w) override;
   bool commit_short(pool::lane& l, std::span<const tx::small_member> members,
-                    std::span<const tx::inplace_range> in_place, tx::slot_keeper* freed) override;
+                    std::span<const tx::inplace_range> in_place,
+                    tx::slot_reclaimer* freed) override;
   void step(pool::lane& l, std::span<const pool::patch> patches) override;
   bool takes_steps_along() const noexcept override { return log_ != nullptr && log_->is_apart(); }
   void prewrite(pool::lane& l, std::span<const pool::patch> patches) override;
