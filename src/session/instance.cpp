@@ -130,7 +130,7 @@ std::unique_ptr<instance> instance::create(const std::string& path, const scute_
   std::optional<replaced_pool> old;
   // Who makes a foreign pool anew has the old one locked.
   if ((o.flags & SCUTE_OVERWRITE) != 0)
-    old = foreign != nullptr ? foreign->replaced : replaceable(path);
+    old = foreign != nullptr ? foreign->replaced : check_overwrite(path);
   const bool replace = old.has_value();
   if (replace && old->sb)
     name_log_of(path, *old->sb);  // what is there is whole until it is replaced

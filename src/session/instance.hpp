@@ -19,7 +19,7 @@
 #include "scute/scute.h"
 #include "session/idle_drain.hpp"
 #include "session/lane_leases.hpp"
-#include "session/replaced.hpp"
+#include "session/overwrite_check.hpp"
 #include "session/resolution_service.hpp"
 #include "session/scrub_service.hpp"
 #include "session/thread_state.hpp"

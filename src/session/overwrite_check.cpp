@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "session/replaced.hpp"
+#include "session/overwrite_check.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -28,7 +28,7 @@ medium::pool_uuid replaced_pool::uuid() const noexcept {
   return all;
 }
 
-std::optional<replaced_pool> replaceable(const std::string& path) {
+std::optional<replaced_pool> check_overwrite(const std::string& path) {
   replaced_pool old;
   try {
     auto m = medium::map_file(medium::file_handle::open(path, medium::access::write),

@@ -18,6 +18,6 @@ struct replaced_pool {
 };
 
 // The pool at path, which nobody uses; none if there is nothing. Anything else is left alone: SCUTE_E_EXISTS.
-std::optional<replaced_pool> replaceable(const std::string& path);
+std::optional<replaced_pool> check_overwrite(const std::string& path);
 
 }  // namespace scute::core
