@@ -25,7 +25,7 @@
 //    header, and the limit for them is one of time.
 // ERASE-4 Where the header is known and the payload is not, the checksum stands alone, and accepts wrong bytes
 //    with 2^-32 each time. So attempts_max of these are made: 4096 * 2^-32 is 9.5e-7 for a fragment beyond
-//    repair, a quarter of what a long scribble costs with one parity (repair/mixture.hpp, MIX-4). A segment that
+//    repair, a quarter of what a long scribble costs with one parity (repair/hybrid_decode.hpp, MIX-4). A segment that
 //    more rows are known to be damaged in than P is beyond repair: nothing is tried there. Of one with many small
 //    injuries (more than four clusters, less than half of its bytes) scattered_max sets are tried, the
 //    likeliest: a torn commit leaves such traces, beside a page that was overwritten.
@@ -47,7 +47,7 @@
 
 #include "pool/columns.hpp"
 #include "pool/erasure_hints.hpp"
-#include "repair/mixture.hpp"
+#include "repair/hybrid_decode.hpp"
 
 namespace scute::core::repair {
 

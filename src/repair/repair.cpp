@@ -15,7 +15,7 @@
 #include "pool/zone_usage.hpp"
 #include "repair/decodings.hpp"
 #include "repair/erasures.hpp"
-#include "repair/mixture.hpp"
+#include "repair/hybrid_decode.hpp"
 #include "repair/scattered.hpp"
 
 namespace scute::core::repair {
@@ -90,7 +90,7 @@ outcome repair_once(pool::state& s, pool::lane* by, const pool::fragment& f, con
     const auto with = [&](const pool::decoding& how) {
       for (const unit& u : units)
         if (!pool::decode(s, u.offset, decoded.data() + u.at, u.length, how)) return false;
-      if (!mixture(s, f, units, kept, decoded).find(image)) return false;
+      if (!hybrid_decode(s, f, units, kept, decoded).find(image)) return false;
       note_damage(s, f, how, s.repairs.hints);
       return true;
     };

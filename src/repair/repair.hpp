@@ -11,7 +11,7 @@
 // REPAIR-4 A repair never overwrites what a commit has written since it looked.
 // REPAIR-5 A checksum of 32 bits accepts wrong bytes once in 2^32 attempts. So only such mixtures are tried
 //    as damage makes likely, 7 for a fragment, and more only where the traces of a long scribble are
-//    seen (repair/mixture.hpp has the probabilities). With P rows of parity there are several ways to decode
+//    seen (repair/hybrid_decode.hpp has the probabilities). With P rows of parity there are several ways to decode
 //    (repair/decodings.hpp), each of which multiplies that. Then small injuries are told apart one by one
 //    (repair/scattered.hpp), and what no checksum vouches for is searched for (repair/erasures.hpp); both count their own.
 // REPAIR-6 Nothing is given up while a commit may be in the middle of it: a fragment that cannot be decoded is lost only if it

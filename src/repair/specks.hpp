@@ -19,7 +19,7 @@
 #include <span>
 #include <vector>
 
-#include "repair/mixture.hpp"
+#include "repair/hybrid_decode.hpp"
 #include "repair/syndromes.hpp"
 
 namespace scute::core::repair {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "repair/mixture.hpp"
+#include "repair/hybrid_decode.hpp"
 #include "repair/scattered.hpp"
 
 namespace scute::core::repair {
@@ -72,7 +72,8 @@ bool find_sound(pool::state& s, const pool::fragment& f, const decodings::doubt&
     }
     found = kept;
     std::copy_n(decoded.begin(), format::header_size, found.begin());
-    if (!image_valid(s, f, found) && !mixture(s, f, units, kept, decoded).find(found)) return false;
+    if (!image_valid(s, f, found) && !hybrid_decode(s, f, units, kept, decoded).find(found))
+      return false;
     if (newer()) image = found;
     if (hints != nullptr) note_damage(s, f, how, *hints);
     return s.geo.parity == 1;

@@ -13,7 +13,7 @@
 #include "engine/logfree/recovery_decision.hpp"
 #include "pool/columns.hpp"
 #include "pool/in_flight_write.hpp"
-#include "repair/mixture.hpp"
+#include "repair/hybrid_decode.hpp"
 #include "repair/page_layout.hpp"
 #include "repair/repair.hpp"
 #include "repair/versions.hpp"

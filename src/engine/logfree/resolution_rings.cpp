@@ -9,7 +9,7 @@
 #include "engine/logfree/recovery_decision.hpp"
 #include "engine/logfree/resolution.hpp"
 #include "pool/columns.hpp"
-#include "repair/mixture.hpp"
+#include "repair/hybrid_decode.hpp"
 #include "repair/page_layout.hpp"
 #include "repair/versions.hpp"
 

@@ -3,7 +3,7 @@
 #include "codec/checksum.hpp"
 #include "engine/logfree/extents.hpp"
 #include "engine/logfree/resolution.hpp"
-#include "repair/mixture.hpp"
+#include "repair/hybrid_decode.hpp"
 #include "repair/page_layout.hpp"
 
 namespace scute::core::engine {

@@ -46,10 +46,10 @@ std::vector<unit> units_of(const pool::fragment& f);
 bool image_valid(const pool::state& s, const pool::fragment& f,
                  const std::vector<std::byte>& image);
 
-class mixture {
+class hybrid_decode {
  public:
-  mixture(const pool::state& s, const pool::fragment& f, const std::vector<unit>& units,
-          const std::vector<std::byte>& kept, const std::vector<std::byte>& decoded)
+  hybrid_decode(const pool::state& s, const pool::fragment& f, const std::vector<unit>& units,
+                const std::vector<std::byte>& kept, const std::vector<std::byte>& decoded)
       : s_(s), f_(f), units_(units), kept_(kept), decoded_(decoded) {}
 
   // Leaves in image what the checksum accepts, and returns true; or returns false.

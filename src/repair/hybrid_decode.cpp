@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "repair/mixture.hpp"
+#include "repair/hybrid_decode.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -44,18 +44,18 @@ bool image_valid(const pool::state& s, const pool::fragment& f,
   return pool::valid(s, f, h, image.data() + format::header_size);
 }
 
-bool mixture::accepts(const bytes& image) {
+bool hybrid_decode::accepts(const bytes& image) {
   ++attempts_;
   return image_valid(s_, f_, image);
 }
 
-bool mixture::differs(range r) const noexcept {
+bool hybrid_decode::differs(range r) const noexcept {
   return r.begin < r.end &&
          std::memcmp(kept_.data() + r.begin, decoded_.data() + r.begin, r.end - r.begin) != 0;
 }
 
 // MIX-3: from each end on, as far as nine of ten bytes differ.
-mixture::cuts mixture::cuts_in(range r) const {
+hybrid_decode::cuts hybrid_decode::cuts_in(range r) const {
   cuts c;
   c.allowed.resize(r.end + 1);
   const auto dense = [](size_t different, size_t of) {
@@ -86,13 +86,13 @@ mixture::cuts mixture::cuts_in(range r) const {
 }
 
 // End of what a header vouches for, in the image; 0 if it cannot be this fragment's header.
-size_t mixture::covered_end(const bytes& header) const noexcept {
+size_t hybrid_decode::covered_end(const bytes& header) const noexcept {
   const uint32_t n = pool::covered(s_, f_, header_of(header));
   return n == pool::not_covered ? 0 : header_end + n;
 }
 
 // The parts of the payload up to `end` that are taken from one image as a whole.
-std::vector<mixture::range> mixture::groups(size_t end) const {
+std::vector<hybrid_decode::range> hybrid_decode::groups(size_t end) const {
   std::vector<range> clusters, pages;
   for (size_t i = 1; i < units_.size(); ++i) {
     const range page{units_[i].at, std::min(units_[i].at + units_[i].length, end)};
@@ -111,7 +111,7 @@ std::vector<mixture::range> mixture::groups(size_t end) const {
 }
 
 // Every mixture with this header but those that are known: all decoded, all kept.
-bool mixture::mix(const bytes& header, bytes& image) {
+bool hybrid_decode::mix(const bytes& header, bytes& image) {
   const size_t end = covered_end(header);
   if (end == 0) return false;
   const bool either = !differs({0, header_end});
@@ -131,7 +131,7 @@ bool mixture::mix(const bytes& header, bytes& image) {
   return false;
 }
 
-bool mixture::cut_payload(const bytes& header, bytes& image) {
+bool hybrid_decode::cut_payload(const bytes& header, bytes& image) {
   const size_t end = covered_end(header);
   if (end <= header_end) return false;
   const cuts where = cuts_in({header_adjacent() ? 0 : header_end, end});
@@ -167,7 +167,7 @@ bool mixture::cut_payload(const bytes& header, bytes& image) {
   return false;
 }
 
-bool mixture::cut_header(bytes& image) {
+bool hybrid_decode::cut_header(bytes& image) {
   if (!differs({0, header_end})) return false;
   const cuts where = cuts_in({0, header_adjacent() ? kept_.size() : header_end});
   if (where.none()) return false;
@@ -188,10 +188,10 @@ bool mixture::cut_header(bytes& image) {
   return false;
 }
 
-bool mixture::find(bytes& image) {
+bool hybrid_decode::find(bytes& image) {
   image = decoded_;
   if (accepts(image)) return true;
-  if (SCUTE_PLANTED(repair_mixture)) return false;
+  if (SCUTE_PLANTED(repair_hybrid)) return false;
   if (mix(decoded_, image)) return true;
   if (differs({0, header_end}) && mix(kept_, image)) return true;
   if (s_.geo.parity > 1 || SCUTE_PLANTED(repair_cut)) return false;  // MIX-5

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The search for the right mixture: what it finds, and how often it tries (the probability of taking
 // wrong bytes for right ones is that number times 2^-32).
-#include "repair/mixture.hpp"
+#include "repair/hybrid_decode.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ namespace {
 
 using image = std::vector<std::byte>;
 
-class mixture : public testing::Test {
+class hybrid_decode : public testing::Test {
  protected:
   void SetUp() override {
     f.create(2 * mib);
@@ -32,7 +32,7 @@ class mixture : public testing::Test {
     for (size_t i = 0; i < n; ++i) to[at + i] ^= static_cast<std::byte>(noise[i] | 1);
   }
   bool find() {
-    repair::mixture m(f.in().s, fragment, units, kept, decoded);
+    repair::hybrid_decode m(f.in().s, fragment, units, kept, decoded);
     image found(right.size());
     const bool ok = m.find(found);
     attempts = m.attempts();
@@ -51,7 +51,7 @@ class mixture : public testing::Test {
 };
 
 // MIX-1, MIX-2.
-TEST_F(mixture, ThreeClustersInEveryDistribution) {
+TEST_F(hybrid_decode, ThreeClustersInEveryDistribution) {
   constexpr size_t places[] = {10, 200, 2000};  // the first one in the header
   for (unsigned mine = 0; mine < 8; ++mine) {
     SCOPED_TRACE(mine);
@@ -64,7 +64,7 @@ TEST_F(mixture, ThreeClustersInEveryDistribution) {
 }
 
 // MIX-2.
-TEST_F(mixture, ManyClustersOnOneSideOfAPage) {
+TEST_F(hybrid_decode, ManyClustersOnOneSideOfAPage) {
   for (size_t at = 40; at < right.size() - 100; at += 150) spoil(kept, at, 4);
   spoil(decoded, 0, 32);
   EXPECT_TRUE(find());
@@ -72,7 +72,7 @@ TEST_F(mixture, ManyClustersOnOneSideOfAPage) {
 }
 
 // MIX-2, MIX-4, REPAIR-5.
-TEST_F(mixture, HopelessFragmentsAreTriedSevenTimesAtMost) {
+TEST_F(hybrid_decode, HopelessFragmentsAreTriedSevenTimesAtMost) {
   SCUTE_RANDOM(random);
   for (int round = 0; round < 500; ++round) {
     kept = decoded = right;
@@ -91,7 +91,7 @@ TEST_F(mixture, HopelessFragmentsAreTriedSevenTimesAtMost) {
 }
 
 // MIX-3, MIX-4.
-TEST_F(mixture, ACutInTheHeaderOrThePayloadEitherWay) {
+TEST_F(hybrid_decode, ACutInTheHeaderOrThePayloadEitherWay) {
   SCUTE_RANDOM(random);
   uint64_t most = 0;
   for (int round = 0; round < 300; ++round) {
@@ -115,7 +115,7 @@ TEST_F(mixture, ACutInTheHeaderOrThePayloadEitherWay) {
 }
 
 // MIX-5
-TEST_F(mixture, NoCutsWithSeveralParities) {
+TEST_F(hybrid_decode, NoCutsWithSeveralParities) {
   kept = decoded = right;
   spoil(decoded, 0, 1500);
   spoil(kept, 1500, right.size() - 1500);
@@ -127,7 +127,7 @@ TEST_F(mixture, NoCutsWithSeveralParities) {
 }
 
 // A repair that a crash cut short has repaired some words of one side. (MIX-3)
-TEST_F(mixture, ACutThatWasRepairedInPart) {
+TEST_F(hybrid_decode, ACutThatWasRepairedInPart) {
   SCUTE_RANDOM(random);
   for (int round = 0; round < 300; ++round) {
     kept = decoded = right;
