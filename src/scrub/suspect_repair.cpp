@@ -13,9 +13,9 @@
 #include "codec/parity.hpp"
 #include "pool/columns.hpp"
 #include "pool/optimistic.hpp"
+#include "repair/decode_candidates.hpp"
 #include "repair/decodings.hpp"
 #include "repair/repair.hpp"
-#include "repair/versions.hpp"
 #include "tx/claim_guard.hpp"
 
 namespace scute::core::scrub {

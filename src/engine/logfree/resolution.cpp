@@ -13,10 +13,10 @@
 #include "engine/logfree/recovery_decision.hpp"
 #include "pool/columns.hpp"
 #include "pool/in_flight_write.hpp"
+#include "repair/decode_candidates.hpp"
 #include "repair/hybrid_decode.hpp"
 #include "repair/page_layout.hpp"
 #include "repair/repair.hpp"
-#include "repair/versions.hpp"
 
 namespace scute::core::engine {
 namespace {

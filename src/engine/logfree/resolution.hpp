@@ -76,8 +76,8 @@
 #include "pool/failed_searches.hpp"
 #include "pool/fragment.hpp"
 #include "pool/resolver.hpp"
+#include "repair/decode_candidates.hpp"
 #include "repair/erasures.hpp"
-#include "repair/versions.hpp"
 
 namespace scute::core::engine {
 
@@ -153,9 +153,9 @@ class resolution final : public pool::resolver {
   remains explain_block(uint64_t zone, uint64_t block) SCUTE_REQUIRES(mutex_);
   bool help(uint64_t zone, uint64_t block, const remains& left) SCUTE_REQUIRES(mutex_);
   void look_at(uint64_t zone, uint64_t block) SCUTE_REQUIRES(mutex_);
-  // As repair/versions.hpp has them, but for what RES-14 says.
+  // As repair/decode_candidates.hpp has them, but for what RES-14 says.
   bool find_sound(const pool::fragment& f, std::vector<std::byte>& image) SCUTE_REQUIRES(mutex_);
-  bool find_other(const pool::fragment& f, repair::version& other) SCUTE_REQUIRES(mutex_);
+  bool find_other(const pool::fragment& f, repair::decode_candidate& other) SCUTE_REQUIRES(mutex_);
   template <typename Search>
   bool search(const pool::fragment& f, pool::failed_searches& failed, Search&& succeeds)
       SCUTE_REQUIRES(mutex_);

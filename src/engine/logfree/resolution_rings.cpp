@@ -9,9 +9,9 @@
 #include "engine/logfree/recovery_decision.hpp"
 #include "engine/logfree/resolution.hpp"
 #include "pool/columns.hpp"
+#include "repair/decode_candidates.hpp"
 #include "repair/hybrid_decode.hpp"
 #include "repair/page_layout.hpp"
-#include "repair/versions.hpp"
 
 namespace scute::core::engine {
 namespace {
@@ -87,7 +87,7 @@ bool resolution::repair(const pool::fragment& f) {
 // A valid fragment: if it is the open cell of its columns, puts that right and returns true.
 bool resolution::explain(const pool::fragment& f) {
   if (f.metadata || !in_doubt(header_at(f.header).tag)) return false;
-  repair::version before;
+  repair::decode_candidate before;
   if (decided_headers_.count(f.header) != 0 || !find_other(f, before)) return false;
   // The walk may lose a member, for which another one has testified. It does the same for this one then.
   const ring members = ring_complete(f) ? ring::complete
@@ -181,7 +181,7 @@ bool resolution::was_there(const pool::fragment& m) {
   const pool::fragment first = repair::first_of(m);
   auto h = header_at(first.header);
   if (h.tag == header_at(m.header).tag) {
-    repair::version before;
+    repair::decode_candidate before;
     if (!find_other(first, before)) return false;  // it testifies itself
     h = before.header;
   }
@@ -192,7 +192,7 @@ bool resolution::was_there(const pool::fragment& m) {
 // A valid member whose columns tell no version before, after whatever is merely damaged beside it was repaired. Nothing but the
 // parity of a decided transaction makes it so, or damage.
 bool resolution::cannot_go_back(const pool::fragment& m) {
-  repair::version before;
+  repair::decode_candidate before;
   if (!was_there(m) || find_other(m, before)) return false;
   without_decisions_ = true;
   struct end {

@@ -82,7 +82,7 @@ bool resolution::find_sound(const pool::fragment& f, std::vector<std::byte>& ima
   });
 }
 
-bool resolution::find_other(const pool::fragment& f, repair::version& other) {
+bool resolution::find_other(const pool::fragment& f, repair::decode_candidate& other) {
   return search(f, no_other_, [&] {
     mutex_.assume_held();
     return repair::find_other(s_, f, doubts(), other, &hints_);

@@ -20,7 +20,7 @@
 
 namespace scute::core::repair {
 
-struct version {
+struct decode_candidate {
   format::fragment_header header;
   std::vector<std::byte> payload;  // what the header vouches for
 };
@@ -32,6 +32,6 @@ bool find_sound(pool::state& s, const pool::fragment& f, const decodings::doubt&
 
 // For a valid one: a version that differs from what is stored. False if there is none.
 bool find_other(pool::state& s, const pool::fragment& f, const decodings::doubt& in_doubt,
-                version& other, pool::erasure_hints* hints = nullptr);
+                decode_candidate& other, pool::erasure_hints* hints = nullptr);
 
 }  // namespace scute::core::repair

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "repair/versions.hpp"
+#include "repair/decode_candidates.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -83,7 +83,7 @@ bool find_sound(pool::state& s, const pool::fragment& f, const decodings::doubt&
 }
 
 bool find_other(pool::state& s, const pool::fragment& f, const decodings::doubt& in_doubt,
-                version& other, pool::erasure_hints* hints) {
+                decode_candidate& other, pool::erasure_hints* hints) {
   format::fragment_header stored;
   std::memcpy(&stored, s.at(f.header), sizeof stored);
   format::fragment_header& h = other.header;
