@@ -17,7 +17,7 @@ namespace scute::core::repair {
 namespace {
 
 constexpr size_t header_end = format::header_size;
-constexpr size_t variants_max = 64, specks_max = 512;
+constexpr size_t variants_max = 64, runs_max = 512;
 // SCATTER-5
 constexpr size_t beside_fragments_max = 256, crowd = 3;
 constexpr int rounds_max = 4;
@@ -28,18 +28,18 @@ format::fragment_header header_of(const std::vector<std::byte>& image) noexcept 
   return h;
 }
 
-void change(std::vector<std::byte>& image, const speck& x, size_t which) noexcept {
+void change(std::vector<std::byte>& image, const syndrome_run& x, size_t which) noexcept {
   const std::vector<std::byte>& by = x.changes[which];
   for (size_t k = 0; k < by.size(); ++k) image[x.at + k] ^= by[k];
 }
 
-// All choices that cost less than this are no more than `attempts`: of the specks, with `others` ways each but the
+// All choices that cost less than this are no more than `attempts`: of the syndrome runs, with `others` ways each but the
 // likeliest one, none is taken another way, or one, and so on.
 template <typename Others>
-size_t costs_within(size_t specks, Others&& others, uint64_t attempts) {
+size_t costs_within(size_t runs, Others&& others, uint64_t attempts) {
   std::array<uint64_t, 65> count{1};  // beyond that only where there are no more
-  const size_t most = std::min(specks, count.size() - 1);
-  for (size_t i = 0; i < specks; ++i)
+  const size_t most = std::min(runs, count.size() - 1);
+  for (size_t i = 0; i < runs; ++i)
     for (size_t cost = std::min(i + 1, most); cost != 0; --cost)
       count[cost] = std::min(count[cost] + count[cost - 1] * others(i), attempts + 1);
   uint64_t all = 0;
@@ -65,17 +65,17 @@ uint32_t scattered::covered(const bytes& image) const noexcept {
   return pool::covered(s_, f_, header_of(image));
 }
 
-// Every choice for the specks of the header.
+// Every choice for the syndrome runs of the header.
 void scattered::choose_header(search& x, size_t i, size_t cost) {
   if (i < x.first) {
-    for (size_t k = 0; k < x.specks[i].changes.size(); ++k) {
+    for (size_t k = 0; k < x.runs[i].changes.size(); ++k) {
       x.chosen[i] = k;
       choose_header(x, i + 1, cost + (k == 0 ? 0 : 1));
     }
     return;
   }
   variant v{{kept_.begin(), kept_.begin() + header_end}, cost, 0, 0, {}};
-  for (size_t k = 0; k < x.first; ++k) change(v.header, x.specks[k], x.chosen[k]);
+  for (size_t k = 0; k < x.first; ++k) change(v.header, x.runs[k], x.chosen[k]);
   if (complete(x, v)) x.headers.push_back(std::move(v));
 }
 
@@ -88,8 +88,8 @@ bool scattered::complete(search& x, variant& v) {
     return false;
   const size_t end = header_end + v.length;
   bytes likeliest = kept_;
-  for (size_t i = x.first; i < x.specks.size() && x.specks[i].at < end; ++i) {
-    const speck& g = x.specks[i];
+  for (size_t i = x.first; i < x.runs.size() && x.runs[i].at < end; ++i) {
+    const syndrome_run& g = x.runs[i];
     change(likeliest, g, 0);
     const size_t n = std::min(g.length, end - g.at);
     const bytes none(g.length);
@@ -110,13 +110,13 @@ void scattered::accept(const search& x, const variant& v) {
   bytes image = kept_;
   std::copy(v.header.begin(), v.header.end(), image.begin());
   for (size_t i = 0; i < v.words.size(); ++i)
-    change(image, x.specks[x.first + i], x.chosen[x.first + i]);
+    change(image, x.runs[x.first + i], x.chosen[x.first + i]);
   if (!image_valid(s_, f_, image) || (found_ != 0 && image == image_)) return;
   image_ = std::move(image);
   ++found_;
 }
 
-// Choices that cost `left` more, from the payload's speck i on.
+// Choices that cost `left` more, from the payload's syndrome run i on.
 void scattered::choose(search& x, const variant& v, size_t i, size_t left, uint32_t sum) {
   if (left == 0) {
     ++attempts_;
@@ -133,32 +133,32 @@ void scattered::choose(search& x, const variant& v, size_t i, size_t left, uint3
 }
 
 // The average, of the cells that may be damaged: this fragment's, those of the others, blank ones, and a parity.
-size_t scattered::of_each_cell(size_t specks) const noexcept {
+size_t scattered::of_each_cell(size_t runs) const noexcept {
   const size_t cells = damaged_.size() + blank_ + 2;
-  return (specks + cells / 2) / cells;
+  return (runs + cells / 2) / cells;
 }
 
 // SCATTER-4: what choices have to reach to be of any use.
-size_t scattered::least_cost(size_t specks) const noexcept {
-  return s_.geo.parity > 1 ? 0 : std::max<size_t>(1, of_each_cell(specks));
+size_t scattered::least_cost(size_t runs) const noexcept {
+  return s_.geo.parity > 1 ? 0 : std::max<size_t>(1, of_each_cell(runs));
 }
 
-// The most specks that are of any use.
-size_t scattered::most_specks(uint64_t attempts) const noexcept {
-  if (s_.geo.parity > 1) return specks_max;
+// The most syndrome runs that are of any use.
+size_t scattered::most_runs(uint64_t attempts) const noexcept {
+  if (s_.geo.parity > 1) return runs_max;
   const auto one = [](size_t) { return uint64_t{1}; };
   size_t n = 1;
-  for (size_t step = specks_max / 2; step != 0; step /= 2)
+  for (size_t step = runs_max / 2; step != 0; step /= 2)
     if (costs_within(n + step, one, attempts) > least_cost(n + step)) n += step;
   return n;
 }
 
 // One way to cut, with no more than so many attempts.
-void scattered::look(const std::vector<speck>& specks, uint64_t attempts) {
-  search x{specks, 0, {}, std::vector<size_t>(specks.size())};
+void scattered::look(const std::vector<syndrome_run>& runs, uint64_t attempts) {
+  search x{runs, 0, {}, std::vector<size_t>(runs.size())};
   size_t variants = 1;
-  while (x.first < specks.size() && specks[x.first].at < header_end && variants <= variants_max)
-    variants *= specks[x.first++].changes.size();
+  while (x.first < runs.size() && runs[x.first].at < header_end && variants <= variants_max)
+    variants *= runs[x.first++].changes.size();
   if (variants > variants_max) return;
   choose_header(x, 0, 0);
   std::fill(x.chosen.begin(), x.chosen.end(), 0);
@@ -168,7 +168,7 @@ void scattered::look(const std::vector<speck>& specks, uint64_t attempts) {
   size_t used = x.first;
   for (const variant& v : x.headers) used = std::max(used, x.first + v.words.size());
   const size_t costs =
-      costs_within(used, [&](size_t i) { return specks[i].changes.size() - 1; }, attempts);
+      costs_within(used, [&](size_t i) { return runs[i].changes.size() - 1; }, attempts);
   if (costs <= least_cost(used)) return;
   for (size_t cost = 0; cost < costs; ++cost)
     for (const variant& v : x.headers)
@@ -178,7 +178,8 @@ void scattered::look(const std::vector<speck>& specks, uint64_t attempts) {
 bool scattered::find(uint64_t attempts) {
   found_ = 0;
   attempts_ = 0;
-  const auto [ways, too_many] = cut_into_specks(s_, units_, sums_, damaged_, most_specks(attempts));
+  const auto [ways, too_many] =
+      cut_into_syndrome_runs(s_, units_, sums_, damaged_, most_runs(attempts));
   crowded_ = too_many || (ways.size() > 1 && of_each_cell(ways[1].size()) >= crowd);
   // An eighth for clusters, of which there are few where that is the right way.
   for (size_t i = 0; i < ways.size(); ++i) {

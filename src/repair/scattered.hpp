@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The search for a fragment's true bytes where there are many small injuries in its columns, some of them its own and
 // some of other rows or of the parity: flipped bits. Decoded as a whole the fragment would inherit the others'. Each
-// speck (repair/specks.hpp) is put right or left alone by itself, and the checksum tells for which of them that is
+// syndrome run (repair/syndrome_runs.hpp) is put right or left alone by itself, and the checksum tells for which of them that is
 // right.
 //
-// SCATTER-1 A CRC is linear before it is scrambled (FRAG-2): a speck's change changes the sum by a word that depends on
+// SCATTER-1 A CRC is linear before it is scrambled (FRAG-2): a syndrome run's change changes the sum by a word that depends on
 //    nothing else. So the sum of every choice is an XOR of such words, and the payload is read once.
-// SCATTER-2 A choice costs as much as it takes specks not the likeliest way; with one parity, as it takes specks for
+// SCATTER-2 A choice costs as much as it takes syndrome runs not the likeliest way; with one parity, as it takes syndrome runs for
 //    the fragment's own. Choices are looked at in the order of cost, and of each cost all of them or none.
 // SCATTER-3 Wrong bytes are accepted once in 2^32 choices. attempts_max of them are looked at: a fragment that is beyond
 //    repair is taken for repaired with a probability of 2048 * 2^-32 = 2^-21 at most, and again when it is tried once more
@@ -14,7 +14,7 @@
 //    accepts refute each other, and neither is believed. So only a fragment whose truth is not among the choices can get
 //    wrong bytes.
 // SCATTER-4 Nor is anything tried where the truth is hardly among the choices: with one parity, if they do not reach as
-//    many specks as a cell of these columns has of them on average, if they are spread over the fragment's own, those of
+//    many syndrome runs as a cell of these columns has of them on average, if they are spread over the fragment's own, those of
 //    fragments that are known to be damaged, those that nothing vouches for, and a parity. Noise over several rows, or
 //    more flips than can be told apart, costs few attempts then, or none.
 // SCATTER-5 Where that is not enough the other damaged fragments of the columns are looked at, in memory, with beside_max
@@ -26,7 +26,7 @@
 
 #include <vector>
 
-#include "repair/specks.hpp"
+#include "repair/syndrome_runs.hpp"
 
 namespace scute::core::repair {
 
@@ -55,31 +55,31 @@ class scattered {
 
  private:
   using bytes = std::vector<std::byte>;
-  // One choice for the header, which fits in form, and what it makes of the payload's specks.
+  // One choice for the header, which fits in form, and what it makes of the payload's syndrome runs.
   struct variant {
     bytes header;
     size_t cost;
     uint32_t wanted;                           // sum of the changes
     uint32_t length;                           // of the payload that it vouches for
-    std::vector<std::vector<uint32_t>> words;  // of each speck's changes but the likeliest
+    std::vector<std::vector<uint32_t>> words;  // of each syndrome run's changes but the likeliest
   };
   // Of one way to cut.
   struct search {
-    const std::vector<speck>& specks;
+    const std::vector<syndrome_run>& runs;
     size_t first;  // of the payload
     std::vector<variant> headers;
-    std::vector<size_t> chosen;  // change of each speck
+    std::vector<size_t> chosen;  // change of each syndrome run
   };
 
-  void look(const std::vector<speck>& specks, uint64_t attempts);
+  void look(const std::vector<syndrome_run>& runs, uint64_t attempts);
   void choose_header(search& x, size_t i, size_t cost);
   bool complete(search& x, variant& v);
   void choose(search& x, const variant& v, size_t i, size_t left, uint32_t sum);
   void accept(const search& x, const variant& v);
   uint32_t covered(const bytes& image) const noexcept;
-  size_t of_each_cell(size_t specks) const noexcept;
-  size_t least_cost(size_t specks) const noexcept;
-  size_t most_specks(uint64_t attempts) const noexcept;
+  size_t of_each_cell(size_t runs) const noexcept;
+  size_t least_cost(size_t runs) const noexcept;
+  size_t most_runs(uint64_t attempts) const noexcept;
 
   pool::state& s_;
   const pool::fragment f_;

@@ -121,7 +121,7 @@ class scattered : public testing::TestWithParam<uint32_t> {
   random_source random{test_seed()};
 };
 
-// SCATTER-1, SPECK-1, SPECK-2.
+// SCATTER-1, SYNRUN-1, SYNRUN-2.
 TEST_P(scattered, FlipsOfAllRowsAndTheParity) {
   const uint64_t blocks = f.in().s.geo.row_size / page;
   for (int trial = 0; trial < 6 && !HasFailure(); ++trial) {
@@ -167,7 +167,7 @@ TEST_P(scattered, FlipsAreRepairedBesideTransactions) {
   }
 }
 
-// Two flips in one byte, of two rows. (SPECK-1, SPECK-2)
+// Two flips in one byte, of two rows. (SYNRUN-1, SYNRUN-2)
 TEST_P(scattered, BitsOfTwoRowsInOneByte) {
   const target x = large_fragment();
   for (int trial = 0; trial < 20 && !HasFailure(); ++trial) {
@@ -184,7 +184,7 @@ TEST_P(scattered, BitsOfTwoRowsInOneByte) {
   }
 }
 
-// A page that is lost is rebuilt with what its column holds, other rows' flips among it. (SPECK-2)
+// A page that is lost is rebuilt with what its column holds, other rows' flips among it. (SYNRUN-2)
 TEST_P(scattered, ALostPageBesideFlips) {
   if (GetParam() == 1) return;  // two cells of a column are wrong
   const target x = large_fragment();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "repair/specks.hpp"
+#include "repair/syndrome_runs.hpp"
 
 #include <algorithm>
 #include <array>
@@ -16,12 +16,12 @@ namespace galois = codec::galois;
 namespace rs = codec::reed_solomon;
 using of_column = syndromes::of_column;
 using bytes = std::vector<std::byte>;
-using specks = std::vector<speck>;
+using runs = std::vector<syndrome_run>;
 
 constexpr std::byte nothing{};
 constexpr size_t cluster_gap = 64, word = 8;
 constexpr int bits_max = 2;         // of a byte that is cut into bits
-constexpr size_t changes_max = 64;  // of a speck
+constexpr size_t changes_max = 64;  // of a syndrome run
 
 // What a unit's columns are, and the row that it lies in.
 struct columns {
@@ -36,10 +36,10 @@ constexpr uint8_t number(std::byte b) noexcept {
   return std::to_integer<uint8_t>(b);
 }
 
-// ---- one parity (SPECK-1) --------------------------------------------------------------------------------
+// ---- one parity (SYNRUN-1) --------------------------------------------------------------------------------
 
-void add_if_odd(const columns& c, size_t from, size_t to, specks& cut) {
-  speck x{c.where.at + from, to - from, {{}, {}}};
+void add_if_odd(const columns& c, size_t from, size_t to, runs& cut) {
+  syndrome_run x{c.where.at + from, to - from, {{}, {}}};
   for (size_t k = from; k < to; ++k) x.changes[1].push_back(c.sums[k][0]);
   cut.push_back(std::move(x));
 }
@@ -72,7 +72,7 @@ void for_each_word(const columns& c, Fn&& fn) {
   });
 }
 
-void cut_into_bits(const columns& c, specks& cut) {
+void cut_into_bits(const columns& c, runs& cut) {
   for (size_t k = 0; k < c.sums.size(); ++k) {
     const uint8_t odd = number(c.sums[k][0]);
     if (odd == 0) continue;
@@ -85,7 +85,7 @@ void cut_into_bits(const columns& c, specks& cut) {
   }
 }
 
-// ---- several parities (SPECK-2) --------------------------------------------------------------------------
+// ---- several parities (SYNRUN-2) --------------------------------------------------------------------------
 
 constexpr int adds_up = -1, several = -2;
 
@@ -150,9 +150,9 @@ bool wrong_with(const pool::geometry& g, const std::vector<of_column>& sums, siz
 }
 
 void add_by_cell(const pool::geometry& g, uint64_t rows, const columns& c, size_t from, size_t to,
-                 int cell, std::span<const uint16_t> damaged, specks& cut) {
+                 int cell, std::span<const uint16_t> damaged, runs& cut) {
   const uint64_t row = c.row(g, from);
-  speck x{c.where.at + from, to - from, {}};
+  syndrome_run x{c.where.at + from, to - from, {}};
   const bool parity = cell >= static_cast<int>(g.rows);
   if (cell == several || parity) {
     x.changes.emplace_back();
@@ -174,7 +174,7 @@ void add_by_cell(const pool::geometry& g, uint64_t rows, const columns& c, size_
 }
 
 void cut_by_cells(const pool::state& s, const columns& c, std::span<const uint16_t> damaged,
-                  specks& cut) {
+                  runs& cut) {
   const pool::geometry& g = s.geo;
   const pool::cell at = pool::cell_of(g, c.where.offset);
   const uint64_t used = s.used_end[at.zone].load(std::memory_order_acquire);
@@ -193,23 +193,24 @@ void cut_by_cells(const pool::state& s, const columns& c, std::span<const uint16
 
 }  // namespace
 
-speck_ways cut_into_specks(const pool::state& s, const std::vector<unit>& units, syndromes& sums,
-                           std::span<const uint16_t> damaged, size_t most) {
+syndrome_run_cuts cut_into_syndrome_runs(const pool::state& s, const std::vector<unit>& units,
+                                         syndromes& sums, std::span<const uint16_t> damaged,
+                                         size_t most) {
   std::vector<columns> all;
   for (const unit& u : units) {
     all.push_back({u, std::vector<of_column>(u.length)});
     sums.read(u.offset, all.back().sums);
   }
-  speck_ways x;
+  syndrome_run_cuts x;
   const auto cut = [&](auto&& by) {
-    specks found;
+    runs found;
     for (const columns& c : all) by(c, found);
     if (found.empty() || (!x.ways.empty() && found.size() == x.ways.back().size())) return;
     x.too_many = found.size() > most;
     if (!x.too_many) x.ways.push_back(std::move(found));
   };
   if (s.geo.parity > 1) {
-    cut([&](const columns& c, specks& to) { cut_by_cells(s, c, damaged, to); });
+    cut([&](const columns& c, runs& to) { cut_by_cells(s, c, damaged, to); });
     return x;
   }
   // Counted before they are copied.
@@ -218,7 +219,7 @@ speck_ways cut_into_specks(const pool::state& s, const std::vector<unit>& units,
     for (const columns& c : all) each(c, [&](size_t, size_t) { ++n; });
     x.too_many = n > most;
     if (x.too_many) return false;
-    cut([&](const columns& c, specks& to) {
+    cut([&](const columns& c, runs& to) {
       each(c, [&](size_t from, size_t end) { add_if_odd(c, from, end, to); });
     });
     return true;
@@ -226,7 +227,7 @@ speck_ways cut_into_specks(const pool::state& s, const std::vector<unit>& units,
   if (!fit([](const columns& c, auto&& fn) { for_each_run(c, cluster_gap, fn); }) ||
       !fit([](const columns& c, auto&& fn) { for_each_word(c, fn); }))
     return x;
-  cut([](const columns& c, specks& to) { cut_into_bits(c, to); });
+  cut([](const columns& c, runs& to) { cut_into_bits(c, to); });
   return x;
 }
 
