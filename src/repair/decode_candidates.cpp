@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "repair/bitflip_search.hpp"
 #include "repair/hybrid_decode.hpp"
-#include "repair/scattered.hpp"
 
 namespace scute::core::repair {
 namespace {
@@ -79,7 +79,7 @@ bool find_sound(pool::state& s, const pool::fragment& f, const decodings::doubt&
     return s.geo.parity == 1;
   });
   if (!image.empty()) return true;
-  return find_erasures(s, f, hints, image, in_doubt) || find_scattered(s, f, image);
+  return find_erasures(s, f, hints, image, in_doubt) || find_bitflips(s, f, image);
 }
 
 bool find_other(pool::state& s, const pool::fragment& f, const decodings::doubt& in_doubt,

@@ -2,7 +2,7 @@
 // Which versions of a fragment its columns know after a crash of a log-free pool. Reads only.
 //
 // VERSION-1 A version counts if the fragment's checksum accepts it, whichever way it was decoded
-//    (repair/decodings.hpp, repair/erasures.hpp, repair/scattered.hpp).
+//    (repair/decodings.hpp, repair/erasures.hpp, repair/bitflip_search.hpp).
 // VERSION-2 With several parities a crash, or damage, can leave two: some parities have the new one of a decided
 //    transaction already, others still the one before. For a fragment that is damaged the new one is then
 //    the truth, since no parity changes before its transaction is decided. For one that is sound any

@@ -13,10 +13,10 @@
 #include "pool/optimistic.hpp"
 #include "pool/resolver.hpp"
 #include "pool/zone_usage.hpp"
+#include "repair/bitflip_search.hpp"
 #include "repair/decodings.hpp"
 #include "repair/erasures.hpp"
 #include "repair/hybrid_decode.hpp"
-#include "repair/scattered.hpp"
 
 namespace scute::core::repair {
 
@@ -94,7 +94,7 @@ outcome repair_once(pool::state& s, pool::lane* by, const pool::fragment& f, con
       note_damage(s, f, how, s.repairs.hints);
       return true;
     };
-    if (decodings(s, f).any(with) || find_scattered(s, f, image, &s.repairs.failed) ||
+    if (decodings(s, f).any(with) || find_bitflips(s, f, image, &s.repairs.failed) ||
         find_erasures(s, f, &s.repairs.hints, image))
       break;
     // REPAIR-6

@@ -101,7 +101,7 @@ TEST_P(repaired_meanwhile, free_of_a_damaged_object) {
 
 // Beyond repair when it is freed, and repaired when that is committed. (CONFLICT-1, VERIFY-2)
 TEST_P(repaired_meanwhile, free_of_a_lost_object) {
-  // A bit that both rows have wrong (SCATTER-3).
+  // A bit that both rows have wrong (BITFLIP-3).
   const auto parity_of = [this](uint64_t at) {
     const pool::cell c = pool::cell_of(s->geo, at);
     return pool::parity_offset(s->geo, c.zone, c.column);

@@ -84,7 +84,7 @@ TEST_P(damaged_free, BeyondRepair) {
        {offsetof(format::fragment_header, tag), offsetof(format::fragment_header, type),
         offsetof(format::fragment_header, checksum), size_t{format::header_size + 5}}) {
     const scute_oid oid = make();
-    // A bit that both rows have wrong (SCATTER-3).
+    // A bit that both rows have wrong (BITFLIP-3).
     f.raw(header_ + field)[0] ^= std::byte{3};
     f.raw(parity_of(header_ + field))[0] ^= std::byte{6};
     ASSERT_EQ(SCUTE_OK, f.free(oid)) << field << ": " << scute_errormsg();

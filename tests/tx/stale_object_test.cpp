@@ -40,7 +40,7 @@ TEST(stale_object, RefusedOnceIsRefusedAgain) {
   const scute_oid oid = f.alloc(pattern(1, 300));
   const uint64_t at = f.offset_of(oid);
   const auto& g = f.in().s.geo;
-  // A bit that both rows have wrong: no choice among the bits that do not add up is right (SCATTER-3).
+  // A bit that both rows have wrong: no choice among the bits that do not add up is right (BITFLIP-3).
   f.raw(at)[5] ^= std::byte{3};
   f.raw(g.zones_offset + g.data_size + (at + 5 - g.zones_offset) % g.row_size)[0] ^= std::byte{6};
   transaction tx(f);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "repair/scattered.hpp"
+#include "repair/bitflip_search.hpp"
 
 #include <algorithm>
 #include <array>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr size_t header_end = format::header_size;
 constexpr size_t variants_max = 64, runs_max = 512;
-// SCATTER-5
+// BITFLIP-5
 constexpr size_t beside_fragments_max = 256, crowd = 3;
 constexpr int rounds_max = 4;
 
@@ -50,8 +50,8 @@ size_t costs_within(size_t runs, Others&& others, uint64_t attempts) {
 
 }  // namespace
 
-scattered::scattered(pool::state& s, const pool::fragment& f, syndromes& sums,
-                     std::vector<uint16_t> damaged, size_t blank)
+bitflip_search::bitflip_search(pool::state& s, const pool::fragment& f, syndromes& sums,
+                               std::vector<uint16_t> damaged, size_t blank)
     : s_(s), f_(f), sums_(sums), damaged_(std::move(damaged)), blank_(blank), units_(units_of(f)) {
   kept_.resize(units_.back().at + units_.back().length);
   const pool::optimistic_reads mark;
@@ -61,12 +61,12 @@ scattered::scattered(pool::state& s, const pool::fragment& f, syndromes& sums,
   }
 }
 
-uint32_t scattered::covered(const bytes& image) const noexcept {
+uint32_t bitflip_search::covered(const bytes& image) const noexcept {
   return pool::covered(s_, f_, header_of(image));
 }
 
 // Every choice for the syndrome runs of the header.
-void scattered::choose_header(search& x, size_t i, size_t cost) {
+void bitflip_search::choose_header(search& x, size_t i, size_t cost) {
   if (i < x.first) {
     for (size_t k = 0; k < x.runs[i].changes.size(); ++k) {
       x.chosen[i] = k;
@@ -79,8 +79,8 @@ void scattered::choose_header(search& x, size_t i, size_t cost) {
   if (complete(x, v)) x.headers.push_back(std::move(v));
 }
 
-// SCATTER-1. False if this cannot be the header, or a sum is no CRC (SCATTER-6).
-bool scattered::complete(search& x, variant& v) {
+// BITFLIP-1. False if this cannot be the header, or a sum is no CRC (BITFLIP-6).
+bool bitflip_search::complete(search& x, variant& v) {
   const format::fragment_header h = header_of(v.header);
   v.length = covered(v.header);
   if (v.length == pool::not_covered ||
@@ -106,7 +106,7 @@ bool scattered::complete(search& x, variant& v) {
   return true;
 }
 
-void scattered::accept(const search& x, const variant& v) {
+void bitflip_search::accept(const search& x, const variant& v) {
   bytes image = kept_;
   std::copy(v.header.begin(), v.header.end(), image.begin());
   for (size_t i = 0; i < v.words.size(); ++i)
@@ -117,7 +117,7 @@ void scattered::accept(const search& x, const variant& v) {
 }
 
 // Choices that cost `left` more, from the payload's syndrome run i on.
-void scattered::choose(search& x, const variant& v, size_t i, size_t left, uint32_t sum) {
+void bitflip_search::choose(search& x, const variant& v, size_t i, size_t left, uint32_t sum) {
   if (left == 0) {
     ++attempts_;
     if (sum == v.wanted) accept(x, v);
@@ -133,18 +133,18 @@ void scattered::choose(search& x, const variant& v, size_t i, size_t left, uint3
 }
 
 // The average, of the cells that may be damaged: this fragment's, those of the others, blank ones, and a parity.
-size_t scattered::of_each_cell(size_t runs) const noexcept {
+size_t bitflip_search::of_each_cell(size_t runs) const noexcept {
   const size_t cells = damaged_.size() + blank_ + 2;
   return (runs + cells / 2) / cells;
 }
 
-// SCATTER-4: what choices have to reach to be of any use.
-size_t scattered::least_cost(size_t runs) const noexcept {
+// BITFLIP-4: what choices have to reach to be of any use.
+size_t bitflip_search::least_cost(size_t runs) const noexcept {
   return s_.geo.parity > 1 ? 0 : std::max<size_t>(1, of_each_cell(runs));
 }
 
 // The most syndrome runs that are of any use.
-size_t scattered::most_runs(uint64_t attempts) const noexcept {
+size_t bitflip_search::most_runs(uint64_t attempts) const noexcept {
   if (s_.geo.parity > 1) return runs_max;
   const auto one = [](size_t) { return uint64_t{1}; };
   size_t n = 1;
@@ -154,7 +154,7 @@ size_t scattered::most_runs(uint64_t attempts) const noexcept {
 }
 
 // One way to cut, with no more than so many attempts.
-void scattered::look(const std::vector<syndrome_run>& runs, uint64_t attempts) {
+void bitflip_search::look(const std::vector<syndrome_run>& runs, uint64_t attempts) {
   search x{runs, 0, {}, std::vector<size_t>(runs.size())};
   size_t variants = 1;
   while (x.first < runs.size() && runs[x.first].at < header_end && variants <= variants_max)
@@ -163,7 +163,7 @@ void scattered::look(const std::vector<syndrome_run>& runs, uint64_t attempts) {
   choose_header(x, 0, 0);
   std::fill(x.chosen.begin(), x.chosen.end(), 0);
 
-  // SCATTER-2, SCATTER-4. Headers that do not fit in form count as well, the bytes behind what any header vouches for
+  // BITFLIP-2, BITFLIP-4. Headers that do not fit in form count as well, the bytes behind what any header vouches for
   // do not.
   size_t used = x.first;
   for (const variant& v : x.headers) used = std::max(used, x.first + v.words.size());
@@ -175,7 +175,7 @@ void scattered::look(const std::vector<syndrome_run>& runs, uint64_t attempts) {
       if (cost >= v.cost) choose(x, v, 0, cost - v.cost, 0);
 }
 
-bool scattered::find(uint64_t attempts) {
+bool bitflip_search::find(uint64_t attempts) {
   found_ = 0;
   attempts_ = 0;
   const auto [ways, too_many] =
@@ -189,7 +189,7 @@ bool scattered::find(uint64_t attempts) {
   return found_ == 1;
 }
 
-uint64_t scattered::fingerprint() {
+uint64_t bitflip_search::fingerprint() {
   uint32_t sum = 0;
   for (const unit& u : units_) {
     std::vector<syndromes::of_column> columns(u.length);
@@ -199,7 +199,7 @@ uint64_t scattered::fingerprint() {
   return uint64_t{sum} << 32 | codec::crc32c(0, kept_.data(), kept_.size());
 }
 
-void scattered::take_out() {
+void bitflip_search::take_out() {
   for (const unit& u : units_) {
     bytes wrong(u.length);
     for (size_t k = 0; k < u.length; ++k) wrong[k] = kept_[u.at + k] ^ image_[u.at + k];
@@ -267,17 +267,17 @@ std::vector<uint16_t> rows_of(const pool::state& s, const std::vector<pool::frag
 
 }  // namespace
 
-bool find_scattered(pool::state& s, const pool::fragment& f, std::vector<std::byte>& image,
-                    pool::failed_searches* failed) {
-  if (!s.has_parity || SCUTE_PLANTED(repair_scattered)) return false;
+bool find_bitflips(pool::state& s, const pool::fragment& f, std::vector<std::byte>& image,
+                   pool::failed_searches* failed) {
+  if (!s.has_parity || SCUTE_PLANTED(repair_bitflips)) return false;
   syndromes sums(s);
   const uint64_t repairs = s.repaired.load(std::memory_order_relaxed);
-  const uint64_t fingerprint = failed == nullptr ? 0 : scattered(s, f, sums, {}).fingerprint();
+  const uint64_t fingerprint = failed == nullptr ? 0 : bitflip_search(s, f, sums, {}).fingerprint();
   if (failed != nullptr && failed->known(f.header, repairs, fingerprint)) return false;
   auto [beside, blank] = look_around(s, f);
   bool crowded = false;
   const auto found = [&](uint64_t attempts) {
-    scattered x(s, f, sums, rows_of(s, beside, f), blank);
+    bitflip_search x(s, f, sums, rows_of(s, beside, f), blank);
     const bool ok = x.find(attempts);
     crowded = x.crowded();
     if (ok) image = x.image();
@@ -285,21 +285,21 @@ bool find_scattered(pool::state& s, const pool::fragment& f, std::vector<std::by
   };
   const bool alone = beside.empty() || beside.size() > beside_fragments_max;
   // A quarter of the attempts, and the others once less of what is odd can be the fragment's own.
-  if (found(alone ? scattered::attempts_max : scattered::attempts_max / 4)) return true;
+  if (found(alone ? bitflip_search::attempts_max : bitflip_search::attempts_max / 4)) return true;
   if (!alone && !crowded) {
     beside.push_back(f);  // damaged as well, for the others
     bool any = false, more = true;
     for (int round = 0; more && round < rounds_max; ++round) {
       more = false;
       for (size_t i = 0; i + 1 < beside.size(); ++i) {
-        scattered x(s, beside[i], sums, rows_of(s, beside, beside[i]), blank);
-        if (!x.find(scattered::beside_max)) continue;
+        bitflip_search x(s, beside[i], sums, rows_of(s, beside, beside[i]), blank);
+        if (!x.find(bitflip_search::beside_max)) continue;
         x.take_out();
         beside.erase(beside.begin() + static_cast<ptrdiff_t>(i--));
         more = any = true;
       }
     }
-    if (any && found(scattered::attempts_max / 4 * 3)) return true;
+    if (any && found(bitflip_search::attempts_max / 4 * 3)) return true;
   }
   if (failed != nullptr) failed->add(f.header, repairs, fingerprint);
   return false;

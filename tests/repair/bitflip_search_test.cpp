@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Many small injuries in one column block: those of different columns come back, whatever rows they are of; and
 // what is beyond repair is told, never guessed, after no more attempts than were counted on.
-#include "repair/scattered.hpp"
+#include "repair/bitflip_search.hpp"
 
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ namespace {
 constexpr uint64_t page = 4096;
 constexpr uint32_t rows = 12;
 
-class scattered : public testing::TestWithParam<uint32_t> {
+class bitflip_search : public testing::TestWithParam<uint32_t> {
  protected:
   void SetUp() override { create(SCUTE_CHECKSUM_CRC32C); }
   void create(scute_checksum sum) {
@@ -92,7 +92,7 @@ class scattered : public testing::TestWithParam<uint32_t> {
     std::vector<uint16_t> others;
     for (uint16_t row = 0; row < rows; ++row)
       if (row != pool::cell_of(f.in().s.geo, x.payload).row) others.push_back(row);
-    repair::scattered one(f.in().s, x, sums, others);
+    repair::bitflip_search one(f.in().s, x, sums, others);
     const bool ok = one.find();
     return {ok, one.attempts()};
   }
@@ -113,7 +113,7 @@ class scattered : public testing::TestWithParam<uint32_t> {
   }
   bool found(const pool::fragment& x) {
     std::vector<std::byte> image;
-    return repair::find_scattered(f.in().s, x, image);
+    return repair::find_bitflips(f.in().s, x, image);
   }
 
   static constexpr std::array<size_t, 9> sizes{20000, 40, 4096, 500, 2000, 33, 12000, 1000, 64};
@@ -121,8 +121,8 @@ class scattered : public testing::TestWithParam<uint32_t> {
   random_source random{test_seed()};
 };
 
-// SCATTER-1, SYNRUN-1, SYNRUN-2.
-TEST_P(scattered, FlipsOfAllRowsAndTheParity) {
+// BITFLIP-1, SYNRUN-1, SYNRUN-2.
+TEST_P(bitflip_search, FlipsOfAllRowsAndTheParity) {
   const uint64_t blocks = f.in().s.geo.row_size / page;
   for (int trial = 0; trial < 6 && !HasFailure(); ++trial) {
     // As many as are looked at in every combination, over the two or three blocks of a fragment.
@@ -135,7 +135,7 @@ TEST_P(scattered, FlipsOfAllRowsAndTheParity) {
 }
 
 // Structures and headers as well; of a pool that is opened.
-TEST_P(scattered, FlipsInAClosedPool) {
+TEST_P(bitflip_search, FlipsInAClosedPool) {
   const uint64_t blocks = f.in().s.geo.row_size / page;
   for (int trial = 0; trial < 4 && !HasFailure(); ++trial) {
     for (uint64_t block = 0; block < blocks; ++block) rain(block, 3, rows + GetParam());
@@ -148,7 +148,7 @@ TEST_P(scattered, FlipsInAClosedPool) {
 }
 
 // Transactions go on meanwhile; what they open, and what a scrub finds, is put right.
-TEST_P(scattered, FlipsAreRepairedBesideTransactions) {
+TEST_P(bitflip_search, FlipsAreRepairedBesideTransactions) {
   const uint64_t blocks = f.in().s.geo.row_size / page;
   for (int trial = 0; trial < 4 && !HasFailure(); ++trial) {
     for (uint64_t block = 2; block < blocks; ++block) rain(block, 3, rows + GetParam());
@@ -168,7 +168,7 @@ TEST_P(scattered, FlipsAreRepairedBesideTransactions) {
 }
 
 // Two flips in one byte, of two rows. (SYNRUN-1, SYNRUN-2)
-TEST_P(scattered, BitsOfTwoRowsInOneByte) {
+TEST_P(bitflip_search, BitsOfTwoRowsInOneByte) {
   const target x = large_fragment();
   for (int trial = 0; trial < 20 && !HasFailure(); ++trial) {
     for (unsigned k = 0; k < 2; ++k) {
@@ -185,7 +185,7 @@ TEST_P(scattered, BitsOfTwoRowsInOneByte) {
 }
 
 // A page that is lost is rebuilt with what its column holds, other rows' flips among it. (SYNRUN-2)
-TEST_P(scattered, ALostPageBesideFlips) {
+TEST_P(bitflip_search, ALostPageBesideFlips) {
   if (GetParam() == 1) return;  // two cells of a column are wrong
   const target x = large_fragment();
   for (int trial = 0; trial < 8 && !HasFailure(); ++trial) {
@@ -209,8 +209,8 @@ TEST_P(scattered, ALostPageBesideFlips) {
   }
 }
 
-// More than can be told from one fragment's checksum: first its neighbours', then its own. (SCATTER-5)
-TEST_P(scattered, NeighboursTellWhatIsTheirs) {
+// More than can be told from one fragment's checksum: first its neighbours', then its own. (BITFLIP-5)
+TEST_P(bitflip_search, NeighboursTellWhatIsTheirs) {
   const target x = large_fragment();
   const bytes sound = all();
   constexpr unsigned trials = 12;
@@ -229,8 +229,8 @@ TEST_P(scattered, NeighboursTellWhatIsTheirs) {
 
 // ---- what is beyond repair -----------------------------------------------------------------------
 
-// REPAIR-1, SCATTER-2, SCATTER-3, SCATTER-4.
-TEST_P(scattered, NoiseInSeveralRowsIsNeverGuessed) {
+// REPAIR-1, BITFLIP-2, BITFLIP-3, BITFLIP-4.
+TEST_P(bitflip_search, NoiseInSeveralRowsIsNeverGuessed) {
   const target x = large_fragment();
   const bytes sound = all();
   uint64_t most = 0;
@@ -246,11 +246,11 @@ TEST_P(scattered, NoiseInSeveralRowsIsNeverGuessed) {
     if (trial % 50 == 0) expect_told_or_right();
     restore(sound);
   }
-  EXPECT_LE(most, repair::scattered::attempts_max);
+  EXPECT_LE(most, repair::bitflip_search::attempts_max);
 }
 
-// One cell too many in one column, and flips elsewhere. (SCATTER-3)
-TEST_P(scattered, HopelessFlipsAreNeverGuessed) {
+// One cell too many in one column, and flips elsewhere. (BITFLIP-3)
+TEST_P(bitflip_search, HopelessFlipsAreNeverGuessed) {
   const target x = large_fragment();
   const bytes sound = all();
   std::vector<std::byte> right;
@@ -269,10 +269,10 @@ TEST_P(scattered, HopelessFlipsAreNeverGuessed) {
     // The truth itself may be found: three wrong cells can look like two of which this one is right, and a flip beside may
     // be in one of the two wrong cells.
     std::vector<std::byte> image;
-    if (repair::find_scattered(f.in().s, x.f, image)) {
+    if (repair::find_bitflips(f.in().s, x.f, image)) {
       EXPECT_TRUE(image == right) << "trial " << trial;
     }
-    EXPECT_LE(n, repair::scattered::attempts_max);
+    EXPECT_LE(n, repair::bitflip_search::attempts_max);
     most = std::max(most, n);
     if (trial % 100 == 0) expect_told_or_right();
     restore(sound);
@@ -282,13 +282,13 @@ TEST_P(scattered, HopelessFlipsAreNeverGuessed) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Parities, scattered, testing::Values(1, 2, 3, 4));
+INSTANTIATE_TEST_SUITE_P(Parities, bitflip_search, testing::Values(1, 2, 3, 4));
 
-using scattered_one = scattered;
+using bitflip_search_one = bitflip_search;
 
 // Damage of another row that leaves this fragment's checksum as it is: two choices fit, and neither is believed.
-// (SCATTER-3)
-TEST_P(scattered_one, TwoChoicesThatFitRefuteEachOther) {
+// (BITFLIP-3)
+TEST_P(bitflip_search_one, TwoChoicesThatFitRefuteEachOther) {
   const target x = large_fragment();
   const bytes sound = all();
   constexpr size_t first = 300, second = 900, own = 1500;
@@ -330,8 +330,8 @@ TEST_P(scattered_one, TwoChoicesThatFitRefuteEachOther) {
   }
 }
 
-// SCATTER-6
-TEST_P(scattered_one, AdlerIsNotLookedInto) {
+// BITFLIP-6
+TEST_P(bitflip_search_one, AdlerIsNotLookedInto) {
   f.close();
   std::filesystem::remove(f.path);
   f.objects.clear();
@@ -345,7 +345,7 @@ TEST_P(scattered_one, AdlerIsNotLookedInto) {
   expect_told_or_right();
 }
 
-INSTANTIATE_TEST_SUITE_P(Parity, scattered_one, testing::Values(1));
+INSTANTIATE_TEST_SUITE_P(Parity, bitflip_search_one, testing::Values(1));
 
 }  // namespace
 }  // namespace scute::test
