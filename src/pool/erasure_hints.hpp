@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which cells of a column were damaged together, as searches for erasures have found (repair/erasures.hpp).
+// Which cells of a column were damaged together, as searches for erasures have found (repair/erasure_search.hpp).
 #pragma once
 
 #include <cstdint>

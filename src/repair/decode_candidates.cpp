@@ -18,7 +18,7 @@ format::fragment_header header_of(const std::vector<std::byte>& image) noexcept 
 
 // VERSION-3
 bool whole_but_for_lines(const pool::state& s, const pool::fragment& f,
-                         const decodings::doubt& in_doubt, const std::vector<std::byte>& kept,
+                         const erasure_decoder::doubt& in_doubt, const std::vector<std::byte>& kept,
                          const std::vector<std::byte>& decoded, std::vector<std::byte>& image) {
   constexpr size_t line = 64;
   const format::fragment_header stored = header_of(kept);
@@ -48,7 +48,7 @@ bool whole_but_for_lines(const pool::state& s, const pool::fragment& f,
 
 }  // namespace
 
-bool find_sound(pool::state& s, const pool::fragment& f, const decodings::doubt& in_doubt,
+bool find_sound(pool::state& s, const pool::fragment& f, const erasure_decoder::doubt& in_doubt,
                 std::vector<std::byte>& image, pool::erasure_hints* hints) {
   const std::vector<unit> units = units_of(f);
   const size_t size = units.back().at + units.back().length;
@@ -60,7 +60,7 @@ bool find_sound(pool::state& s, const pool::fragment& f, const decodings::doubt&
     const uint64_t was = header_of(image).tag, is = header_of(found).tag;
     return in_doubt(is) && (!in_doubt(was) || is > was);
   };
-  decodings(s, f, in_doubt).any([&](const pool::decoding& how) {
+  erasure_decoder(s, f, in_doubt).any([&](const pool::decoding& how) {
     for (const unit& u : units)
       if (!pool::decode(s, u.offset, decoded.data() + u.at, u.length, how)) return false;
     // A transaction that frees an object changes its header alone; other cells of the payload's columns
@@ -82,12 +82,12 @@ bool find_sound(pool::state& s, const pool::fragment& f, const decodings::doubt&
   return find_erasures(s, f, hints, image, in_doubt) || find_bitflips(s, f, image);
 }
 
-bool find_other(pool::state& s, const pool::fragment& f, const decodings::doubt& in_doubt,
+bool find_other(pool::state& s, const pool::fragment& f, const erasure_decoder::doubt& in_doubt,
                 decode_candidate& other, pool::erasure_hints* hints) {
   format::fragment_header stored;
   std::memcpy(&stored, s.at(f.header), sizeof stored);
   format::fragment_header& h = other.header;
-  const bool found = decodings(s, f, in_doubt).any([&](const pool::decoding& how) {
+  const bool found = erasure_decoder(s, f, in_doubt).any([&](const pool::decoding& how) {
     if (!pool::decode(s, f.header, reinterpret_cast<std::byte*>(&h), sizeof h, how) ||
         std::memcmp(&h, &stored, sizeof h) == 0)
       return false;
@@ -101,9 +101,9 @@ bool find_other(pool::state& s, const pool::fragment& f, const decodings::doubt&
            pool::valid(s, f, h, other.payload.data());
   });
   if (found || s.geo.parity < 2) return found;
-  // Cells that no checksum vouches for may be damaged besides (repair/erasures.hpp, ERASE-7).
+  // Cells that no checksum vouches for may be damaged besides (repair/erasure_search.hpp, ERASE-7).
   std::vector<std::byte> image;
-  if (!erasures(s, f, hints, in_doubt).find_other(image)) return false;
+  if (!erasure_search(s, f, hints, in_doubt).find_other(image)) return false;
   h = header_of(image);
   const auto payload = image.begin() + format::header_size;
   other.payload.assign(payload, payload + pool::covered(s, f, h));

@@ -2,7 +2,7 @@
 // Which versions of a fragment its columns know after a crash of a log-free pool. Reads only.
 //
 // VERSION-1 A version counts if the fragment's checksum accepts it, whichever way it was decoded
-//    (repair/decodings.hpp, repair/erasures.hpp, repair/bitflip_search.hpp).
+//    (repair/erasure_decoder.hpp, repair/erasure_search.hpp, repair/bitflip_search.hpp).
 // VERSION-2 With several parities a crash, or damage, can leave two: some parities have the new one of a decided
 //    transaction already, others still the one before. For a fragment that is damaged the new one is then
 //    the truth, since no parity changes before its transaction is decided. For one that is sound any
@@ -15,8 +15,8 @@
 
 #include <vector>
 
-#include "repair/decodings.hpp"
-#include "repair/erasures.hpp"
+#include "repair/erasure_decoder.hpp"
+#include "repair/erasure_search.hpp"
 
 namespace scute::core::repair {
 
@@ -27,11 +27,11 @@ struct decode_candidate {
 
 // For an invalid fragment: header and payload, as units_of() lays them out, of the newest version that its
 // columns know, or that a mixture of them and what is stored makes. False if there is none.
-bool find_sound(pool::state& s, const pool::fragment& f, const decodings::doubt& in_doubt,
+bool find_sound(pool::state& s, const pool::fragment& f, const erasure_decoder::doubt& in_doubt,
                 std::vector<std::byte>& image, pool::erasure_hints* hints = nullptr);
 
 // For a valid one: a version that differs from what is stored. False if there is none.
-bool find_other(pool::state& s, const pool::fragment& f, const decodings::doubt& in_doubt,
+bool find_other(pool::state& s, const pool::fragment& f, const erasure_decoder::doubt& in_doubt,
                 decode_candidate& other, pool::erasure_hints* hints = nullptr);
 
 }  // namespace scute::core::repair

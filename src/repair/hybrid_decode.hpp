@@ -22,7 +22,7 @@
 //    is taken for repaired with a probability of 98.4 %; if all mixtures of 10 clusters were tried, it
 //    would be 9 %.
 // MIX-5 With several parities MIX-3 is left out: what such a scribble did to another row is damage that shows, so
-//    there is a way to decode without that row (repair/decodings.hpp), and no cut is needed. Each way would
+//    there is a way to decode without that row (repair/erasure_decoder.hpp), and no cut is needed. Each way would
 //    multiply the attempts of MIX-3. (The wild campaign once read an object of wrong bytes that its checksum
 //    accepted, with two parities, in 50 runs.)
 #pragma once

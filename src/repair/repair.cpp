@@ -14,8 +14,8 @@
 #include "pool/resolver.hpp"
 #include "pool/zone_usage.hpp"
 #include "repair/bitflip_search.hpp"
-#include "repair/decodings.hpp"
-#include "repair/erasures.hpp"
+#include "repair/erasure_decoder.hpp"
+#include "repair/erasure_search.hpp"
 #include "repair/hybrid_decode.hpp"
 
 namespace scute::core::repair {
@@ -94,7 +94,7 @@ outcome repair_once(pool::state& s, pool::lane* by, const pool::fragment& f, con
       note_damage(s, f, how, s.repairs.hints);
       return true;
     };
-    if (decodings(s, f).any(with) || find_bitflips(s, f, image, &s.repairs.failed) ||
+    if (erasure_decoder(s, f).any(with) || find_bitflips(s, f, image, &s.repairs.failed) ||
         find_erasures(s, f, &s.repairs.hints, image))
       break;
     // REPAIR-6
@@ -178,7 +178,7 @@ void repair_descriptor(pool::state& s, uint64_t zone) {
     s.used_end[zone].store(rows * s.geo.row_size);
     format::zone_descriptor d;
     std::vector<std::byte> image;
-    if (s.geo.parity > 1 && erasures(s, f, &s.repairs.hints).find(image))
+    if (s.geo.parity > 1 && erasure_search(s, f, &s.repairs.hints).find(image))
       std::memcpy(&d, image.data(), sizeof d);
     else
       pool::decode(s, at, reinterpret_cast<std::byte*>(&d), sizeof d);

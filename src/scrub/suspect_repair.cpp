@@ -14,7 +14,7 @@
 #include "pool/columns.hpp"
 #include "pool/optimistic.hpp"
 #include "repair/decode_candidates.hpp"
-#include "repair/decodings.hpp"
+#include "repair/erasure_decoder.hpp"
 #include "repair/repair.hpp"
 #include "tx/claim_guard.hpp"
 

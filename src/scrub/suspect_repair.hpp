@@ -18,7 +18,7 @@
 #include <tuple>
 #include <vector>
 
-#include "repair/erasures.hpp"
+#include "repair/erasure_search.hpp"
 #include "scrub/column_walk.hpp"
 #include "scrub/damage_classifier.hpp"
 

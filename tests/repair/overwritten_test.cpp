@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-#include "repair/erasures.hpp"
+#include "repair/erasure_search.hpp"
 #include "support/damage.hpp"
 
 namespace scute::test {
@@ -171,14 +171,14 @@ TEST_P(overwritten, TheSearchIsBounded) {
     const heap::object o = f.in().heap->zones().locate(f.offset_of(oid));
     for (uint64_t i = 0; i * format::fragment_payload < content.size(); ++i) {
       if (pool::valid(in, o.fragment(i))) continue;
-      repair::erasures search(in, o.fragment(i), nullptr);
+      repair::erasure_search search(in, o.fragment(i), nullptr);
       std::vector<std::byte> image;
       EXPECT_FALSE(search.find(image));
       most = std::max(most, search.attempts());
     }
   }
   EXPECT_NE(most, 0u);
-  EXPECT_LE(most, repair::erasures::attempts_max);
+  EXPECT_LE(most, repair::erasure_search::attempts_max);
 }
 
 INSTANTIATE_TEST_SUITE_P(Parities, overwritten, testing::Values(1, 2, 3, 4));

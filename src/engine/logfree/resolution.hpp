@@ -58,7 +58,7 @@
 //    the others are rolled back (docs/internals/logfree.md, "Limits"); the parity of its columns, which is computed anew then, testifies to
 //    nothing. A further fragment of what was no object before says nothing: its head goes back.
 // RES-14 A search that failed, and a look of RES-10 at a block that explained nothing, is not made again while nothing that it rests on has
-//    changed: resolution has written nothing, no hint (repair/erasures.hpp) is new, nothing was repaired; and, of a search, the fragment's
+//    changed: resolution has written nothing, no hint (repair/erasure_search.hpp) is new, nothing was repaired; and, of a search, the fragment's
 //    bytes and the syndromes of its columns are the same. Of a file that is damaged all over every block asks all of its neighbours, whose
 //    searches fail each time, at thousands of checksums each.
 #pragma once
@@ -77,7 +77,7 @@
 #include "pool/fragment.hpp"
 #include "pool/resolver.hpp"
 #include "repair/decode_candidates.hpp"
-#include "repair/erasures.hpp"
+#include "repair/erasure_search.hpp"
 
 namespace scute::core::engine {
 

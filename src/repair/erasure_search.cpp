@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "repair/erasures.hpp"
+#include "repair/erasure_search.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -19,8 +19,8 @@ constexpr size_t header_end = format::header_size;
 
 }  // namespace
 
-erasures::erasures(pool::state& s, const pool::fragment& f, pool::erasure_hints* hints,
-                   doubt in_doubt)
+erasure_search::erasure_search(pool::state& s, const pool::fragment& f, pool::erasure_hints* hints,
+                               doubt in_doubt)
     : s_(s), f_(f), in_doubt_(std::move(in_doubt)), hints_(hints) {
   const std::vector<unit> units = units_of(f);
   kept_.resize(units.back().at + units.back().length);
@@ -44,7 +44,7 @@ erasures::erasures(pool::state& s, const pool::fragment& f, pool::erasure_hints*
 }
 
 // ERASE-1
-void erasures::cut_into_segments() {
+void erasure_search::cut_into_segments() {
   const auto cut = [&](size_t gap) {
     segments_.clear();
     for (size_t i = 0; i < areas_.size(); ++i) {
@@ -83,7 +83,7 @@ void erasures::cut_into_segments() {
 }
 
 // What is known of a page of another row.
-erasures::page_view erasures::look_at(uint64_t zone, uint64_t row, uint64_t block) {
+erasure_search::page_view erasure_search::look_at(uint64_t zone, uint64_t row, uint64_t block) {
   page_view v;
   v.of.fill(standing::unknown);
   const uint64_t page = s_.geo.zone_offset(zone) + row * s_.geo.row_size + block;
@@ -125,7 +125,7 @@ erasures::page_view erasures::look_at(uint64_t zone, uint64_t row, uint64_t bloc
 }
 
 // ERASE-2, ERASE-4
-void erasures::find_candidates() {
+void erasure_search::find_candidates() {
   const auto& g = s_.geo;
   struct candidate {
     uint16_t cell;
@@ -182,15 +182,15 @@ void erasures::find_candidates() {
   }
 }
 
-uint32_t erasures::covered(const bytes& image) const noexcept {
+uint32_t erasure_search::covered(const bytes& image) const noexcept {
   format::fragment_header h;
   std::memcpy(&h, image.data(), sizeof h);
   return pool::covered(s_, f_, h);
 }
 
 // Bytes [begin, end) of the image, which lie in the segment, if these cells are unknown.
-void erasures::decode(const segment& g, const pool::cell_set& unknown, size_t begin, size_t end,
-                      bytes& to) const {
+void erasure_search::decode(const segment& g, const pool::cell_set& unknown, size_t begin,
+                            size_t end, bytes& to) const {
   const area& a = areas_[g.in];
   uint16_t rows[pool::parities_max];
   uint32_t count = 0;
@@ -214,7 +214,7 @@ void erasures::decode(const segment& g, const pool::cell_set& unknown, size_t be
 }
 
 // ERASE-2: the next set to try; false if there is none.
-bool erasures::next_set(segment& g, pool::cell_set& unknown) {
+bool erasure_search::next_set(segment& g, pool::cell_set& unknown) {
   const uint64_t own = areas_[g.in].cell.row;
   while (g.hint < g.hints.size()) {
     unknown = g.hints[g.hint++];
@@ -242,7 +242,7 @@ bool erasures::next_set(segment& g, pool::cell_set& unknown) {
 }
 
 // Whether choice i of a segment exists, after making it.
-bool erasures::has_choice(segment& g, size_t i) {
+bool erasure_search::has_choice(segment& g, size_t i) {
   const uint64_t most = g.scattered ? scattered_max : g.has_header() ? header_sets_max : sets_max;
   bytes image;
   const auto note = [&](const choice& c) {
@@ -268,7 +268,7 @@ bool erasures::has_choice(segment& g, size_t i) {
 }
 
 // One choice for each segment.
-bool erasures::try_these(const std::vector<choice>& chosen, bytes& image) {
+bool erasure_search::try_these(const std::vector<choice>& chosen, bytes& image) {
   image = kept_;
   const auto apply = [&](size_t k) {
     const segment& g = segments_[k];
@@ -283,14 +283,14 @@ bool erasures::try_these(const std::vector<choice>& chosen, bytes& image) {
   return image_valid(s_, f_, image);
 }
 
-bool erasures::try_choices(const std::vector<size_t>& which, bytes& image) {
+bool erasure_search::try_choices(const std::vector<size_t>& which, bytes& image) {
   std::vector<choice> chosen;
   for (size_t k = 0; k < segments_.size(); ++k) chosen.push_back(segments_[k].choices[which[k]]);
   return try_these(chosen, image);
 }
 
 // One set for all segments.
-bool erasures::try_alike(std::vector<choice>& chosen, bytes& image) {
+bool erasure_search::try_alike(std::vector<choice>& chosen, bytes& image) {
   chosen.resize(segments_.size());
   for (size_t i = 0; has_choice(segments_[0], i) && !over(); ++i) {
     const choice& c = segments_[0].choices[i];
@@ -306,7 +306,7 @@ bool erasures::try_alike(std::vector<choice>& chosen, bytes& image) {
 }
 
 // All choices of each segment in turn, with the first two of the others.
-bool erasures::try_each_alone(std::vector<size_t>& which, bytes& image) {
+bool erasure_search::try_each_alone(std::vector<size_t>& which, bytes& image) {
   bool any = true;
   for (size_t i = 0; any; ++i) {
     any = false;
@@ -328,7 +328,7 @@ bool erasures::try_each_alone(std::vector<size_t>& which, bytes& image) {
 }
 
 // By the highest number of a choice.
-bool erasures::try_all(std::vector<size_t>& which, bytes& image) {
+bool erasure_search::try_all(std::vector<size_t>& which, bytes& image) {
   std::vector<size_t> most(segments_.size());
   for (size_t shell = 2; !over(); ++shell) {
     bool any = false;
@@ -352,7 +352,7 @@ bool erasures::try_all(std::vector<size_t>& which, bytes& image) {
   return false;
 }
 
-bool erasures::find(bytes& image, uint64_t attempts) {
+bool erasure_search::find(bytes& image, uint64_t attempts) {
   if (segments_.empty() || s_.geo.parity < 2) return false;
   limit_ = attempts;
   attempts_ = rounds_ = 0;
@@ -376,7 +376,7 @@ bool erasures::find(bytes& image, uint64_t attempts) {
   return true;
 }
 
-bool erasures::find_other(bytes& image) {
+bool erasure_search::find_other(bytes& image) {
   if (segments_.empty() || !segments_[0].has_header() || s_.geo.parity < 2) return false;
   limit_ = attempts_max;
   attempts_ = rounds_ = 0;
@@ -409,7 +409,7 @@ bool erasures::find_other(bytes& image) {
   return false;
 }
 
-bool erasures::learn() {
+bool erasure_search::learn() {
   if (hints_ == nullptr || segments_.size() < 2) return false;
   bool fresh = false, any = false;
   const uint64_t repairs = s_.repaired.load(std::memory_order_relaxed);
@@ -424,16 +424,17 @@ bool erasures::learn() {
   for (size_t i = 0; i < beside_.size(); i += step) {
     const pool::fragment& f = beside_[i];
     bytes image;
-    any = erasures(s_, f, hints_, in_doubt_).find(image, attempts_max / 4) || any;
+    any = erasure_search(s_, f, hints_, in_doubt_).find(image, attempts_max / 4) || any;
   }
   return any;
 }
 
 bool find_erasures(pool::state& s, const pool::fragment& f, pool::erasure_hints* hints,
-                   std::vector<std::byte>& image, const erasures::doubt& in_doubt) {
+                   std::vector<std::byte>& image, const erasure_search::doubt& in_doubt) {
   if (s.geo.parity < 2) return false;
-  erasures search(s, f, hints, in_doubt);
-  return search.find(image) || (search.learn() && erasures(s, f, hints, in_doubt).find(image));
+  erasure_search search(s, f, hints, in_doubt);
+  return search.find(image) ||
+         (search.learn() && erasure_search(s, f, hints, in_doubt).find(image));
 }
 
 }  // namespace scute::core::repair

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "repair/decodings.hpp"
+#include "repair/erasure_decoder.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -34,12 +34,12 @@ void for_each_row(const pool::geometry& g, const data_range& x, Fn&& fn) {
 
 }  // namespace
 
-decodings::decodings(pool::state& s, const pool::fragment& f, doubt in_doubt) : s_(s) {
+erasure_decoder::erasure_decoder(pool::state& s, const pool::fragment& f, doubt in_doubt) : s_(s) {
   add_extents(f, own_);
   if (s.geo.parity > 1) find_neighbours(in_doubt);
 }
 
-void decodings::find_neighbours(const doubt& in_doubt) {
+void erasure_decoder::find_neighbours(const doubt& in_doubt) {
   const pool::optimistic_reads mark;
   const auto& g = s_.geo;
   std::set<uint64_t> seen{own_.front().offset};
@@ -88,7 +88,7 @@ void decodings::find_neighbours(const doubt& in_doubt) {
 }
 
 // The most unknown cells that any column of the fragment has, itself left aside.
-uint32_t decodings::depth(const ranges& unknown) const {
+uint32_t erasure_decoder::depth(const ranges& unknown) const {
   struct span {
     uint64_t zone, row, begin, end;
   };
@@ -114,7 +114,7 @@ uint32_t decodings::depth(const ranges& unknown) const {
   return deepest;
 }
 
-bool decodings::with(const ranges& unknown, const attempt& fn) const {
+bool erasure_decoder::with(const ranges& unknown, const attempt& fn) const {
   if (with_these(unknown, fn)) return true;
   if (s_.geo.parity == 1 || depth(own_) == 0) return false;
   ranges both = unknown;
@@ -122,7 +122,7 @@ bool decodings::with(const ranges& unknown, const attempt& fn) const {
   return with_these(both, fn);
 }
 
-bool decodings::with_these(const ranges& unknown, const attempt& fn) const {
+bool erasure_decoder::with_these(const ranges& unknown, const attempt& fn) const {
   const auto needed = static_cast<int>(depth(unknown)) + 1;
   for (pool::parity_set p = 1; p <= pool::all_parities(s_.geo); ++p)
     if (std::popcount(p) == needed && fn({p, unknown})) return true;
@@ -147,7 +147,7 @@ void note_damage(const pool::state& s, const pool::fragment& f, const pool::deco
   }
 }
 
-bool decodings::any(const attempt& fn) const {
+bool erasure_decoder::any(const attempt& fn) const {
   if (with({}, fn)) return true;
   if (s_.geo.parity == 1) return false;
   if (!damaged_.empty() && with(damaged_, fn)) return true;

@@ -51,7 +51,7 @@
 
 namespace scute::core::repair {
 
-class erasures {
+class erasure_search {
  public:
   static constexpr uint64_t attempts_max = 4096;                  // ERASE-4
   static constexpr uint64_t sets_max = 4096;                      // ERASE-2
@@ -64,8 +64,8 @@ class erasures {
 
   // hints: may be null. in_doubt: of which tags transactions may have columns open; null: of none. Needs
   // parity.
-  erasures(pool::state& s, const pool::fragment& f, pool::erasure_hints* hints,
-           doubt in_doubt = nullptr);
+  erasure_search(pool::state& s, const pool::fragment& f, pool::erasure_hints* hints,
+                 doubt in_doubt = nullptr);
 
   // Leaves header and payload, as units_of() lays them out, in image if a checksum accepts them.
   bool find(std::vector<std::byte>& image, uint64_t attempts = attempts_max);
@@ -144,6 +144,6 @@ class erasures {
 
 // All of that: the search, and once more if others of the blocks gave a hint. False if there is one parity.
 bool find_erasures(pool::state& s, const pool::fragment& f, pool::erasure_hints* hints,
-                   std::vector<std::byte>& image, const erasures::doubt& in_doubt = nullptr);
+                   std::vector<std::byte>& image, const erasure_search::doubt& in_doubt = nullptr);
 
 }  // namespace scute::core::repair

@@ -8,7 +8,7 @@
 //    the places of parts behind a first header that fails it; all that carry one tag of a transaction that
 //    a crash may have cut short, since the cells that it has open in a column are all its own; or those and
 //    the former. What a checksum does not vouch for, and more damage than one column can have, is left to a
-//    search (repair/erasures.hpp).
+//    search (repair/erasure_search.hpp).
 //    A fragment whose header and payload share columns, since its payload goes on in the next row, is tried
 //    with both unknown as well. (Found by the explorer.)
 // DECODE-3 No way is believed before the fragment's checksum accepts what it gives (REPAIR-1, LF-4).
@@ -19,17 +19,17 @@
 
 #include "pool/columns.hpp"
 #include "pool/fragment.hpp"
-#include "repair/erasures.hpp"
+#include "repair/erasure_search.hpp"
 
 namespace scute::core::repair {
 
-class decodings {
+class erasure_decoder {
  public:
   using doubt = std::function<bool(uint64_t tag)>;
   using attempt = std::function<bool(const pool::decoding& how)>;
 
   // in_doubt: of which tags transactions may have columns open; null: of none.
-  decodings(pool::state& s, const pool::fragment& f, doubt in_doubt = nullptr);
+  erasure_decoder(pool::state& s, const pool::fragment& f, doubt in_doubt = nullptr);
 
   // Calls fn for one way after the other until it returns true; false if it never did.
   bool any(const attempt& fn) const;
