@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/failure.hpp"
-#include "medium/log_place.hpp"
+#include "medium/log_paths.hpp"
 #include "ram_medium.hpp"
 
 namespace scute::fuzz {
@@ -80,7 +80,7 @@ class ram_log final : public medium::medium {
   std::shared_ptr<log_bytes> of_;
 };
 
-class ram_place final : public medium::log_place {
+class ram_place final : public medium::log_paths {
  public:
   explicit ram_place(log_folder& folder) : folder_(folder) {}
   std::string path(name n) const override {

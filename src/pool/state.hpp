@@ -14,7 +14,7 @@
 #include "base/failure.hpp"
 #include "base/waiting.hpp"
 #include "codec/checksum.hpp"
-#include "medium/log_place.hpp"
+#include "medium/log_paths.hpp"
 #include "medium/medium.hpp"
 #include "medium/user_file.hpp"
 #include "pool/accounting.hpp"
@@ -46,7 +46,7 @@ struct state {
   std::string path;
   std::unique_ptr<medium::user_file> user;  // of a foreign pool; its medium has parts of it
   std::unique_ptr<medium::medium> medium;
-  std::unique_ptr<medium::log_place> beside;  // where a log of its own may lie; null: nowhere
+  std::unique_ptr<medium::log_paths> log_paths;  // where a log of its own may lie; null: nowhere
   format::superblock sb{};
   geometry geo;
   std::optional<foreign_layout> foreign;  // pool/foreign.hpp

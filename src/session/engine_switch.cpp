@@ -26,7 +26,7 @@ void instance::switch_engine(const pool::engine_facts& to, uint64_t log_cap) {
   } else {
     if (to.log_in_chunks) engine::lend_log(s, *heap, l, s.service_alone(), log_cap);
     if (SCUTE_PLANTED(companion_early) && (s.sb.incompat & format::incompat_log_file) != 0)
-      s.beside->remove(medium::log_place::name::named);
+      s.log_paths->remove(medium::log_paths::name::named);
     s.sb.incompat &= ~format::incompat_log_file;
   }
   s.sb.engine = static_cast<uint32_t>(to.id);
@@ -91,15 +91,15 @@ void instance::name_log() {
 }
 
 void instance::name_log_of(const std::string& path, const format::superblock& sb) {
-  engine::companion::name_unopened(*medium::place_beside(path, 0), sb);
+  engine::companion::name_unopened(*medium::log_paths_of(path, 0), sb);
 }
 
 void instance::remove_log_of(const std::string& path, const format::superblock& sb) {
-  engine::companion::remove_unopened(*medium::place_beside(path, 0), sb);
+  engine::companion::remove_unopened(*medium::log_paths_of(path, 0), sb);
 }
 
 bool instance::wants_log_file() const noexcept {
-  return s.beside != nullptr && s.beside->is_wanted(*s.medium);
+  return s.log_paths != nullptr && s.log_paths->is_wanted(*s.medium);
 }
 
 // If nobody can tell where the log is: after a clean close nothing of it is needed. The pool is opened with the engine that it

@@ -141,11 +141,11 @@ std::unique_ptr<instance> instance::create(const std::string& path, const scute_
   if ((o.flags & SCUTE_PREALLOCATE) != 0)
     file.reserve_all(o.progress != nullptr ? &progress_adapter::call : nullptr, &adapter);
   auto mapped = medium::map_file(std::move(file), o.medium, medium::access::write);
-  auto beside = medium::place_beside(path, as, replace ? std::optional(old->uuid()) : std::nullopt);
-  const bool apart = beside != nullptr && beside->is_wanted(*mapped);
+  auto paths = medium::log_paths_of(path, as, replace ? std::optional(old->uuid()) : std::nullopt);
+  const bool apart = paths != nullptr && paths->is_wanted(*mapped);
   if (!apart && pool::choose_engine(o, false).log_in_chunks && foreign == nullptr)
     engine::require_room_for_log(o);
-  auto in = format(std::move(mapped), path, o, nullptr, std::move(beside), foreign);
+  auto in = format(std::move(mapped), path, o, nullptr, std::move(paths), foreign);
   guard_lock alone;  // GUARDED-2: who opens the file at this moment has the old one's
   if (foreign != nullptr && replace) static_cast<void>(alone.take(path.c_str()));
   try {
@@ -162,11 +162,11 @@ std::unique_ptr<instance> instance::create(const std::string& path, const scute_
 std::unique_ptr<instance> instance::format(std::unique_ptr<medium::medium> m,
                                            const std::string& path, const scute_options& o,
                                            const std::byte* identity,
-                                           std::unique_ptr<medium::log_place> beside,
+                                           std::unique_ptr<medium::log_paths> paths,
                                            foreign_wish* foreign) {
   std::unique_ptr<instance> in(new instance());
   in->adopt(std::move(m), path);
-  in->s.beside = std::move(beside);
+  in->s.log_paths = std::move(paths);
   pool::state& s = in->s;
   const pool::foreign_plan p = plan(o, foreign, in->wants_log_file());
   s.geo = p.geo;
@@ -271,7 +271,7 @@ std::unique_ptr<instance> instance::format(std::unique_ptr<medium::medium> m,
 void instance::forget_log() noexcept {
   if ((s.sb.incompat & format::incompat_log_file) == 0) return;
   const int keep = errno;
-  s.beside->remove(medium::log_place::name::coming);
+  s.log_paths->remove(medium::log_paths::name::coming);
   errno = keep;
 }
 

@@ -78,11 +78,11 @@ class instance {
   static std::unique_ptr<instance> format(std::unique_ptr<medium::medium> m,
                                           const std::string& path, const scute_options& options,
                                           const std::byte* identity = nullptr,
-                                          std::unique_ptr<medium::log_place> beside = nullptr,
+                                          std::unique_ptr<medium::log_paths> paths = nullptr,
                                           foreign_wish* foreign = nullptr);
   static std::unique_ptr<instance> attach(std::unique_ptr<medium::medium> m,
                                           const std::string& path, const scute_options& options,
-                                          std::unique_ptr<medium::log_place> beside = nullptr,
+                                          std::unique_ptr<medium::log_paths> paths = nullptr,
                                           std::unique_ptr<medium::user_file> user = nullptr,
                                           bool accepted = false);
   ~instance();

@@ -44,16 +44,16 @@ std::unique_ptr<instance> instance::open_accepted(const std::string& path, const
                                                   bool accepted) {
   const auto how = (o.flags & SCUTE_READONLY) != 0 ? medium::access::read : medium::access::write;
   return attach(medium::map_file(medium::file_handle::open(path, how), o.medium, how), path, o,
-                medium::place_beside(path, 0), nullptr, accepted);
+                medium::log_paths_of(path, 0), nullptr, accepted);
 }
 
 std::unique_ptr<instance> instance::attach(std::unique_ptr<medium::medium> m,
                                            const std::string& path, const scute_options& o,
-                                           std::unique_ptr<medium::log_place> beside,
+                                           std::unique_ptr<medium::log_paths> paths,
                                            std::unique_ptr<medium::user_file> user, bool accepted) {
   std::unique_ptr<instance> in(new instance());
   in->adopt(std::move(m), path);
-  in->s.beside = std::move(beside);
+  in->s.log_paths = std::move(paths);
   in->s.user = std::move(user);
   in->accepted_ = accepted;
   pool::state& s = in->s;

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "medium/log_place.hpp"
+#include "medium/log_paths.hpp"
 #include "pool/format.hpp"
 
 namespace scute::core {

@@ -23,7 +23,7 @@ namespace {
 using head = format::log_file_head;
 using state = format::log_file_state;
 using candidate = log_candidate;
-using medium::log_place;
+using medium::log_paths;
 
 [[noreturn]] void refuse(const pool::state& s, const std::string& file, const candidate& c) {
   throw failure(
@@ -46,28 +46,28 @@ using medium::log_place;
 // ---- making -------------------------------------------------------------------------------------------------
 
 void companion::make(pool::state& s, uint64_t cap, uint64_t epoch) {
-  if (s.beside == nullptr) no_place(s);
-  const std::string named = s.beside->path(log_place::name::named);
+  if (s.log_paths == nullptr) no_place(s);
+  const std::string named = s.log_paths->path(log_paths::name::named);
   {
-    const candidate there = look(s, log_place::name::named, true);
+    const candidate there = look(s, log_paths::name::named, true);
     const bool may_go =
         (there.file == nullptr && !there.is_other) || there.is_replaced(s) || there.is_void(s);
     // It may be that of the pool that is replaced, which does not tell any more whose it is.
-    const bool may_be_replaced = there.found && s.beside->replaced() == medium::pool_uuid{};
+    const bool may_be_replaced = there.found && s.log_paths->replaced() == medium::pool_uuid{};
     if (!may_go && !may_be_replaced && !there.is_of(s))
       throw failure(
           SCUTE_E_EXISTS,
           named +
               " is there already and is not this pool's log; if it belongs to no pool, remove it");
-    if (!may_go) s.beside->set_aside(log_place::name::named);
+    if (!may_go) s.log_paths->set_aside(log_paths::name::named);
   }
-  make_way(s, log_place::name::coming);
+  make_way(s, log_paths::name::coming);
   const segment_list plan = plan_log(s.geo, cap, true);
   head h{};
   std::memcpy(h.magic, format::log_file_magic, sizeof h.magic);
   h.version = format::log_file_version;
   std::memcpy(h.uuid, s.sb.uuid, sizeof h.uuid);
-  note_replaced(h, s.beside->replaced().value_or(medium::pool_uuid{}));
+  note_replaced(h, s.log_paths->replaced().value_or(medium::pool_uuid{}));
   h.segment_size = plan.segment_size;
   h.chunk_size = s.geo.chunk_size;
   h.redundancy = static_cast<uint32_t>(plan.how);
@@ -76,30 +76,30 @@ void companion::make(pool::state& s, uint64_t cap, uint64_t epoch) {
     throw failure(SCUTE_E_RANGE, s.path + ": a log of " + std::to_string(cap) +
                                      " bytes is too large; ask for a smaller log-cap");
   h.chunks = h.kept = static_cast<uint32_t>(chunks);
-  std::unique_ptr<medium::medium> file = s.beside->make(size_of(h));
+  std::unique_ptr<medium::medium> file = s.log_paths->make(size_of(h));
   const format::superblock before = s.sb;
   try {
     companion made(s, std::move(file), h);
     made.announce(epoch);
   } catch (...) {
     s.sb = before;  // a session that does not come has no number
-    s.beside->remove(log_place::name::coming);
+    s.log_paths->remove(log_paths::name::coming);
     throw;
   }
 }
 
 void companion::name(pool::state& s) {
   if ((s.sb.incompat & format::incompat_log_file) != 0) {
-    make_way(s, log_place::name::named);
-    return s.beside->give_name();
+    make_way(s, log_paths::name::named);
+    return s.log_paths->give_name();
   }
   // That of the pool that was here before.
-  if (s.beside == nullptr || !s.beside->replaced()) return;
-  if (look(s, log_place::name::named, true).is_replaced(s))
-    s.beside->remove(log_place::name::named);
+  if (s.log_paths == nullptr || !s.log_paths->replaced()) return;
+  if (look(s, log_paths::name::named, true).is_replaced(s))
+    s.log_paths->remove(log_paths::name::named);
 }
 
-void companion::name_unopened(log_place& beside, const format::superblock& sb) {
+void companion::name_unopened(log_paths& paths, const format::superblock& sb) {
   if ((sb.incompat & format::incompat_log_file) == 0 || SCUTE_PLANTED(companion_unnamed)) return;
   const auto is_its = [&](const std::optional<head>& h) {
     return h && std::memcmp(h->uuid, sb.uuid, sizeof h->uuid) == 0;
@@ -107,8 +107,8 @@ void companion::name_unopened(log_place& beside, const format::superblock& sb) {
   std::optional<head> of_named, of_coming;
   bool is_free = false;
   {
-    const auto named = beside.open(log_place::name::named, medium::access::read);
-    const auto coming = beside.open(log_place::name::coming, medium::access::read);
+    const auto named = paths.open(log_paths::name::named, medium::access::read);
+    const auto coming = paths.open(log_paths::name::coming, medium::access::read);
     is_free = named == nullptr;
     if (named != nullptr) of_named = newest_head(*named);
     if (coming != nullptr) of_coming = newest_head(*coming);
@@ -116,54 +116,54 @@ void companion::name_unopened(log_place& beside, const format::superblock& sb) {
   if (is_its(of_named) || !is_its(of_coming)) return;
   if (!is_free && !of_named) return;  // whoever makes the new pool's log says that it is none
   const bool may_go = of_named && is_heir_of(*of_coming, *of_named);
-  if (!is_free && !(may_go && beside.remove(log_place::name::named)))
-    beside.set_aside(log_place::name::named);
-  beside.give_name();
+  if (!is_free && !(may_go && paths.remove(log_paths::name::named)))
+    paths.set_aside(log_paths::name::named);
+  paths.give_name();
 }
 
-void companion::remove_unopened(log_place& beside, const format::superblock& sb) {
-  const auto is_its = [&](log_place::name n) {
+void companion::remove_unopened(log_paths& paths, const format::superblock& sb) {
+  const auto is_its = [&](log_paths::name n) {
     try {
-      const std::unique_ptr<medium::medium> file = beside.open(n, medium::access::read);
+      const std::unique_ptr<medium::medium> file = paths.open(n, medium::access::read);
       const std::optional<head> h = file == nullptr ? std::nullopt : newest_head(*file);
       return h && std::memcmp(h->uuid, sb.uuid, sizeof h->uuid) == 0;
     } catch (const failure&) {
       return false;  // no log
     }
   };
-  for (const auto n : {log_place::name::named, log_place::name::coming})
-    if (is_its(n) && !beside.remove(n)) throw_errno("remove " + beside.path(n), errno);
+  for (const auto n : {log_paths::name::named, log_paths::name::coming})
+    if (is_its(n) && !paths.remove(n)) throw_errno("remove " + paths.path(n), errno);
 }
 
 void companion::remove_stale(pool::state& s) noexcept {
-  if (s.beside == nullptr || s.read_only || (s.sb.incompat & format::incompat_log_file) != 0)
+  if (s.log_paths == nullptr || s.read_only || (s.sb.incompat & format::incompat_log_file) != 0)
     return;
   clear_coming(s);
   try {
-    const candidate c = look(s, log_place::name::named, true);
+    const candidate c = look(s, log_paths::name::named, true);
     if (!c.is_of(s)) return;
     if (c.is_void(s))
-      s.beside->remove(log_place::name::named);
+      s.log_paths->remove(log_paths::name::named);
     else
-      s.beside->set_aside(log_place::name::named);
+      s.log_paths->set_aside(log_paths::name::named);
   } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): it is in nobody's way
   }
 }
 
 std::unique_ptr<companion> companion::find(pool::state& s, bool clean) {
-  if (s.beside == nullptr) no_place(s);
+  if (s.log_paths == nullptr) no_place(s);
   if (s.read_only && clean) return nullptr;
-  candidate named = look(s, log_place::name::named, clean);
+  candidate named = look(s, log_paths::name::named, clean);
   if (named.fits()) {
     if (!s.read_only) clear_coming(s);
     return std::unique_ptr<companion>(new companion(s, std::move(named.file), *named.found));
   }
-  candidate coming = look(s, log_place::name::coming, clean);
+  candidate coming = look(s, log_paths::name::coming, clean);
   if (coming.fits()) {
     if (!s.read_only) {
       named.file.reset();
-      make_way(s, log_place::name::named, coming.found);
-      s.beside->give_name();
+      make_way(s, log_paths::name::named, coming.found);
+      s.log_paths->give_name();
     }
     return std::unique_ptr<companion>(new companion(s, std::move(coming.file), *coming.found));
   }
@@ -172,23 +172,23 @@ std::unique_ptr<companion> companion::find(pool::state& s, bool clean) {
     coming.file.reset();
     return make_anew(s);
   }
-  refuse(s, s.beside->path(log_place::name::named),
+  refuse(s, s.log_paths->path(log_paths::name::named),
          !named.is_there() && coming.is_there() ? coming : named);
 }
 
 bool companion::give_up(pool::state& s) {
-  if (s.beside == nullptr) no_place(s);
-  constexpr log_place::name both[] = {log_place::name::named, log_place::name::coming};
+  if (s.log_paths == nullptr) no_place(s);
+  constexpr log_paths::name both[] = {log_paths::name::named, log_paths::name::coming};
   for (const auto n : both)
     if (look(s, n, false).fits()) return true;
   for (const auto n : both)
-    if (look(s, n, false).is_there()) s.beside->set_aside(n);
+    if (look(s, n, false).is_there()) s.log_paths->set_aside(n);
   return false;
 }
 
 std::unique_ptr<companion> companion::seen(pool::state& s) {
-  if (s.beside == nullptr) return nullptr;
-  candidate c = look(s, log_place::name::named, true);
+  if (s.log_paths == nullptr) return nullptr;
+  candidate c = look(s, log_paths::name::named, true);
   // But for its epoch: this session has one of its own, also where it only reads. Nothing that makes no sense is read any further.
   if (c.file == nullptr || !c.is_of(s) || c.found->version > format::log_file_version ||
       nonsense(s, *c.found) != nullptr || c.file->size() < size_of(*c.found))
@@ -198,19 +198,19 @@ std::unique_ptr<companion> companion::seen(pool::state& s) {
 
 std::unique_ptr<companion> companion::make_anew(pool::state& s) {
   {
-    const candidate there = look(s, log_place::name::named, true);
-    if (there.is_there() && !there.is_closed()) s.beside->set_aside(log_place::name::named);
+    const candidate there = look(s, log_paths::name::named, true);
+    if (there.is_there() && !there.is_closed()) s.log_paths->set_aside(log_paths::name::named);
   }
   make(s, s.sb.log_cap, s.sb.epoch + 1);
-  make_way(s, log_place::name::named);
-  s.beside->give_name();
-  candidate c = look(s, log_place::name::named, true);
+  make_way(s, log_paths::name::named);
+  s.log_paths->give_name();
+  candidate c = look(s, log_paths::name::named, true);
   if (!c.fits()) throw failure(SCUTE_E_IO, s.path + ": the log that was just made " + c.misfit);
   return std::unique_ptr<companion>(new companion(s, std::move(c.file), *c.found));
 }
 
 std::unique_ptr<companion> companion::made(pool::state& s) {
-  candidate c = look(s, log_place::name::coming, true);
+  candidate c = look(s, log_paths::name::coming, true);
   if (!c.fits()) throw failure(SCUTE_E_IO, s.path + ": the log that was just made " + c.misfit);
   return std::unique_ptr<companion>(new companion(s, std::move(c.file), *c.found));
 }
@@ -259,7 +259,7 @@ void companion::write_head(uint64_t epoch, format::log_file_state state) {
   }
   // BESIDE-6: what a crash has left of growing, or of being cut, is not taken for zeros that are durable. Not sooner: the
   // head that was found, and counts less, may have been in a dead process's cache only.
-  if (is_first && file_->size() > size_of(head_)) s_.beside->resize(*file_, size_of(head_));
+  if (is_first && file_->size() > size_of(head_)) s_.log_paths->resize(*file_, size_of(head_));
   length_.store(file_->size(), std::memory_order_relaxed);
 }
 
@@ -311,7 +311,7 @@ std::vector<uint64_t> companion::lend(pool::lane&, const segment_list& list, siz
   std::vector<uint64_t> more;
   for (size_t i = 0; i < chunks; ++i) more.push_back(chunk_at(list.chunks.size() + i));
   try {
-    s_.beside->resize(*file_, chunk_at(list.chunks.size() + chunks));
+    s_.log_paths->resize(*file_, chunk_at(list.chunks.size() + chunks));
   } catch (...) {
     // BESIDE-4: it may have been somebody's commit that could not be written.
     if (file_->failed()) s_.medium->fail_with(file_->failure());
@@ -322,14 +322,14 @@ std::vector<uint64_t> companion::lend(pool::lane&, const segment_list& list, siz
 }
 
 void companion::take_back(pool::lane&, std::vector<uint64_t>& chunks) {
-  if (!chunks.empty()) s_.beside->resize(*file_, chunks.front());
+  if (!chunks.empty()) s_.log_paths->resize(*file_, chunks.front());
   length_.store(file_->size(), std::memory_order_relaxed);
   chunks.clear();
 }
 
 uint64_t companion::size_beside(const pool::state& s) noexcept {
   try {
-    const candidate c = look(s, log_place::name::named, true);
+    const candidate c = look(s, log_paths::name::named, true);
     return c.is_of(s) ? c.file->size() : 0;
   } catch (const std::exception&) {
     return 0;

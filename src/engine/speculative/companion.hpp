@@ -7,7 +7,7 @@
 //
 //   coming, epoch e+1 --superblock with e+1--> in use, epoch e+1 --superblock says clean--> closed, epoch e+1
 //
-// What a crash leaves at `coming` and at `named` (medium/log_place.hpp), and what the next opening makes of it:
+// What a crash leaves at `coming` and at `named` (medium/log_paths.hpp), and what the next opening makes of it:
 //   a log is made for a creation, or a switch        pool as before, whole file at `coming`: not the pool's; it goes
 //   superblock needs it, or the new pool is named    pool needs it, `coming` fits: it gets the name
 //   named                                            it fits
@@ -54,9 +54,9 @@ class companion final : public log_home {
   // log, the other one's goes.
   static void name(pool::state& s);
   // Of a pool that is not open, and that is to be replaced: its log may have no other name than `coming` yet, which the new pool's needs.
-  static void name_unopened(medium::log_place& beside, const format::superblock& sb);
+  static void name_unopened(medium::log_paths& paths, const format::superblock& sb);
   // Of a pool that is going to be removed, and that has nothing in its log: that goes. Throws SCUTE_E_IO.
-  static void remove_unopened(medium::log_place& beside, const format::superblock& sb);
+  static void remove_unopened(medium::log_paths& paths, const format::superblock& sb);
   // The superblock, which is durable, needs no log in a file: one that the pool had goes (BESIDE-2).
   static void remove_stale(pool::state& s) noexcept;
 

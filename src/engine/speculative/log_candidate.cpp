@@ -17,7 +17,7 @@ namespace {
 
 using head = format::log_file_head;
 using state = format::log_file_state;
-using medium::log_place;
+using medium::log_paths;
 
 bool is_head(const head& h) noexcept {
   return std::memcmp(h.magic, format::log_file_magic, sizeof h.magic) == 0 &&
@@ -102,7 +102,7 @@ bool log_candidate::is_of(const pool::state& s) const noexcept {
 }
 
 bool log_candidate::is_replaced(const pool::state& s) const noexcept {
-  const std::optional<medium::pool_uuid> old = s.beside->replaced();
+  const std::optional<medium::pool_uuid> old = s.log_paths->replaced();
   return found && old && std::memcmp(found->uuid, old->data(), sizeof found->uuid) == 0;
 }
 
@@ -144,11 +144,11 @@ std::string misfit_of(const pool::state& s, const head& h, bool clean) {
 
 }  // namespace
 
-log_candidate look(const pool::state& s, log_place::name n, bool clean) {
+log_candidate look(const pool::state& s, log_paths::name n, bool clean) {
   log_candidate c;
   const auto how = s.read_only ? medium::access::read : medium::access::write;
   try {
-    c.file = s.beside->open(n, how);
+    c.file = s.log_paths->open(n, how);
   } catch (const failure& f) {
     if (f.code() != SCUTE_E_NOENT && f.code() != SCUTE_E_FORMAT) throw;
     c.leads_nowhere = f.code() == SCUTE_E_NOENT;
@@ -185,10 +185,10 @@ log_candidate look(const pool::state& s, log_place::name n, bool clean) {
 namespace {
 
 // Nobody can need it. (What a newer library has made is not ours to judge.)
-bool may_go(const pool::state& s, const log_candidate& c, log_place::name n) {
+bool may_go(const pool::state& s, const log_candidate& c, log_paths::name n) {
   if (c.found && c.found->version > format::log_file_version) return false;
   if (c.is_replaced(s) || (c.found && c.is_void(s))) return true;
-  if (n != log_place::name::coming) return false;
+  if (n != log_paths::name::coming) return false;
   return c.found ? c.is_empty() : c.file->size() != 0 && has_only_zeros(*c.file, 0);
 }
 
@@ -196,22 +196,22 @@ bool may_go(const pool::state& s, const log_candidate& c, log_place::name n) {
 
 void clear_coming(pool::state& s) noexcept {
   try {
-    const log_candidate c = look(s, log_place::name::coming, true);
+    const log_candidate c = look(s, log_paths::name::coming, true);
     if (c.file == nullptr) return;
-    if (may_go(s, c, log_place::name::coming))
-      s.beside->remove(log_place::name::coming);
+    if (may_go(s, c, log_paths::name::coming))
+      s.log_paths->remove(log_paths::name::coming);
     else if (c.found)
-      s.beside->set_aside(log_place::name::coming);
+      s.log_paths->set_aside(log_paths::name::coming);
   } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): it is in nobody's way
   }
 }
 
-void make_way(pool::state& s, log_place::name n, const std::optional<head>& heir) {
+void make_way(pool::state& s, log_paths::name n, const std::optional<head>& heir) {
   const log_candidate c = look(s, n, true);
   if (!c.is_there() && !c.leads_nowhere) return;
   const bool is_heirs = heir && c.found && is_heir_of(*heir, *c.found);
-  if (c.file != nullptr && (is_heirs || may_go(s, c, n)) && s.beside->remove(n)) return;
-  s.beside->set_aside(n);
+  if (c.file != nullptr && (is_heirs || may_go(s, c, n)) && s.log_paths->remove(n)) return;
+  s.log_paths->set_aside(n);
 }
 
 }  // namespace scute::core::engine

@@ -49,7 +49,7 @@ struct log_candidate {
 };
 
 // clean: the pool was closed properly.
-log_candidate look(const pool::state& s, medium::log_place::name n, bool clean);
+log_candidate look(const pool::state& s, medium::log_paths::name n, bool clean);
 
 // What is at `coming` goes if nobody can need it: of a creation that was killed, and nothing was ever appended to it, though its
 // head may say `in use` before its pool has a name; of the pool that is being replaced; or no more than zeros. Another log is set
@@ -57,7 +57,7 @@ log_candidate look(const pool::state& s, medium::log_place::name n, bool clean);
 void clear_coming(pool::state& s) noexcept;
 // BESIDE-7: the name is needed, for the log with the head `heir` if that is given. What has it goes if nobody can need it, else it is
 // set aside. Throws SCUTE_E_EXISTS.
-void make_way(pool::state& s, medium::log_place::name n,
+void make_way(pool::state& s, medium::log_paths::name n,
               const std::optional<format::log_file_head>& heir = {});
 
 }  // namespace scute::core::engine

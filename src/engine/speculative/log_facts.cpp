@@ -20,7 +20,7 @@ tx::engine::log_state speculative::log() const noexcept {
   log_state all = seen_log_;
   if (beside_ != nullptr)
     all.file = beside_->length();
-  else if (s_.beside != nullptr && (s_.sb.incompat & format::incompat_log_file) != 0)
+  else if (s_.log_paths != nullptr && (s_.sb.incompat & format::incompat_log_file) != 0)
     all.file = companion::size_beside(s_);
   if (log_ != nullptr) tell(all, *log_);
   return all;

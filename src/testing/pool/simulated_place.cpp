@@ -74,7 +74,7 @@ class sized_medium final : public simulated_medium {
   std::vector<piece> dirty_;  // not synced yet
 };
 
-class simulated_place final : public medium::log_place {
+class simulated_place final : public medium::log_paths {
  public:
   simulated_place(model::simulated_memory& m, uint64_t folder) : memory_(m), folder_(folder) {}
 
@@ -153,7 +153,7 @@ class simulated_place final : public medium::log_place {
 
 }  // namespace
 
-std::unique_ptr<medium::log_place> place_in(model::simulated_memory& m, uint64_t pool_size) {
+std::unique_ptr<medium::log_paths> place_in(model::simulated_memory& m, uint64_t pool_size) {
   if (m.bytes().size() <= pool_size) return nullptr;
   return std::make_unique<simulated_place>(m, pool_size);
 }

@@ -6,13 +6,13 @@
 
 #include <memory>
 
-#include "medium/log_place.hpp"
+#include "medium/log_paths.hpp"
 #include "model/simulated_memory.hpp"
 
 namespace scute::testing {
 using namespace core;
 
 // Null if the memory has only room for the pool. Else it has simulated_place_size more.
-std::unique_ptr<medium::log_place> place_in(model::simulated_memory& m, uint64_t pool_size);
+std::unique_ptr<medium::log_paths> place_in(model::simulated_memory& m, uint64_t pool_size);
 
 }  // namespace scute::testing

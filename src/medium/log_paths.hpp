@@ -24,11 +24,11 @@ namespace scute::core::medium {
 
 using pool_uuid = std::array<uint8_t, 16>;
 
-class log_place {
+class log_paths {
  public:
   enum class name : uint8_t { named, coming };
 
-  virtual ~log_place() = default;
+  virtual ~log_paths() = default;
 
   // For messages.
   virtual std::string path(name n) const = 0;
@@ -51,11 +51,11 @@ class log_place {
   virtual void resize(medium& m, uint64_t size) = 0;
 
  protected:
-  log_place() = default;
+  log_paths() = default;
 };
 
 // Beside a pool at this path, which may be a symbolic link. as: of a file that is made; mode 0: the pool's.
-std::unique_ptr<log_place> place_beside(const std::string& pool, const ownership& as,
+std::unique_ptr<log_paths> log_paths_of(const std::string& pool, const ownership& as,
                                         std::optional<pool_uuid> replaced = {});
 
 }  // namespace scute::core::medium

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "medium/log_place.hpp"
+#include "medium/log_paths.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -17,9 +17,9 @@
 namespace scute::core::medium {
 namespace {
 
-class beside_pool final : public log_place {
+class pool_log_paths final : public log_paths {
  public:
-  beside_pool(std::string pool, const ownership& as, std::optional<pool_uuid> replaced)
+  pool_log_paths(std::string pool, const ownership& as, std::optional<pool_uuid> replaced)
       : pool_(std::move(pool)), as_(as), replaced_(replaced) {}
 
   std::string path(name n) const override {
@@ -115,9 +115,9 @@ class beside_pool final : public log_place {
 
 }  // namespace
 
-std::unique_ptr<log_place> place_beside(const std::string& pool, const ownership& as,
+std::unique_ptr<log_paths> log_paths_of(const std::string& pool, const ownership& as,
                                         std::optional<pool_uuid> replaced) {
-  return std::make_unique<beside_pool>(followed(pool), as, replaced);
+  return std::make_unique<pool_log_paths>(followed(pool), as, replaced);
 }
 
 }  // namespace scute::core::medium

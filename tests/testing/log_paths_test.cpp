@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The place of a log file, in a folder and in a simulated memory: what the explorer sees of a log file has to be what a
 // disk does (STREAM-1, PLACE-2, CLOG-7). Each test runs on both.
-#include "medium/log_place.hpp"
+#include "medium/log_paths.hpp"
 
 #include <gtest/gtest.h>
 
@@ -19,11 +19,11 @@ namespace scute::testing {
 namespace {
 
 using core::medium::access;
-using core::medium::log_place;
+using core::medium::log_paths;
 using core::medium::purpose;
 using core::medium::writer;
 using test::bytes;
-using name = log_place::name;
+using name = log_paths::name;
 
 constexpr uint64_t page = 4096, size = 8 * page, pool_size = 16 * page;
 
@@ -77,12 +77,12 @@ class durable_bytes final : public model::memory_listener {
 
 enum class world : uint8_t { folder, memory };
 
-class log_place_test : public ::testing::TestWithParam<world> {
+class log_paths_test : public ::testing::TestWithParam<world> {
  protected:
-  log_place_test() {
+  log_paths_test() {
     const std::string pool = dir_.file("x.pool");
     test::write_file(pool, bytes(pool_size));
-    place = GetParam() == world::folder ? core::medium::place_beside(pool, 0600)
+    place = GetParam() == world::folder ? core::medium::log_paths_of(pool, 0600)
                                         : place_in(memory, pool_size);
   }
   // As a crash would find it.
@@ -102,11 +102,11 @@ class log_place_test : public ::testing::TestWithParam<world> {
  public:
   model::simulated_memory memory{pool_size + simulated_place_size, false};
   durable_bytes durable{memory};
-  std::unique_ptr<log_place> place;
+  std::unique_ptr<log_paths> place;
 };
 
 // STREAM-1
-TEST_P(log_place_test, NothingIsReadBackBeforeAFence) {
+TEST_P(log_paths_test, NothingIsReadBackBeforeAFence) {
   const auto m = place->make(size);
   writer w(*m);
   stream(w, *m, page, filled(1));
@@ -126,7 +126,7 @@ TEST_P(log_place_test, NothingIsReadBackBeforeAFence) {
 }
 
 // CLOG-7
-TEST_P(log_place_test, AFenceIsOneOfWhatOthersHaveStreamedBefore) {
+TEST_P(log_paths_test, AFenceIsOneOfWhatOthersHaveStreamedBefore) {
   const auto m = place->make(size);
   writer a(*m), b(*m);
   stream(a, *m, page, filled(1));
@@ -140,7 +140,7 @@ TEST_P(log_place_test, AFenceIsOneOfWhatOthersHaveStreamedBefore) {
 }
 
 // A fence of a thread that has streamed nothing is none: nobody may count on it for others.
-TEST_P(log_place_test, AFenceOfWhoHasStreamedNothingIsNone) {
+TEST_P(log_paths_test, AFenceOfWhoHasStreamedNothingIsNone) {
   const auto m = place->make(size);
   writer a(*m), b(*m);
   stream(a, *m, page, filled(1));
@@ -152,7 +152,7 @@ TEST_P(log_place_test, AFenceOfWhoHasStreamedNothingIsNone) {
 }
 
 // STREAM-1: by whoever, and whoever fences.
-TEST_P(log_place_test, PiecesThatOverlapKeepTheirOrder) {
+TEST_P(log_paths_test, PiecesThatOverlapKeepTheirOrder) {
   const auto m = place->make(size);
   writer a(*m), b(*m);
   stream(a, *m, page, filled(1));
@@ -167,7 +167,7 @@ TEST_P(log_place_test, PiecesThatOverlapKeepTheirOrder) {
 }
 
 // PLACE-2, BESIDE-6
-TEST_P(log_place_test, NamesAndLengths) {
+TEST_P(log_paths_test, NamesAndLengths) {
   EXPECT_EQ(place->open(name::named, access::write), nullptr);
   EXPECT_EQ(place->open(name::coming, access::write), nullptr);
   {
@@ -215,7 +215,7 @@ TEST_P(log_place_test, NamesAndLengths) {
 }
 
 // Nothing goes anywhere.
-TEST_P(log_place_test, ForReadingOnly) {
+TEST_P(log_paths_test, ForReadingOnly) {
   {
     const auto m = place->make(size);
   }
@@ -230,7 +230,7 @@ TEST_P(log_place_test, ForReadingOnly) {
   EXPECT_FALSE(is_durable(filled(1)));
 }
 
-INSTANTIATE_TEST_SUITE_P(world, log_place_test, ::testing::Values(world::folder, world::memory),
+INSTANTIATE_TEST_SUITE_P(world, log_paths_test, ::testing::Values(world::folder, world::memory),
                          [](const ::testing::TestParamInfo<world>& i) {
                            return i.param == world::folder ? "Folder" : "Memory";
                          });
