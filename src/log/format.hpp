@@ -107,7 +107,7 @@ struct
   uint64_t zeros[4];
 };
 
-// ---- a log in a file of its own (engine/speculative/companion.hpp) ------------------------------------------------
+// ---- a log in a file of its own (engine/speculative/log_in_file.hpp) ------------------------------------------------
 
 inline constexpr char log_file_magic[8] = {'S', 'C', 'U', 'T', 'E', 'L', 'O', 'G'};
 inline constexpr uint32_t log_file_version = 1;

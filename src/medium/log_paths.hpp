@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Where the log of a pool on a disk lies: a file beside the pool's, and the names that it may have. What is in it is
-// said by its owner (engine/speculative/companion.hpp).
+// said by its owner (engine/speculative/log_in_file.hpp).
 //
 //   named    POOL.log
 //   coming   POOL.log.new: whole, but the pool does not need it yet, or did not when its maker died

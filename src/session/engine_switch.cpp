@@ -3,7 +3,7 @@
 #include <exception>
 
 #include "base/planted.hpp"
-#include "engine/speculative/companion.hpp"
+#include "engine/speculative/log_in_file.hpp"
 #include "pool/session_number.hpp"
 #include "pool/superblock.hpp"
 #include "session/factory.hpp"
@@ -21,11 +21,11 @@ void instance::switch_engine(const pool::engine_facts& to, uint64_t log_cap) {
   heap->clear_shelf(l);
   const bool apart = to.log_in_chunks && wants_log_file();
   if (apart) {
-    if (!SCUTE_PLANTED(companion_late)) engine::companion::make(s, log_cap, s.sb.epoch + 1);
+    if (!SCUTE_PLANTED(log_file_late)) engine::log_in_file::make(s, log_cap, s.sb.epoch + 1);
     s.sb.incompat |= format::incompat_log_file;
   } else {
     if (to.log_in_chunks) engine::lend_log(s, *heap, l, s.service_alone(), log_cap);
-    if (SCUTE_PLANTED(companion_early) && (s.sb.incompat & format::incompat_log_file) != 0)
+    if (SCUTE_PLANTED(log_file_early) && (s.sb.incompat & format::incompat_log_file) != 0)
       s.log_paths->remove(medium::log_paths::name::named);
     s.sb.incompat &= ~format::incompat_log_file;
   }
@@ -35,13 +35,13 @@ void instance::switch_engine(const pool::engine_facts& to, uint64_t log_cap) {
   s.sb.resolved_epoch = s.sb.epoch++;
   pool::write_superblock(s.service_alone(), s.sb);
   s.require_healthy();
-  if (apart && SCUTE_PLANTED(companion_late)) engine::companion::make(s, log_cap, s.sb.epoch);
+  if (apart && SCUTE_PLANTED(log_file_late)) engine::log_in_file::make(s, log_cap, s.sb.epoch);
   s.know_engine(to);
   std::unique_ptr<tx::engine> next = make_engine(to, s, *heap);
   relay.target = next.get();
   for (tx::transaction& t : transactions) t.use(*next);
   engine = std::move(next);  // which lets go of the old one's log
-  if (!apart) engine::companion::remove_stale(s);
+  if (!apart) engine::log_in_file::remove_stale(s);
   if (!to.log_in_chunks || apart) heap->retain({});
   engine->start();
   if (!to.log_in_chunks || apart) heap->reclaim_lent(l);
@@ -85,17 +85,17 @@ void instance::set_engine(const pool::engine_facts& to, uint64_t log_cap) {
 // What it is about is done and durable by then: an opening finds the log under its other name as well.
 void instance::name_log() {
   try {
-    engine::companion::name(s);
+    engine::log_in_file::name(s);
   } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the next opening names it
   }
 }
 
 void instance::name_log_of(const std::string& path, const format::superblock& sb) {
-  engine::companion::name_unopened(*medium::log_paths_of(path, 0), sb);
+  engine::log_in_file::name_unopened(*medium::log_paths_of(path, 0), sb);
 }
 
 void instance::remove_log_of(const std::string& path, const format::superblock& sb) {
-  engine::companion::remove_unopened(*medium::log_paths_of(path, 0), sb);
+  engine::log_in_file::remove_unopened(*medium::log_paths_of(path, 0), sb);
 }
 
 bool instance::wants_log_file() const noexcept {
@@ -113,7 +113,7 @@ void instance::look_for_log(const pool::engine_facts& kind, const scute_options&
   const bool apart = (s.sb.incompat & format::incompat_log_file) != 0;
   const bool gives_up = (o.flags & SCUTE_WITHOUT_LOG) != 0;
   if (was_clean ? apart || engine::read_list(s).has_value()
-                : !apart || !gives_up || engine::companion::give_up(s))
+                : !apart || !gives_up || engine::log_in_file::give_up(s))
     return;
   lost_log_of_ = &kind;
   s.sb.engine = static_cast<uint32_t>(pool::lender_of_logs(s.geo.parity).id);

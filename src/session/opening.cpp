@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "base/planted.hpp"
-#include "engine/speculative/companion.hpp"
+#include "engine/speculative/log_in_file.hpp"
 #include "medium/mapped_medium.hpp"
 #include "pool/blocks.hpp"
 #include "pool/session_number.hpp"
@@ -190,14 +190,14 @@ void instance::begin_session(const scute_options& o) {
   const uint64_t resolved = s.sb.resolved_epoch;
   const bool unresolved = engine->has_unresolved(resolved);
   if (!unresolved || SCUTE_PLANTED(resolved_early)) s.sb.resolved_epoch = s.sb.epoch;
-  if (SCUTE_PLANTED(companion_stale)) engine::companion::remove_stale(s);
+  if (SCUTE_PLANTED(log_file_stale)) engine::log_in_file::remove_stale(s);
   engine->prepare();
   pool::number_session(s, s.sb.epoch + 1);
   if (!SCUTE_PLANTED(epoch_raise)) ++s.sb.epoch;
   if (!SCUTE_PLANTED(clean_open)) s.sb.clean = 0;
   pool::write_superblock(s.service_alone(), s.sb);
   s.require_healthy();
-  engine::companion::remove_stale(s);
+  engine::log_in_file::remove_stale(s);
   engine->start();
   pages->forget_doubts(s.service_alone());
   if (unresolved) {

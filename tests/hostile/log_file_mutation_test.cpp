@@ -7,7 +7,7 @@
 #include <set>
 
 #include "codec/crc32c.hpp"
-#include "engine/speculative/companion.hpp"
+#include "engine/speculative/log_in_file.hpp"
 #include "log/segment.hpp"
 #include "pool/superblock.hpp"
 #include "support/pool_file.hpp"

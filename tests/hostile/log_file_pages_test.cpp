@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pages of a log file that cannot be read (BESIDE-5): another page has what they had; and since no part of such a page can
+// Pages of a log file that cannot be read (LOGFILE-5): another page has what they had; and since no part of such a page can
 // be written, they are written as a whole, by openings and by scrubs.
 #include <gtest/gtest.h>
 

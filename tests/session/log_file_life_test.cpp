@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When a log that is a file of its own comes, gets its name, and goes, and who else may have that name (BESIDE-1 to BESIDE-6).
+// When a log that is a file of its own comes, gets its name, and goes, and who else may have that name (LOGFILE-1 to LOGFILE-6).
 #include "session/log_file.hpp"
 
 #include <sys/stat.h>
@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
-// BESIDE-2. A pool was killed and put elsewhere, and an older copy of it takes its place: the log that is there is the other
+// LOGFILE-2. A pool was killed and put elsewhere, and an older copy of it takes its place: the log that is there is the other
 // one's, with transactions that are nowhere else, although it has the same uuid. It used to be replaced.
 TEST(log_file, OfANewerCopyOfThePoolIsSetAside) {
   for (const bool other_engine : {false, true}) {
@@ -53,7 +53,7 @@ TEST(log_file, OfANewerCopyOfThePoolIsSetAside) {
   }
 }
 
-// BESIDE-1, PLACE-2: what a crash leaves at either name.
+// LOGFILE-1, PLACE-2: what a crash leaves at either name.
 TEST(log_file, GetsItsNameFromWhoeverOpensThePool) {
   disk_pool f, other;
   f.change(1);
@@ -150,7 +150,7 @@ TEST(log_file, ComesAndGoesWithTheEngine) {
   f.expect_last();
 }
 
-// BESIDE-1: a kill in between leaves a pool of one of them, and at most one log.
+// LOGFILE-1: a kill in between leaves a pool of one of them, and at most one log.
 TEST(log_file, AKillInASwitch) {
   disk_pool f;
   f.change(1);

@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 constexpr size_t page = 4096;
 
-// BESIDE-2
+// LOGFILE-2
 TEST(log_file_lost, IsMadeAnewWithTheSizeThatWasChosen) {
   scute_options how = on_disk();
   how.log_cap = mib;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A pool on a disk with engine spec has its log in a file of its own (BESIDE-1 to BESIDE-6): what becomes of pools whose log is
+// A pool on a disk with engine spec has its log in a file of its own (LOGFILE-1 to LOGFILE-6): what becomes of pools whose log is
 // missing, foreign, older, cut short or damaged, and of what is in it.
 #include "session/log_file.hpp"
 
@@ -75,7 +75,7 @@ TEST(log_file, CommitsOfKilledProcessesAreThere) {
   }
 }
 
-// BESIDE-2
+// LOGFILE-2
 TEST(log_file, AnUncleanPoolIsOpenedWithItsOwnLogOnly) {
   disk_pool f, other;
   f.change(1);
@@ -126,7 +126,7 @@ TEST(log_file, AnUncleanPoolIsOpenedWithItsOwnLogOnly) {
   f.expect_last();
 }
 
-// BESIDE-2
+// LOGFILE-2
 TEST(log_file, OfAClosedPoolIsMadeAnew) {
   disk_pool f, other;
   f.change(1);

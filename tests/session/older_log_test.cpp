@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// BESIDE-9: a pool that was closed, beside which an older copy of its log was put back. A process that opens it is killed at its
+// LOGFILE-9: a pool that was closed, beside which an older copy of its log was put back. A process that opens it is killed at its
 // first, second, ... write to a given place of the log: nothing of the older copy counts, whenever that was.
 #include <linux/audit.h>
 #include <linux/filter.h>

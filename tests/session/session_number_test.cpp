@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// BESIDE-8, SESSION-1, SESSION-2: copies of a pool whose epochs are the same and whose sessions are not; and what libraries that
+// LOGFILE-8, SESSION-1, SESSION-2: copies of a pool whose epochs are the same and whose sessions are not; and what libraries that
 // know no numbers make of them.
 #include "pool/session_number.hpp"
 

@@ -166,7 +166,7 @@ TEST_P(log_paths_test, PiecesThatOverlapKeepTheirOrder) {
   EXPECT_TRUE(is_durable(expected));
 }
 
-// PLACE-2, BESIDE-6
+// PLACE-2, LOGFILE-6
 TEST_P(log_paths_test, NamesAndLengths) {
   EXPECT_EQ(place->open(name::named, access::write), nullptr);
   EXPECT_EQ(place->open(name::coming, access::write), nullptr);

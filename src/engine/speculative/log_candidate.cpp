@@ -123,10 +123,10 @@ namespace {
 
 // What the epoch of a log of this pool says; the superblock is the pool's.
 std::string misfit_of(const pool::state& s, const head& h, bool clean) {
-  if (SCUTE_PLANTED(companion_any)) return "";
+  if (SCUTE_PLANTED(log_file_any)) return "";
   const uint64_t e = s.sb.epoch;
   const auto kind = static_cast<state>(h.state);
-  // BESIDE-8
+  // LOGFILE-8
   const uint64_t mine = pool::session_of(s.sb).number;
   const pool::session_number its = pool::session_of(h);
   const bool is_next = kind == state::coming && h.epoch == e + 1;

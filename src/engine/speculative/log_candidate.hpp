@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is at a name of a pool's log, and whether it is the log that the pool's superblock means (engine/speculative/companion.hpp).
+// What is at a name of a pool's log, and whether it is the log that the pool's superblock means (engine/speculative/log_in_file.hpp).
 #pragma once
 
 #include <memory>
@@ -42,7 +42,7 @@ struct log_candidate {
   // Of the pool that is going to be replaced.
   bool is_replaced(const pool::state& s) const noexcept;
   bool is_closed() const noexcept;
-  // BESIDE-2: nothing in it can be needed by any copy of any pool; or, as the superblock is newer and needs none, by this one.
+  // LOGFILE-2: nothing in it can be needed by any copy of any pool; or, as the superblock is newer and needs none, by this one.
   bool is_void(const pool::state& s) const noexcept;
   // Nothing was ever appended to it. False if that cannot be read.
   bool is_empty() const;
@@ -55,7 +55,7 @@ log_candidate look(const pool::state& s, medium::log_paths::name n, bool clean);
 // head may say `in use` before its pool has a name; of the pool that is being replaced; or no more than zeros. Another log is set
 // aside. What is no log stays: it is in nobody's way. Whoever makes one now has it locked.
 void clear_coming(pool::state& s) noexcept;
-// BESIDE-7: the name is needed, for the log with the head `heir` if that is given. What has it goes if nobody can need it, else it is
+// LOGFILE-7: the name is needed, for the log with the head `heir` if that is given. What has it goes if nobody can need it, else it is
 // set aside. Throws SCUTE_E_EXISTS.
 void make_way(pool::state& s, medium::log_paths::name n,
               const std::optional<format::log_file_head>& heir = {});

@@ -18,10 +18,10 @@ void tell(tx::engine::log_state& all, const commit_log& log) noexcept {
 
 tx::engine::log_state speculative::log() const noexcept {
   log_state all = seen_log_;
-  if (beside_ != nullptr)
-    all.file = beside_->length();
+  if (in_file_ != nullptr)
+    all.file = in_file_->length();
   else if (s_.log_paths != nullptr && (s_.sb.incompat & format::incompat_log_file) != 0)
-    all.file = companion::size_beside(s_);
+    all.file = log_in_file::file_size(s_);
   if (log_ != nullptr) tell(all, *log_);
   return all;
 }
@@ -29,7 +29,7 @@ tx::engine::log_state speculative::log() const noexcept {
 // Who only reads has no log that is appended to. What the file has is told all the same, if it is there and can be read.
 void speculative::look_at_log_file() noexcept {
   try {
-    const std::unique_ptr<companion> found = home_ == nullptr ? companion::seen(s_) : nullptr;
+    const std::unique_ptr<log_in_file> found = home_ == nullptr ? log_in_file::seen(s_) : nullptr;
     log_home* const home = home_ != nullptr ? home_.get() : found.get();
     if (home == nullptr) return;
     const segment_list list = home->read();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Where the log of engine `spec` lies: in chunks that the heap of the pool lends (engine/speculative/pool_home.hpp), or in a file
-// beside the pool (engine/speculative/companion.hpp). Offsets of segments and of the horizon are those of target().
+// beside the pool (engine/speculative/log_in_file.hpp). Offsets of segments and of the horizon are those of target().
 #pragma once
 
 #include <vector>

@@ -108,7 +108,7 @@ bool log_room::take_off(pool::lane& l) noexcept {
     shorter.chunks.resize(list_.kept);
     std::vector<uint64_t> back(list_.chunks.begin() + list_.kept, list_.chunks.end());
     if (!log_.take_off(l.index, shorter)) return false;
-    if (SCUTE_PLANTED(companion_cut)) home_.take_back(l, back);
+    if (SCUTE_PLANTED(log_file_cut)) home_.take_back(l, back);
     home_.write(l.w, shorter);
     list_ = std::move(shorter);
     larger_.store(false, std::memory_order_relaxed);

@@ -231,7 +231,7 @@ replayed replay(pool::state& s, medium::writer& w, log_home& home, const segment
         position, lines, [&](uint32_t copy, uint64_t offset, const std::byte* from, size_t n) {
           std::byte* const at = home.target().base() + segments[segment].at[copy] + offset;
           // Of a file of its own nothing is known but what is written again.
-          if (flawed || (home.is_apart() && !SCUTE_PLANTED(companion_rewrite)))
+          if (flawed || (home.is_apart() && !SCUTE_PLANTED(log_file_rewrite)))
             to.stream(at, from, n, medium::purpose::log);
           else
             to.flush(at, n, medium::purpose::log);
@@ -239,7 +239,7 @@ replayed replay(pool::state& s, medium::writer& w, log_home& home, const segment
   };
   // Before anything is stored there, what tells of it is as it was found.
   tell_damage(s, home, list, r.horizon, seen, contents);
-  // BESIDE-5: also where nothing that counts is stored, lanes will append.
+  // LOGFILE-5: also where nothing that counts is stored, lanes will append.
   uint64_t renewed = 0;
   if (home.is_apart())
     for (const log::segment& at : segments)

@@ -39,8 +39,8 @@ log_home& speculative::find_home(bool clean) {
   if (home_ != nullptr) return *home_;
   if ((s_.sb.incompat & format::incompat_log_file) == 0) {
     home_ = std::make_unique<pool_home>(s_, heap_);
-  } else if (auto found = companion::find(s_, clean)) {
-    beside_ = found.get();
+  } else if (auto found = log_in_file::find(s_, clean)) {
+    in_file_ = found.get();
     home_ = std::move(found);
   }
   return *home_;
@@ -89,12 +89,12 @@ void speculative::prepare() {
     if (!SCUTE_PLANTED(horizon_late)) renew_horizon(home, list, *floor_);
   }
   if ((s_.sb.incompat & format::incompat_log_file) == 0) return;
-  // BESIDE-3: of an unclean pool the epoch that was found may be in a cache only, and a head that is two ahead fits nothing.
-  if (unclean_ && !SCUTE_PLANTED(companion_seen)) {
+  // LOGFILE-3: of an unclean pool the epoch that was found may be in a cache only, and a head that is two ahead fits nothing.
+  if (unclean_ && !SCUTE_PLANTED(log_file_seen)) {
     pool::write_superblock(s_.service_alone(), s_.sb);
     s_.require_healthy();
   }
-  if (!SCUTE_PLANTED(companion_announce)) beside_->announce(s_.sb.epoch + 1);
+  if (!SCUTE_PLANTED(log_file_announce)) in_file_->announce(s_.sb.epoch + 1);
 }
 
 void speculative::start() {
@@ -102,11 +102,11 @@ void speculative::start() {
   if ((s_.sb.incompat & format::incompat_log_file) != 0) {
     if (s_.read_only) return look_at_log_file();  // nothing will be appended
     if (home_ == nullptr) {
-      auto made = companion::made(s_);
-      beside_ = made.get();
+      auto made = log_in_file::made(s_);
+      in_file_ = made.get();
       home_ = std::move(made);
     }
-    beside_->begin(s_.sb.epoch);
+    in_file_->begin(s_.sb.epoch);
   }
   log_home& home = find_home(true);
   segment_list list = home.read();
@@ -140,12 +140,12 @@ uint64_t speculative::find_floor(const log_home& home, const segment_list& list)
   return std::max(horizon, highest);
 }
 
-// BESIDE-9. Of a log that was closed the words have all of it, unless they were damaged; of another one they may be in a cache only.
+// LOGFILE-9. Of a log that was closed the words have all of it, unless they were damaged; of another one they may be in a cache only.
 void speculative::renew_horizon(log_home& home, const segment_list& list, uint64_t floor) {
   const uint64_t told = read_horizon(s_, home).sequence;
   if (floor == 0 || (floor <= told && home.was_closed())) return;
   medium::writer& w = s_.service_alone();
-  if (home.is_apart()) home.keep(w, list);  // BESIDE-5: also where a page of it is lost
+  if (home.is_apart()) home.keep(w, list);  // LOGFILE-5: also where a page of it is lost
   commit_log log(s_, home, list, told, {});
   log.write_horizon(w, floor);
   log.fence_horizon(w);
@@ -166,7 +166,7 @@ void speculative::closing() {
 
 void speculative::closed() noexcept {
   try {
-    if (beside_ != nullptr) beside_->end();
+    if (in_file_ != nullptr) in_file_->end();
   } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the superblock says it as well
   }
 }

@@ -50,9 +50,9 @@
 
 #include "engine/speculative/block_table.hpp"
 #include "engine/speculative/commit_log.hpp"
-#include "engine/speculative/companion.hpp"
 #include "engine/speculative/fold.hpp"
 #include "engine/speculative/log_care.hpp"
+#include "engine/speculative/log_in_file.hpp"
 #include "engine/speculative/log_room.hpp"
 #include "engine/speculative/unresolved.hpp"
 #include "heap/heap.hpp"
@@ -146,10 +146,10 @@ class speculative final : public tx::engine {
   bool unclean_ = false;           // it was needed
   std::optional<uint64_t> floor_;  // of a pool that was closed properly, if it was looked for
   std::unique_ptr<log_home> home_;
-  companion* beside_ = nullptr;  // home_, if it is one
-  uint64_t seen_ = 0;            // by background(): what was appended by its last look
-  uint64_t begun_ = 0;           // and how many segments were begun
-  unsigned looks_ = 0;           // since the last fold
+  log_in_file* in_file_ = nullptr;  // home_, if it is one
+  uint64_t seen_ = 0;               // by background(): what was appended by its last look
+  uint64_t begun_ = 0;              // and how many segments were begun
+  unsigned looks_ = 0;              // since the last fold
   std::unique_ptr<block_table> table_;
   std::unique_ptr<unresolved_columns> late_;  // null: nothing is left
   // From start() on.

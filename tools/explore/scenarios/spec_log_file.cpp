@@ -31,7 +31,7 @@ void reopen(testing::scenario& s) {
   s.step_on_stage("open", [](const testing::stage& at) { at.open(); });
 }
 
-// BESIDE-4, BESIDE-5
+// LOGFILE-4, LOGFILE-5
 testing::scenario folds(const level& l) {
   auto s = start("log-file-folds", l);
   s.observe([](scute::pool& p) { return contents(p, 0); });
@@ -42,7 +42,7 @@ testing::scenario folds(const level& l) {
   return s;
 }
 
-// BESIDE-1, BESIDE-3
+// LOGFILE-1, LOGFILE-3
 testing::scenario create(const level& l) {
   testing::scenario s(std::string("log-file-create/") + l.name, options(l, SCUTE_ENGINE_SPEC));
   s.with_log_file().without_pool();
@@ -74,7 +74,7 @@ testing::scenario sessions(const level& l) {
   return s;
 }
 
-// Nothing but openings of a pool that is killed each time: each of them, and the power with it, fails at any moment (BESIDE-3).
+// Nothing but openings of a pool that is killed each time: each of them, and the power with it, fails at any moment (LOGFILE-3).
 testing::scenario killed(const level& l) {
   auto s = start("log-file-killed", l);
   s.observe([](scute::pool& p) { return contents(p, 0); });
@@ -85,7 +85,7 @@ testing::scenario killed(const level& l) {
   return s;
 }
 
-// An older copy of the log beside a pool that was closed: nothing of it counts, whenever the next opening ends (BESIDE-9).
+// An older copy of the log beside a pool that was closed: nothing of it counts, whenever the next opening ends (LOGFILE-9).
 testing::scenario older(const level& l) {
   auto s = start("log-file-older", l);
   s.observe([](scute::pool& p) { return contents(p, 0); });
@@ -104,7 +104,7 @@ testing::scenario older(const level& l) {
   return s;
 }
 
-// BESIDE-1, BESIDE-2: logs come, go, and are left over.
+// LOGFILE-1, LOGFILE-2: logs come, go, and are left over.
 testing::scenario switches(const level& l) {
   auto s = start("log-file-switches", l);
   s.observe([](scute::pool& p) { return contents(p, 0); });
@@ -122,7 +122,7 @@ testing::scenario switches(const level& l) {
   return s;
 }
 
-// BESIDE-6
+// LOGFILE-6
 testing::scenario grows(const level& l) {
   auto s = start("log-file-grows", l);
   s.observe([](scute::pool& p) { return contents(p, 0); });
@@ -176,7 +176,7 @@ testing::scenario threads(const level& l, uint64_t) {
 }
 
 // The same of three lanes: beside a fold, ranges in place that end well and do not, a transaction larger than the log, and the
-// end of the process (CLOG-7, SPEC-7, BESIDE-4, BESIDE-6).
+// end of the process (CLOG-7, SPEC-7, LOGFILE-4, LOGFILE-6).
 testing::scenario crowd(const level& l, uint64_t) {
   testing::scenario s = with_directories(std::string("log-file-crowd/") + l.name, l.protection, 3);
   s.with_log_file();
@@ -218,7 +218,7 @@ testing::scenario crowd(const level& l, uint64_t) {
   return s;
 }
 
-// One transaction behind each kill, in a stream that lanes shared before (BESIDE-2, SPEC-8).
+// One transaction behind each kill, in a stream that lanes shared before (LOGFILE-2, SPEC-8).
 testing::scenario killed_crowd(const level& l) {
   auto s = start("log-file-killed-crowd", l);
   s.lanes_in_turn();

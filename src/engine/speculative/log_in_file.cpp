@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "engine/speculative/companion.hpp"
+#include "engine/speculative/log_in_file.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -45,7 +45,7 @@ using medium::log_paths;
 
 // ---- making -------------------------------------------------------------------------------------------------
 
-void companion::make(pool::state& s, uint64_t cap, uint64_t epoch) {
+void log_in_file::make(pool::state& s, uint64_t cap, uint64_t epoch) {
   if (s.log_paths == nullptr) no_place(s);
   const std::string named = s.log_paths->path(log_paths::name::named);
   {
@@ -79,7 +79,7 @@ void companion::make(pool::state& s, uint64_t cap, uint64_t epoch) {
   std::unique_ptr<medium::medium> file = s.log_paths->make(size_of(h));
   const format::superblock before = s.sb;
   try {
-    companion made(s, std::move(file), h);
+    log_in_file made(s, std::move(file), h);
     made.announce(epoch);
   } catch (...) {
     s.sb = before;  // a session that does not come has no number
@@ -88,7 +88,7 @@ void companion::make(pool::state& s, uint64_t cap, uint64_t epoch) {
   }
 }
 
-void companion::name(pool::state& s) {
+void log_in_file::name(pool::state& s) {
   if ((s.sb.incompat & format::incompat_log_file) != 0) {
     make_way(s, log_paths::name::named);
     return s.log_paths->give_name();
@@ -99,8 +99,8 @@ void companion::name(pool::state& s) {
     s.log_paths->remove(log_paths::name::named);
 }
 
-void companion::name_unopened(log_paths& paths, const format::superblock& sb) {
-  if ((sb.incompat & format::incompat_log_file) == 0 || SCUTE_PLANTED(companion_unnamed)) return;
+void log_in_file::name_unopened(log_paths& paths, const format::superblock& sb) {
+  if ((sb.incompat & format::incompat_log_file) == 0 || SCUTE_PLANTED(log_file_unnamed)) return;
   const auto is_its = [&](const std::optional<head>& h) {
     return h && std::memcmp(h->uuid, sb.uuid, sizeof h->uuid) == 0;
   };
@@ -121,7 +121,7 @@ void companion::name_unopened(log_paths& paths, const format::superblock& sb) {
   paths.give_name();
 }
 
-void companion::remove_unopened(log_paths& paths, const format::superblock& sb) {
+void log_in_file::remove_unopened(log_paths& paths, const format::superblock& sb) {
   const auto is_its = [&](log_paths::name n) {
     try {
       const std::unique_ptr<medium::medium> file = paths.open(n, medium::access::read);
@@ -135,7 +135,7 @@ void companion::remove_unopened(log_paths& paths, const format::superblock& sb) 
     if (is_its(n) && !paths.remove(n)) throw_errno("remove " + paths.path(n), errno);
 }
 
-void companion::remove_stale(pool::state& s) noexcept {
+void log_in_file::remove_stale(pool::state& s) noexcept {
   if (s.log_paths == nullptr || s.read_only || (s.sb.incompat & format::incompat_log_file) != 0)
     return;
   clear_coming(s);
@@ -150,13 +150,13 @@ void companion::remove_stale(pool::state& s) noexcept {
   }
 }
 
-std::unique_ptr<companion> companion::find(pool::state& s, bool clean) {
+std::unique_ptr<log_in_file> log_in_file::find(pool::state& s, bool clean) {
   if (s.log_paths == nullptr) no_place(s);
   if (s.read_only && clean) return nullptr;
   candidate named = look(s, log_paths::name::named, clean);
   if (named.fits()) {
     if (!s.read_only) clear_coming(s);
-    return std::unique_ptr<companion>(new companion(s, std::move(named.file), *named.found));
+    return std::unique_ptr<log_in_file>(new log_in_file(s, std::move(named.file), *named.found));
   }
   candidate coming = look(s, log_paths::name::coming, clean);
   if (coming.fits()) {
@@ -165,7 +165,7 @@ std::unique_ptr<companion> companion::find(pool::state& s, bool clean) {
       make_way(s, log_paths::name::named, coming.found);
       s.log_paths->give_name();
     }
-    return std::unique_ptr<companion>(new companion(s, std::move(coming.file), *coming.found));
+    return std::unique_ptr<log_in_file>(new log_in_file(s, std::move(coming.file), *coming.found));
   }
   if (clean) {
     named.file.reset();
@@ -176,7 +176,7 @@ std::unique_ptr<companion> companion::find(pool::state& s, bool clean) {
          !named.is_there() && coming.is_there() ? coming : named);
 }
 
-bool companion::give_up(pool::state& s) {
+bool log_in_file::give_up(pool::state& s) {
   if (s.log_paths == nullptr) no_place(s);
   constexpr log_paths::name both[] = {log_paths::name::named, log_paths::name::coming};
   for (const auto n : both)
@@ -186,17 +186,17 @@ bool companion::give_up(pool::state& s) {
   return false;
 }
 
-std::unique_ptr<companion> companion::seen(pool::state& s) {
+std::unique_ptr<log_in_file> log_in_file::seen(pool::state& s) {
   if (s.log_paths == nullptr) return nullptr;
   candidate c = look(s, log_paths::name::named, true);
   // But for its epoch: this session has one of its own, also where it only reads. Nothing that makes no sense is read any further.
   if (c.file == nullptr || !c.is_of(s) || c.found->version > format::log_file_version ||
       nonsense(s, *c.found) != nullptr || c.file->size() < size_of(*c.found))
     return nullptr;
-  return std::unique_ptr<companion>(new companion(s, std::move(c.file), *c.found));
+  return std::unique_ptr<log_in_file>(new log_in_file(s, std::move(c.file), *c.found));
 }
 
-std::unique_ptr<companion> companion::make_anew(pool::state& s) {
+std::unique_ptr<log_in_file> log_in_file::make_anew(pool::state& s) {
   {
     const candidate there = look(s, log_paths::name::named, true);
     if (there.is_there() && !there.is_closed()) s.log_paths->set_aside(log_paths::name::named);
@@ -206,18 +206,18 @@ std::unique_ptr<companion> companion::make_anew(pool::state& s) {
   s.log_paths->give_name();
   candidate c = look(s, log_paths::name::named, true);
   if (!c.fits()) throw failure(SCUTE_E_IO, s.path + ": the log that was just made " + c.misfit);
-  return std::unique_ptr<companion>(new companion(s, std::move(c.file), *c.found));
+  return std::unique_ptr<log_in_file>(new log_in_file(s, std::move(c.file), *c.found));
 }
 
-std::unique_ptr<companion> companion::made(pool::state& s) {
+std::unique_ptr<log_in_file> log_in_file::made(pool::state& s) {
   candidate c = look(s, log_paths::name::coming, true);
   if (!c.fits()) throw failure(SCUTE_E_IO, s.path + ": the log that was just made " + c.misfit);
-  return std::unique_ptr<companion>(new companion(s, std::move(c.file), *c.found));
+  return std::unique_ptr<log_in_file>(new log_in_file(s, std::move(c.file), *c.found));
 }
 
 // ---- the head -----------------------------------------------------------------------------------------------
 
-void companion::fence() {
+void log_in_file::fence() {
   w_.fence(fence_site::log_file);
   if (!file_->failed()) return;
   s_.medium->fail_with(file_->failure());
@@ -225,22 +225,22 @@ void companion::fence() {
 }
 
 // Of the heads, of which one that counts can be read, and of the horizon, which is in both of its pages again then.
-void companion::renew_first_pages() {
+void log_in_file::renew_first_pages() {
   const horizon_found h = read_horizon(s_, *this);
   if (renew_lost_pages(w_, 0, format::log_file_chunks_offset) == 0) return;
   if (h.sequence != 0) stream_horizon(s_, *this, w_, h);
   fence();
 }
 
-// BESIDE-3
-void companion::write_head(uint64_t epoch, format::log_file_state state) {
+// LOGFILE-3
+void log_in_file::write_head(uint64_t epoch, format::log_file_state state) {
   const locked turn(mutex_);
   if (s_.read_only) return;
   const std::optional<head> first = head_in(*file_, 0), second = head_in(*file_, 1);
   const int last = first && (!second || first->number >= second->number) ? 0 : 1;
   // The copy that counts may be in a dead process's cache only, and the other one is about to be written.
   if (const std::optional<head>& counts = last == 0 ? first : second; counts && !written_) {
-    if (!SCUTE_PLANTED(companion_counts)) {
+    if (!SCUTE_PLANTED(log_file_counts)) {
       w_.stream(file_->base() + log_head_at[last], &*counts, sizeof *counts, medium::purpose::log);
       fence();
     }
@@ -251,26 +251,26 @@ void companion::write_head(uint64_t epoch, format::log_file_state state) {
   head_.state = static_cast<uint32_t>(state);
   ++head_.number;
   head_.checksum = checksum_of(head_);
-  const int order[2] = {SCUTE_PLANTED(companion_copies) ? last : 1 - last,
-                        SCUTE_PLANTED(companion_copies) ? 1 - last : last};
+  const int order[2] = {SCUTE_PLANTED(log_file_copies) ? last : 1 - last,
+                        SCUTE_PLANTED(log_file_copies) ? 1 - last : last};
   for (const int copy : order) {
     w_.stream(file_->base() + log_head_at[copy], &head_, sizeof head_, medium::purpose::log);
     fence();
   }
-  // BESIDE-6: what a crash has left of growing, or of being cut, is not taken for zeros that are durable. Not sooner: the
+  // LOGFILE-6: what a crash has left of growing, or of being cut, is not taken for zeros that are durable. Not sooner: the
   // head that was found, and counts less, may have been in a dead process's cache only.
   if (is_first && file_->size() > size_of(head_)) s_.log_paths->resize(*file_, size_of(head_));
   length_.store(file_->size(), std::memory_order_relaxed);
 }
 
-void companion::announce(uint64_t epoch) {
+void log_in_file::announce(uint64_t epoch) {
   if (s_.read_only) return;
   pool::number_session(s_, epoch);
   pool::copy_session(s_.sb, head_);
   write_head(epoch, state::coming);
 }
 
-segment_list companion::read() const {
+segment_list log_in_file::read() const {
   segment_list list;
   list.number = head_.number;
   list.segment_size = head_.segment_size;
@@ -280,21 +280,21 @@ segment_list companion::read() const {
   return list;
 }
 
-void companion::write(medium::writer&, segment_list& list) {
+void log_in_file::write(medium::writer&, segment_list& list) {
   head_.chunks = static_cast<uint32_t>(list.chunks.size());
   write_head(head_.epoch, static_cast<format::log_file_state>(head_.state));
   list.number = head_.number;
 }
 
 // The head is the list's. Once announce() was called nobody writes it but write().
-std::vector<log_home::list_copy> companion::list_copies(const segment_list&) const {
+std::vector<log_home::list_copy> log_in_file::list_copies(const segment_list&) const {
   std::vector<list_copy> all;
   const auto bytes = std::as_bytes(std::span(&head_, 1));
   for (const uint64_t at : log_head_at) all.push_back({at, {bytes.begin(), bytes.end()}});
   return all;
 }
 
-void companion::keep(medium::writer&, const segment_list&) {
+void log_in_file::keep(medium::writer&, const segment_list&) {
   {
     const locked turn(mutex_);
     if (s_.read_only) return;
@@ -306,14 +306,14 @@ void companion::keep(medium::writer&, const segment_list&) {
   write_head(head_.epoch, static_cast<format::log_file_state>(head_.state));
 }
 
-// BESIDE-6
-std::vector<uint64_t> companion::lend(pool::lane&, const segment_list& list, size_t chunks) {
+// LOGFILE-6
+std::vector<uint64_t> log_in_file::lend(pool::lane&, const segment_list& list, size_t chunks) {
   std::vector<uint64_t> more;
   for (size_t i = 0; i < chunks; ++i) more.push_back(chunk_at(list.chunks.size() + i));
   try {
     s_.log_paths->resize(*file_, chunk_at(list.chunks.size() + chunks));
   } catch (...) {
-    // BESIDE-4: it may have been somebody's commit that could not be written.
+    // LOGFILE-4: it may have been somebody's commit that could not be written.
     if (file_->failed()) s_.medium->fail_with(file_->failure());
     throw;
   }
@@ -321,13 +321,13 @@ std::vector<uint64_t> companion::lend(pool::lane&, const segment_list& list, siz
   return more;
 }
 
-void companion::take_back(pool::lane&, std::vector<uint64_t>& chunks) {
+void log_in_file::take_back(pool::lane&, std::vector<uint64_t>& chunks) {
   if (!chunks.empty()) s_.log_paths->resize(*file_, chunks.front());
   length_.store(file_->size(), std::memory_order_relaxed);
   chunks.clear();
 }
 
-uint64_t companion::size_beside(const pool::state& s) noexcept {
+uint64_t log_in_file::file_size(const pool::state& s) noexcept {
   try {
     const candidate c = look(s, log_paths::name::named, true);
     return c.is_of(s) ? c.file->size() : 0;
