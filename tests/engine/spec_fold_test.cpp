@@ -8,7 +8,7 @@
 #include <optional>
 #include <thread>
 
-#include "engine/speculative/pool_home.hpp"
+#include "engine/speculative/log_in_pool.hpp"
 #include "support/pool_file.hpp"
 #include "support/wait.hpp"
 
@@ -25,8 +25,8 @@ class spec_fold : public testing::Test {
     f.in().idle.stop();  // nobody folds but the test
     list = *engine::read_list(s());
     table.emplace(s());
-    home.emplace(s(), *f.in().heap);
-    log.emplace(s(), *home, list, begin, std::vector<uint64_t>());
+    location.emplace(s(), *f.in().heap);
+    log.emplace(s(), *location, list, begin, std::vector<uint64_t>());
     fold.emplace(s(), *table, *log, begin, nullptr);
   }
   void TearDown() override { f.in().abandon(); }
@@ -56,7 +56,7 @@ class spec_fold : public testing::Test {
   pool_file f;
   engine::segment_list list;
   std::optional<engine::block_table> table;
-  std::optional<engine::pool_home> home;
+  std::optional<engine::log_in_pool> location;
   std::optional<engine::commit_log> log;
   std::optional<engine::fold> fold;
 };

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "engine/speculative/commit_log.hpp"
-#include "engine/speculative/pool_home.hpp"
+#include "engine/speculative/log_in_pool.hpp"
 #include "support/pool_file.hpp"
 #include "support/seed.hpp"
 
@@ -29,9 +29,9 @@ class spec_replay : public testing::Test {
     f.in().idle.stop();
     pool::state& s = f.in().s;
     list = *engine::read_list(s);
-    home.emplace(s, *f.in().heap);
+    location.emplace(s, *f.in().heap);
     sequence = 1'000'000;
-    log.emplace(s, *home, list, sequence, std::vector<uint64_t>());
+    log.emplace(s, *location, list, sequence, std::vector<uint64_t>());
   }
   // False if there is no room for one more frame.
   bool append(const std::vector<engine::log_range>& records) {
@@ -45,7 +45,7 @@ class spec_replay : public testing::Test {
   uint64_t payload() const { return f.offset_of(oid); }
   void kill() {
     log.reset();
-    home.reset();
+    location.reset();
     f.in().abandon();
     f.close();
   }
@@ -54,7 +54,7 @@ class spec_replay : public testing::Test {
   pool_file f;
   scute_oid oid = 0;
   engine::segment_list list;
-  std::optional<engine::pool_home> home;
+  std::optional<engine::log_in_pool> location;
   std::optional<engine::commit_log> log;
   uint64_t sequence = 0;
 };

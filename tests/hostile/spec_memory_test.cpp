@@ -6,8 +6,8 @@
 #include <new>
 #include <thread>
 
+#include "engine/speculative/log_in_pool.hpp"
 #include "engine/speculative/log_room.hpp"
-#include "engine/speculative/pool_home.hpp"
 #include "hostile/fault_injector.hpp"
 #include "support/pool_file.hpp"
 
@@ -28,10 +28,10 @@ TEST(spec_memory, AHelperThatFindsNoMemoryTakesNoSegments) {
   pool::state& s = f.in().s;
   const engine::segment_list list = *engine::read_list(s);
   engine::block_table table(s);
-  engine::pool_home home(s, *f.in().heap);
-  commit_log log(s, home, list, begin, {});
+  engine::log_in_pool location(s, *f.in().heap);
+  commit_log log(s, location, list, begin, {});
   engine::fold fold(s, table, log, begin, nullptr);
-  engine::log_room room(s, home, log, fold, list);
+  engine::log_room room(s, location, log, fold, list);
   // Something is open in place, so who folds takes memory.
   std::byte old[64] = {};
   const uint64_t at = s.geo.zone_offset(0) + s.geo.row_size + 7 * engine::block_table::page;

@@ -15,21 +15,21 @@ constexpr uint64_t record_part_min = 64;  // a record is not cut into smaller pa
 
 }  // namespace
 
-commit_log::commit_log(pool::state& s, log_home& home, const segment_list& list, uint64_t horizon,
-                       const std::vector<uint64_t>& last_frames)
+commit_log::commit_log(pool::state& s, log_location& location, const segment_list& list,
+                       uint64_t horizon, const std::vector<uint64_t>& last_frames)
     : s_(s),
-      home_(home),
+      location_(location),
       segment_size_(list.segment_size),
       layout_(list.layout()),
       written_(horizon),
       // What counts is not written over.
-      writes_(read_horizon(s, home).place),
+      writes_(read_horizon(s, location).place),
       durable_(horizon) {
   const std::vector<log::segment> all = list.segments(s.geo);
   segment_list made = list;
   made.chunks.resize(list.kept);
   made_with_ = made.segments(s.geo).size();
-  const size_t most = home.chunks_max() * (s.geo.chunk_size / segment_size_);
+  const size_t most = location.chunks_max() * (s.geo.chunk_size / segment_size_);
   uses_.reserve(most);
   uses_.resize(all.size());
   count_.store(all.size(), std::memory_order_relaxed);
@@ -44,9 +44,9 @@ commit_log::commit_log(pool::state& s, log_home& home, const segment_list& list,
   }
   for (uint32_t i = 0; i <= s.geo.lane_count; ++i)
     lanes_.emplace_back(
-        log::segment_writer(home.target().base(), layout_, {s.salt, s.sb.epoch, i}));
-  if (home.is_apart())
-    for (uint32_t i = 0; i <= s.geo.lane_count; ++i) own_.emplace_back(home.target());
+        log::segment_writer(location.target().base(), layout_, {s.salt, s.sb.epoch, i}));
+  if (location.is_apart())
+    for (uint32_t i = 0; i <= s.geo.lane_count; ++i) own_.emplace_back(location.target());
   told_.resize(own_.size());
 }
 
@@ -67,7 +67,7 @@ void commit_log::fence(medium::writer& w, uint32_t lane, fence_site at) noexcept
   constexpr auto log = static_cast<size_t>(medium::purpose::log);
   const uint64_t bytes = own.count.bytes[log].get();
   w.count.bytes[log].add(bytes - std::exchange(told_[lane], bytes));
-  if (home_.target().failed()) s_.medium->fail_with(home_.target().failure());
+  if (location_.target().failed()) s_.medium->fail_with(location_.target().failure());
 }
 
 // Calls fn(record, from, n) for the parts of records, and next(bytes) where a frame ends and another begins, so that the
@@ -281,28 +281,30 @@ void commit_log::write_horizon(medium::writer& w, uint64_t sequence) noexcept {
   if (sequence == written_ && is_written_) return;
   written_ = sequence;
   is_written_ = true;
-  stream_horizon(s_, home_, way(w, fold_lane()), {sequence, static_cast<uint32_t>(++writes_ % 2)});
+  stream_horizon(s_, location_, way(w, fold_lane()),
+                 {sequence, static_cast<uint32_t>(++writes_ % 2)});
 }
 
 bool commit_log::repeat_horizon(medium::writer& w) noexcept {
-  if (written_ == 0 || look_at_horizon(s_, home_) == horizon_words::alike) return false;
-  stream_horizon(s_, home_, way(w, fold_lane()), {written_, static_cast<uint32_t>(++writes_ % 2)});
+  if (written_ == 0 || look_at_horizon(s_, location_) == horizon_words::alike) return false;
+  stream_horizon(s_, location_, way(w, fold_lane()),
+                 {written_, static_cast<uint32_t>(++writes_ % 2)});
   is_written_ = true;
   return true;
 }
 
 std::vector<commit_log::horizon_copy> commit_log::horizon_copies() const {
   std::vector<horizon_copy> all;
-  horizon_found counts = read_horizon(s_, home_);
+  horizon_found counts = read_horizon(s_, location_);
   if (is_written_) {
     counts = {written_, static_cast<uint32_t>(writes_ % 2)};
   } else {
     // A crash may have left it in both places, whole in one of them.
     const auto copies_in = [&](uint32_t which) {
       uint32_t n = 0;
-      for (uint32_t r = 0; r < home_.horizon_copies(); ++r) {
+      for (uint32_t r = 0; r < location_.horizon_copies(); ++r) {
         uint64_t words[2];
-        n += home_.target().read(home_.horizon_at(which, r), words, sizeof words) &&
+        n += location_.target().read(location_.horizon_at(which, r), words, sizeof words) &&
                      words[0] == counts.sequence && words[1] == check_of_horizon(s_, words[0])
                  ? 1
                  : 0;
@@ -312,8 +314,8 @@ std::vector<commit_log::horizon_copy> commit_log::horizon_copies() const {
     counts.place = copies_in(1) > copies_in(0) ? 1 : 0;
   }
   if (counts.sequence == 0) return all;
-  for (uint32_t r = 0; r < home_.horizon_copies(); ++r)
-    all.push_back({home_.horizon_at(counts.place, r),
+  for (uint32_t r = 0; r < location_.horizon_copies(); ++r)
+    all.push_back({location_.horizon_at(counts.place, r),
                    {counts.sequence, check_of_horizon(s_, counts.sequence)}});
   return all;
 }

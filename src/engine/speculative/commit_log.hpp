@@ -34,7 +34,7 @@
 #include "base/lock.hpp"
 #include "base/planted.hpp"
 #include "base/waiting.hpp"
-#include "engine/speculative/log_home.hpp"
+#include "engine/speculative/log_location.hpp"
 #include "log/segment_writer.hpp"
 
 namespace scute::core::engine {
@@ -57,10 +57,10 @@ class commit_log {
  public:
   // Nothing of the list's segments is needed but frames above `horizon`, if any are left: those segments are given with
   // the sequence of their last frame, the others with 0.
-  commit_log(pool::state& s, log_home& home, const segment_list& list, uint64_t horizon,
+  commit_log(pool::state& s, log_location& location, const segment_list& list, uint64_t horizon,
              const std::vector<uint64_t>& last_frames);
 
-  // While it lives nobody else appends to the stream that all lanes share, if they do (log_home::is_apart()): from the
+  // While it lives nobody else appends to the stream that all lanes share, if they do (log_location::is_apart()): from the
   // question for room to the last frame, and neither over a fence nor while anything is pinned before it began. Sequences
   // are drawn within, so those of the stream grow (CLOG-7). Taken before stripes, and before the fold's lock.
   class stream_guard {
@@ -285,8 +285,8 @@ class commit_log {
   }
 
   pool::state& s_;
-  log_home& home_;
-  std::deque<medium::writer> own_;  // of a home apart: one for each lane, and the fold's
+  log_location& location_;
+  std::deque<medium::writer> own_;  // of a location apart: one for each lane, and the fold's
   waiting_mutex stream_;            // CLOG-7
   uint64_t drawn_ = 0;              // of whoever has it
   std::vector<uint64_t>

@@ -23,32 +23,33 @@ uint64_t check_of_horizon(const pool::state& s, uint64_t sequence) noexcept {
   return horizon_magic | codec::crc32c(0, message, sizeof message);
 }
 
-horizon_found read_horizon(const pool::state& s, const log_home& home) noexcept {
+horizon_found read_horizon(const pool::state& s, const log_location& location) noexcept {
   horizon_found best;
-  for (uint32_t r = 0; r < home.horizon_copies(); ++r)
+  for (uint32_t r = 0; r < location.horizon_copies(); ++r)
     for (uint32_t which = 0; which < 2; ++which) {
       uint64_t words[2];
-      if (!home.target().read(home.horizon_at(which, r), words, sizeof words)) continue;
+      if (!location.target().read(location.horizon_at(which, r), words, sizeof words)) continue;
       if (is_horizon(s, words) && (words[0] > best.sequence || SCUTE_PLANTED(horizon_greatest)))
         best = {words[0], which};
     }
   return best;
 }
 
-void stream_horizon(const pool::state& s, const log_home& home, medium::writer& w,
+void stream_horizon(const pool::state& s, const log_location& location, medium::writer& w,
                     horizon_found to) noexcept {
   const uint64_t words[2] = {to.sequence, check_of_horizon(s, to.sequence)};
-  for (uint32_t r = 0; r < home.horizon_copies() && (r == 0 || !SCUTE_PLANTED(horizon_copy)); ++r)
-    w.stream(home.target().base() + home.horizon_at(to.place, r), words, sizeof words,
+  for (uint32_t r = 0; r < location.horizon_copies() && (r == 0 || !SCUTE_PLANTED(horizon_copy));
+       ++r)
+    w.stream(location.target().base() + location.horizon_at(to.place, r), words, sizeof words,
              medium::purpose::log);
 }
 
-horizon_words look_at_horizon(const pool::state& s, const log_home& home) noexcept {
+horizon_words look_at_horizon(const pool::state& s, const log_location& location) noexcept {
   std::optional<uint64_t> of_place[2];
-  for (uint32_t r = 0; r < home.horizon_copies(); ++r)
+  for (uint32_t r = 0; r < location.horizon_copies(); ++r)
     for (uint32_t which = 0; which < 2; ++which) {
       uint64_t words[2];
-      if (!home.target().read(home.horizon_at(which, r), words, sizeof words))
+      if (!location.target().read(location.horizon_at(which, r), words, sizeof words))
         return horizon_words::damaged;
       const bool is_empty = words[0] == 0 && words[1] == 0;
       if (!is_empty && !is_horizon(s, words)) return horizon_words::damaged;

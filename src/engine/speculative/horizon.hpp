@@ -12,7 +12,7 @@
 
 #include <cstdint>
 
-#include "engine/speculative/log_home.hpp"
+#include "engine/speculative/log_location.hpp"
 
 namespace scute::core::engine {
 
@@ -22,9 +22,9 @@ struct horizon_found {
   uint32_t place = 0;
 };
 uint64_t check_of_horizon(const pool::state& s, uint64_t sequence) noexcept;  // the second word
-horizon_found read_horizon(const pool::state& s, const log_home& home) noexcept;
+horizon_found read_horizon(const pool::state& s, const log_location& location) noexcept;
 // Streams the two words to a place, in all copies.
-void stream_horizon(const pool::state& s, const log_home& home, medium::writer& w,
+void stream_horizon(const pool::state& s, const log_location& location, medium::writer& w,
                     horizon_found to) noexcept;
 
 enum class horizon_words : uint8_t {
@@ -32,7 +32,7 @@ enum class horizon_words : uint8_t {
   unlike,  // each place has one horizon, or nothing, in all copies
   damaged,
 };
-horizon_words look_at_horizon(const pool::state& s, const log_home& home) noexcept;
+horizon_words look_at_horizon(const pool::state& s, const log_location& location) noexcept;
 
 // Throws failure(SCUTE_E_CORRUPT) for HORIZON-3.
 void require_sequence(const pool::state& s, uint64_t sequence);

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "engine/speculative/log_home.hpp"
+#include "engine/speculative/log_location.hpp"
 
 namespace scute::core::engine {
 

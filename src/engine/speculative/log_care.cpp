@@ -14,11 +14,11 @@
 namespace scute::core::engine {
 
 // What a session that only reads has in private memory the file has not, so memory counts there. (A log of its own is in none.)
-log::segment_reader reader_of(const pool::state& s, const log_home& home,
+log::segment_reader reader_of(const pool::state& s, const log_location& location,
                               const log::segment_layout& layout) {
-  const bool in_memory = s.read_only && !home.is_apart() && !SCUTE_PLANTED(care_file);
+  const bool in_memory = s.read_only && !location.is_apart() && !SCUTE_PLANTED(care_file);
   return {layout, s.salt,
-          [&m = home.target(), in_memory](uint64_t offset, std::byte* to, size_t n) {
+          [&m = location.target(), in_memory](uint64_t offset, std::byte* to, size_t n) {
             // One lost page must not hide the others.
             for (size_t done = 0; done < n; done += format::page)
               if (!m.read(offset + done, to + done, format::page)) return false;
@@ -29,26 +29,26 @@ log::segment_reader reader_of(const pool::state& s, const log_home& home,
           }};
 }
 
-log_care::log_care(pool::state& s, log_home& home, commit_log& log, fold& f, log_room& room)
+log_care::log_care(pool::state& s, log_location& location, commit_log& log, fold& f, log_room& room)
     : s_(s),
-      home_(home),
+      location_(location),
       log_(log),
       fold_(f),
       room_(room),
-      w_(home.target()),
-      reader_(reader_of(s, home, log.layout())) {}
+      w_(location.target()),
+      reader_(reader_of(s, location, log.layout())) {}
 
 // A page of a file that cannot be read cannot be written in part either; the pool's own were made readable before.
 bool log_care::can_store(const log::segment& where, uint64_t position,
                          std::span<const std::byte> lines) const {
   bool can = true;
-  if (home_.is_apart())
+  if (location_.is_apart())
     log_.layout().for_each_store(position, lines,
                                  [&](uint32_t copy, uint64_t offset, const std::byte*, size_t n) {
                                    const uint64_t begin = where.at[copy] + offset;
                                    for (uint64_t page = round_down(begin, format::page);
                                         page < begin + n; page += format::page)
-                                     can = can && is_readable(home_.target(), page);
+                                     can = can && is_readable(location_.target(), page);
                                  });
   return can;
 }
@@ -70,10 +70,10 @@ log_care::seen log_care::look_at(size_t segment, bool repair, const tx::log_find
       segment, [&](const commit_log::live_segment& x) { result = look_at(x, repair, tell); },
       [&](const log::segment& where) {
         if (!repair) return;
-        if (home_.is_apart()) renew_lost_pages(where, tell);
-        if (is_misleading(s_, home_, log_.layout(), where)) {
+        if (location_.is_apart()) renew_lost_pages(where, tell);
+        if (is_misleading(s_, location_, log_.layout(), where)) {
           const std::byte nothing[log::line_size] = {};
-          log::store_lines(w_, home_.target().base(), log_.layout(), where, 0, nothing);
+          log::store_lines(w_, location_.target().base(), log_.layout(), where, 0, nothing);
           wrote_ = true;
         }
         // Before anybody begins it; end() asks whether that has failed.
@@ -90,7 +90,7 @@ log_care::seen log_care::look_at(const commit_log::live_segment& x, bool repair,
   };
   seen result;
   // What a session that only reads appends to a log of its own is nowhere.
-  if (x.head != nullptr && s_.read_only && home_.is_apart()) return result;
+  if (x.head != nullptr && s_.read_only && location_.is_apart()) return result;
   if (x.last > x.fenced || x.last == 0) result.is = condition::under_way;
   std::vector<damaged> found;
   bool any = x.last != 0 && x.last <= x.fenced, last = false;
@@ -109,7 +109,7 @@ log_care::seen log_care::look_at(const commit_log::live_segment& x, bool repair,
   // Of what an earlier session's fold had appended, or its lanes to a shared stream, one fence was to cover several (EVID-1).
   const bool grouped =
       x.head == nullptr && c.head &&
-      (c.head->lane == log_.fold_lane() || (home_.is_apart() && c.head->epoch != s_.sb.epoch));
+      (c.head->lane == log_.fold_lane() || (location_.is_apart() && c.head->epoch != s_.sb.epoch));
   result.missing = (gaps && !grouped) || (x.needed && x.last <= x.fenced && !last);
   // What a lane goes on with it must have; of others what is left of them will do until they are void.
   const format::segment_head* const head = x.head != nullptr ? x.head : c.head ? &*c.head : nullptr;
@@ -121,15 +121,16 @@ log_care::seen log_care::look_at(const commit_log::live_segment& x, bool repair,
     const uint64_t at = x.where.at[0] + log_.layout().offset_of(d.position);
     if (repair && can_store(x.where, d.position, d.lines)) {
       if (!SCUTE_PLANTED(care_frame))
-        log::store_lines(w_, home_.target().base(), log_.layout(), x.where, d.position, d.lines);
+        log::store_lines(w_, location_.target().base(), log_.layout(), x.where, d.position,
+                         d.lines);
       wrote_ = true;
     } else if (repair) {
       result.missing = true;
       continue;
     }
     if (tell && !grouped)
-      tell(
-          {home_.is_apart() ? "record in the log file" : "log record", at, d.lines.size(), repair});
+      tell({location_.is_apart() ? "record in the log file" : "log record", at, d.lines.size(),
+            repair});
   }
   // CARE-5
   const bool has_gap =
@@ -137,19 +138,19 @@ log_care::seen log_care::look_at(const commit_log::live_segment& x, bool repair,
   if (has_gap && repair && x.head != nullptr && !SCUTE_PLANTED(care_leave))
     log_.leave_segment(x.lane);
   if (result.missing && tell)
-    tell({home_.is_apart() ? "segment of the log file" : "log segment", x.where.at[0],
+    tell({location_.is_apart() ? "segment of the log file" : "log segment", x.where.at[0],
           log_.layout().size(), repair});
   return result;
 }
 
 void log_care::store_again(uint64_t offset, std::span<const std::byte> bytes, const char* what,
                            bool repair, const tx::log_finding_fn& tell) {
-  std::byte* const at = home_.target().base() + offset;
-  std::vector<std::byte> there(home_.is_apart() ? uint64_t{format::page} : 0);
+  std::byte* const at = location_.target().base() + offset;
+  std::vector<std::byte> there(location_.is_apart() ? uint64_t{format::page} : 0);
   const uint64_t in_page = offset % format::page;
-  if (!home_.is_apart()) {
+  if (!location_.is_apart()) {
     if (std::memcmp(at, bytes.data(), bytes.size()) == 0) return;
-  } else if (home_.target().read(offset - in_page, there.data(), there.size())) {
+  } else if (location_.target().read(offset - in_page, there.data(), there.size())) {
     if (std::memcmp(there.data() + in_page, bytes.data(), bytes.size()) == 0) return;
     there.clear();
   } else {
@@ -171,8 +172,8 @@ void log_care::store_again(uint64_t offset, std::span<const std::byte> bytes, co
 
 void log_care::look_at_list(bool repair, const tx::log_finding_fn& tell) {
   room_.with_list([&](const segment_list& list) {
-    const char* const what = home_.is_apart() ? "head of the log file" : "list of log segments";
-    for (const log_home::list_copy& c : home_.list_copies(list))
+    const char* const what = location_.is_apart() ? "head of the log file" : "list of log segments";
+    for (const log_location::list_copy& c : location_.list_copies(list))
       store_again(c.offset, c.bytes, what, repair, tell);
     end();
   });
@@ -182,7 +183,7 @@ void log_care::look_at_horizon(bool repair, const tx::log_finding_fn& tell) {
   fold_.while_it_rests([&] {
     for (const commit_log::horizon_copy& c : log_.horizon_copies())
       store_again(c.offset, std::as_bytes(std::span(c.words)),
-                  home_.is_apart() ? "horizon in the log file" : "log horizon", repair, tell);
+                  location_.is_apart() ? "horizon in the log file" : "log horizon", repair, tell);
     end();
   });
 }
@@ -190,7 +191,7 @@ void log_care::look_at_horizon(bool repair, const tx::log_finding_fn& tell) {
 void log_care::end() {
   if (!std::exchange(wrote_, false)) return;
   w_.fence(fence_site::log_list_care);
-  if (home_.target().failed()) s_.medium->fail_with(home_.target().failure());
+  if (location_.target().failed()) s_.medium->fail_with(location_.target().failure());
   s_.require_healthy();
 }
 
@@ -203,7 +204,7 @@ void log_care::fold_all() {
 }
 
 void log_care::look(bool repair, const tx::log_finding_fn& tell) {
-  if (!s_.read_only && !home_.is_apart()) {
+  if (!s_.read_only && !location_.is_apart()) {
     touch_lost_pages();
     // Of these it was told when they became readable.
     if (s_.lost_log.pending()) repair_lost_pages();
@@ -254,7 +255,7 @@ bool log_care::repair_lost_pages() {
   pages.reserve(64);
   const bool all = s_.lost_log.take([&](uint64_t page) { pages.push_back(page); });
   // What is left of them when a log has moved out of the pool is nobody's.
-  if ((pages.empty() && all) || home_.is_apart()) return true;
+  if ((pages.empty() && all) || location_.is_apart()) return true;
   std::vector<log::segment> where;
   room_.with_list([&](const segment_list& list) { where = list.segments(s_.geo); });
   bool missing = false, done = true;
@@ -279,7 +280,7 @@ bool log_care::repair_lost_pages() {
 }
 
 void log_care::for_each_live(const std::function<void(uint64_t offset, uint64_t length)>& fn) {
-  if (home_.is_apart()) return;
+  if (location_.is_apart()) return;
   for (size_t i = 0; i < log_.segments(); ++i)
     log_.look_at(
         i,

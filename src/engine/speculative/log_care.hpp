@@ -30,7 +30,7 @@ namespace scute::core::engine {
 
 class log_care {
  public:
-  log_care(pool::state& s, log_home& home, commit_log& log, fold& f, log_room& room);
+  log_care(pool::state& s, log_location& location, commit_log& log, fold& f, log_room& room);
 
   // All of it. Any thread without locks. Throws SCUTE_E_IO, std::bad_alloc.
   void look(bool repair, const tx::log_finding_fn& tell);
@@ -63,7 +63,7 @@ class log_care {
   void fold_all();
 
   pool::state& s_;
-  log_home& home_;
+  log_location& location_;
   commit_log& log_;
   fold& fold_;
   log_room& room_;
@@ -74,7 +74,7 @@ class log_care {
 };
 
 // Pages of the log's file, for segment_reader: those that cannot be read are left out one by one.
-log::segment_reader reader_of(const pool::state& s, const log_home& home,
+log::segment_reader reader_of(const pool::state& s, const log_location& location,
                               const log::segment_layout& layout);
 
 }  // namespace scute::core::engine

@@ -25,14 +25,14 @@ bool may_be_torn(const pool::state& s, const log::segment_layout& layout,
 }
 
 // EVID-3, of a segment without a valid head.
-bool has_lost_head(const pool::state& s, const log_home& home, const log::segment_layout& layout,
-                   const log::segment& at) noexcept {
+bool has_lost_head(const pool::state& s, const log_location& location,
+                   const log::segment_layout& layout, const log::segment& at) noexcept {
   const bool tracks = layout.how() == log::redundancy::tracks;
   for (uint32_t c = 0; c < 2; ++c) {
     if (c == 1 && layout.how() == log::redundancy::one_copy) break;
     format::segment_head h;
     const uint64_t offset = tracks ? at.at[0] + (c == 0 ? 0 : layout.sum_offset_of(0)) : at.at[c];
-    if (home.target().read(offset, &h, sizeof h) && may_be_torn(s, layout, h)) return false;
+    if (location.target().read(offset, &h, sizeof h) && may_be_torn(s, layout, h)) return false;
   }
   return true;
 }
@@ -58,32 +58,32 @@ size_t left_for(const segment_order& order, const format::segment_head& next, si
 
 }  // namespace
 
-bool is_misleading(const pool::state& s, const log_home& home, const log::segment_layout& layout,
-                   const log::segment& at) {
-  return has_lost_head(s, home, layout, at) && !reader_of(s, home, layout).read_head(at);
+bool is_misleading(const pool::state& s, const log_location& location,
+                   const log::segment_layout& layout, const log::segment& at) {
+  return has_lost_head(s, location, layout, at) && !reader_of(s, location, layout).read_head(at);
 }
 
-void clear_misleading(pool::state& s, medium::writer& w, const log_home& home,
+void clear_misleading(pool::state& s, medium::writer& w, const log_location& location,
                       const segment_list& list) {
-  medium::writer own(home.target());
-  medium::writer& to = home.is_apart() ? own : w;
+  medium::writer own(location.target());
+  medium::writer& to = location.is_apart() ? own : w;
   const log::segment_layout layout = list.layout();
   const std::byte nothing[log::line_size] = {};
   bool any = false;
   for (const log::segment& at : list.segments(s.geo)) {
     if (SCUTE_PLANTED(evid_misleading)) break;
-    if (!is_misleading(s, home, layout, at)) continue;
-    log::store_lines(to, home.target().base(), layout, at, 0, nothing);
+    if (!is_misleading(s, location, layout, at)) continue;
+    log::store_lines(to, location.target().base(), layout, at, 0, nothing);
     any = true;
   }
   if (!any) return;
   to.fence(fence_site::log_evidence);
-  if (home.target().failed()) s.medium->fail_with(home.target().failure());
+  if (location.target().failed()) s.medium->fail_with(location.target().failure());
   s.require_healthy();
 }
 
-void tell_damage(pool::state& s, const log_home& home, const segment_list& list, uint64_t horizon,
-                 const std::vector<frame_seen>& frames,
+void tell_damage(pool::state& s, const log_location& location, const segment_list& list,
+                 uint64_t horizon, const std::vector<frame_seen>& frames,
                  const std::vector<log::segment_contents>& contents) {
   const log::segment_layout layout = list.layout();
   const std::vector<log::segment> segments = list.segments(s.geo);
@@ -93,7 +93,7 @@ void tell_damage(pool::state& s, const log_home& home, const segment_list& list,
                    segments[segment].at[0] + layout.offset_of(position), n});
   };
   // EVID-1
-  const size_t unfenced_max = home.is_apart() ? s.geo.lane_count : 1;
+  const size_t unfenced_max = location.is_apart() ? s.geo.lane_count : 1;
   std::map<std::pair<uint64_t, uint32_t>, std::set<uint64_t>> highest;  // by epoch and lane
   for (const frame_seen& f : frames) {
     std::set<uint64_t>& h = highest[{f.epoch, f.lane}];
@@ -105,7 +105,7 @@ void tell_damage(pool::state& s, const log_home& home, const segment_list& list,
     if (f.lane >= s.geo.lane_count) continue;
     const bool fenced = f.sequence < *highest[{f.epoch, f.lane}].begin();
     const bool behind_gap =
-        f.behind_gap && (fenced || !home.is_apart() || SCUTE_PLANTED(evid_shared));
+        f.behind_gap && (fenced || !location.is_apart() || SCUTE_PLANTED(evid_shared));
     if (f.flawed && fenced) tell(f.segment, f.position, f.length, SCUTE_OUTCOME_REPAIRED);
     if (SCUTE_PLANTED(evid_silent)) continue;
     if ((behind_gap || ((fenced || SCUTE_PLANTED(evid_parts)) && !f.whole)) && !told[f.segment]) {
@@ -129,7 +129,7 @@ void tell_damage(pool::state& s, const log_home& home, const segment_list& list,
   }
   for (size_t i = 0; i < segments.size(); ++i)
     if (!told[i] && (contents[i].blind != 0 ||
-                     (!contents[i].head && has_lost_head(s, home, layout, segments[i]))))
+                     (!contents[i].head && has_lost_head(s, location, layout, segments[i]))))
       tell(i, 0, list.segment_size, SCUTE_OUTCOME_LOST);
 }
 

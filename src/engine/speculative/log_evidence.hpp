@@ -18,7 +18,7 @@
 
 #include <vector>
 
-#include "engine/speculative/log_home.hpp"
+#include "engine/speculative/log_location.hpp"
 #include "log/segment_reader.hpp"
 #include "pool/state.hpp"
 
@@ -35,16 +35,16 @@ struct frame_seen {
 };
 
 // Posts events, and counts. `frames`: all above `horizon`; `contents`: of each segment. Reads heads of segments.
-void tell_damage(pool::state& s, const log_home& home, const segment_list& list, uint64_t horizon,
-                 const std::vector<frame_seen>& frames,
+void tell_damage(pool::state& s, const log_location& location, const segment_list& list,
+                 uint64_t horizon, const std::vector<frame_seen>& frames,
                  const std::vector<log::segment_contents>& contents);
 
 // Of a segment that nothing counts in: true if its head would be told as lost after a crash (EVID-3). Then it is to begin with
 // zeros.
-bool is_misleading(const pool::state& s, const log_home& home, const log::segment_layout& layout,
-                   const log::segment& at);
+bool is_misleading(const pool::state& s, const log_location& location,
+                   const log::segment_layout& layout, const log::segment& at);
 // Sees to that for all segments: none of them is needed.
-void clear_misleading(pool::state& s, medium::writer& w, const log_home& home,
+void clear_misleading(pool::state& s, medium::writer& w, const log_location& location,
                       const segment_list& list);
 
 }  // namespace scute::core::engine

@@ -29,15 +29,16 @@ tx::engine::log_state speculative::log() const noexcept {
 // Who only reads has no log that is appended to. What the file has is told all the same, if it is there and can be read.
 void speculative::look_at_log_file() noexcept {
   try {
-    const std::unique_ptr<log_in_file> found = home_ == nullptr ? log_in_file::seen(s_) : nullptr;
-    log_home* const home = home_ != nullptr ? home_.get() : found.get();
-    if (home == nullptr) return;
-    const segment_list list = home->read();
+    const std::unique_ptr<log_in_file> found =
+        location_ == nullptr ? log_in_file::seen(s_) : nullptr;
+    log_location* const location = location_ != nullptr ? location_.get() : found.get();
+    if (location == nullptr) return;
+    const segment_list list = location->read();
     // HORIZON-1: after a clean closing the words have all of it, and no segment need be read.
     const uint64_t horizon =
-        unclean_ ? find_horizon(s_, *home, list) : read_horizon(s_, *home).sequence;
+        unclean_ ? find_horizon(s_, *location, list) : read_horizon(s_, *location).sequence;
     // (After a recovery that was this session's alone the next one finds all of it again.)
-    tell(seen_log_, commit_log(s_, *home, list, horizon, last_frames_));
+    tell(seen_log_, commit_log(s_, *location, list, horizon, last_frames_));
     seen_log_.horizon = horizon;
   } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): its opening tells
   }

@@ -287,7 +287,7 @@ void log_in_file::write(medium::writer&, segment_list& list) {
 }
 
 // The head is the list's. Once announce() was called nobody writes it but write().
-std::vector<log_home::list_copy> log_in_file::list_copies(const segment_list&) const {
+std::vector<log_location::list_copy> log_in_file::list_copies(const segment_list&) const {
   std::vector<list_copy> all;
   const auto bytes = std::as_bytes(std::span(&head_, 1));
   for (const uint64_t at : log_head_at) all.push_back({at, {bytes.begin(), bytes.end()}});

@@ -41,11 +41,11 @@
 
 #include <atomic>
 
-#include "engine/speculative/log_home.hpp"
+#include "engine/speculative/log_location.hpp"
 
 namespace scute::core::engine {
 
-class log_in_file final : public log_home {
+class log_in_file final : public log_location {
  public:
   // A new log for the pool's session of this epoch, at `coming`; durable (LOGFILE-1). cap: as in plan_log(). Throws SCUTE_E_NOSPC,
   // SCUTE_E_EXISTS if somebody else's file is at `named` (LOGFILE-7); then nothing is made.

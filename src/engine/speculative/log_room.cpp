@@ -8,8 +8,9 @@
 
 namespace scute::core::engine {
 
-log_room::log_room(pool::state& s, log_home& home, commit_log& log, fold& f, segment_list list)
-    : s_(s), home_(home), log_(log), fold_(f), list_(std::move(list)) {
+log_room::log_room(pool::state& s, log_location& location, commit_log& log, fold& f,
+                   segment_list list)
+    : s_(s), location_(location), log_(log), fold_(f), list_(std::move(list)) {
   larger_.store(list_.chunks.size() > list_.kept, std::memory_order_relaxed);
 }
 
@@ -52,7 +53,7 @@ uint64_t log_room::records_for(uint64_t chunks) {
   uint64_t more = 0, segments = 0;
   {
     const locked turn(list_mutex_);
-    more = home_.chunks_max() - std::min(home_.chunks_max(), list_.chunks.size());
+    more = location_.chunks_max() - std::min(location_.chunks_max(), list_.chunks.size());
     // What was lent for an earlier one, and may stay so until objects need it, is room as well, as soon as it is folded.
     const uint64_t lent = list_.chunks.size() - std::min<size_t>(list_.kept, list_.chunks.size());
     segments = (std::min(chunks, more) + lent) / list_.layout().copies() *
@@ -65,18 +66,18 @@ uint64_t log_room::records_for(uint64_t chunks) {
 void log_room::lend_segments(pool::lane& l, uint64_t segments) {
   const locked turn(list_mutex_);
   const size_t chunks = chunks_of_segments(s_.geo, list_, segments);
-  if (list_.chunks.size() + chunks > home_.chunks_max())
+  if (list_.chunks.size() + chunks > location_.chunks_max())
     throw failure(SCUTE_E_NOSPC,
                   s_.path + ": a transaction takes " + std::to_string(chunks) +
                       " chunks for its log, and " +
-                      std::to_string(home_.chunks_max() - list_.chunks.size()) +
+                      std::to_string(location_.chunks_max() - list_.chunks.size()) +
                       " more can be listed; commit more often, or make the pool with more room for "
                       "each lane (fewer lanes)");
   segment_list longer = list_;
-  std::vector<uint64_t> lent = home_.lend(l, list_, chunks);
+  std::vector<uint64_t> lent = location_.lend(l, list_, chunks);
   longer.chunks.insert(longer.chunks.end(), lent.begin(), lent.end());
-  home_.retain(longer);
-  if (!SCUTE_PLANTED(room_list)) home_.write(l.w, longer);
+  location_.retain(longer);
+  if (!SCUTE_PLANTED(room_list)) location_.write(l.w, longer);
   log_.add(longer);
   list_ = std::move(longer);
   larger_.store(true, std::memory_order_relaxed);
@@ -108,12 +109,12 @@ bool log_room::take_off(pool::lane& l) noexcept {
     shorter.chunks.resize(list_.kept);
     std::vector<uint64_t> back(list_.chunks.begin() + list_.kept, list_.chunks.end());
     if (!log_.take_off(l.index, shorter)) return false;
-    if (SCUTE_PLANTED(log_file_cut)) home_.take_back(l, back);
-    home_.write(l.w, shorter);
+    if (SCUTE_PLANTED(log_file_cut)) location_.take_back(l, back);
+    location_.write(l.w, shorter);
     list_ = std::move(shorter);
     larger_.store(false, std::memory_order_relaxed);
-    home_.retain(list_);
-    home_.take_back(l, back);
+    location_.retain(list_);
+    location_.take_back(l, back);
     return true;
   } catch (...) {  // NOLINT(bugprone-empty-catch): what is left lent the next open takes back
     return false;

@@ -37,7 +37,7 @@ namespace scute::core::engine {
 
 class log_room {
  public:
-  log_room(pool::state& s, log_home& home, commit_log& log, fold& f, segment_list list);
+  log_room(pool::state& s, log_location& location, commit_log& log, fold& f, segment_list list);
 
   // Folds some of it if the log is nearly full. Before anything is taken, and without the stream (CLOG-6, CLOG-7).
   void help() {
@@ -85,7 +85,7 @@ class log_room {
   uint64_t segments_of(uint64_t reserved) const noexcept;
 
   pool::state& s_;
-  log_home& home_;
+  log_location& location_;
   commit_log& log_;
   fold& fold_;
   waiting_mutex list_mutex_;  // taken before the heap's

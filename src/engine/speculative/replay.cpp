@@ -115,9 +115,10 @@ class part_places {
 
 }  // namespace
 
-uint64_t find_horizon(const pool::state& s, const log_home& home, const segment_list& list) {
-  uint64_t horizon = read_horizon(s, home).sequence;
-  log::segment_reader reader = reader_of(s, home, list.layout());
+uint64_t find_horizon(const pool::state& s, const log_location& location,
+                      const segment_list& list) {
+  uint64_t horizon = read_horizon(s, location).sequence;
+  log::segment_reader reader = reader_of(s, location, list.layout());
   for (const log::segment& at : list.segments(s.geo))
     if (const auto head = reader.read_head(at);
         head && head->horizon < sequence_max && !SCUTE_PLANTED(horizon_greatest))
@@ -125,25 +126,26 @@ uint64_t find_horizon(const pool::state& s, const log_home& home, const segment_
   return horizon;
 }
 
-uint64_t highest_frame(const pool::state& s, const log_home& home, const segment_list& list) {
+uint64_t highest_frame(const pool::state& s, const log_location& location,
+                       const segment_list& list) {
   uint64_t highest = 0;
-  log::segment_reader reader = reader_of(s, home, list.layout());
+  log::segment_reader reader = reader_of(s, location, list.layout());
   for (const log::segment& at : list.segments(s.geo))
     if (reader.read_head(at))
       reader.read(at, [&](const log::frame& f) { highest = std::max(highest, f.head.sequence); });
   return highest;
 }
 
-replayed replay(pool::state& s, medium::writer& w, log_home& home, const segment_list& list,
+replayed replay(pool::state& s, medium::writer& w, log_location& location, const segment_list& list,
                 tx::recovery_watch* watch) {
   replayed r;
   const std::vector<log::segment> segments = list.segments(s.geo);
-  r.horizon = find_horizon(s, home, list);
+  r.horizon = find_horizon(s, location, list);
   r.highest = r.horizon;
   r.last_frames.resize(segments.size());
   std::vector<found_frame> frames;
   std::vector<format::segment_head> heads(segments.size());
-  log::segment_reader reader = reader_of(s, home, list.layout());
+  log::segment_reader reader = reader_of(s, location, list.layout());
   std::vector<log::segment_contents> contents;
   for (size_t i = 0; i < segments.size(); ++i) {
     const log::segment_contents c = reader.read(segments[i], [&](const log::frame& f) {
@@ -223,25 +225,25 @@ replayed replay(pool::state& s, medium::writer& w, log_home& home, const segment
   for (const written_range& x : written) r.written.add(x.offset, x.length, x.sequence);
   // REPLAY-1
   const log::segment_layout layout = list.layout();
-  medium::writer own(home.target());
-  medium::writer& to = home.is_apart() ? own : w;
+  medium::writer own(location.target());
+  medium::writer& to = location.is_apart() ? own : w;
   const auto keep = [&](size_t segment, uint64_t position, std::span<const std::byte> lines,
                         bool flawed) {
     layout.for_each_store(
         position, lines, [&](uint32_t copy, uint64_t offset, const std::byte* from, size_t n) {
-          std::byte* const at = home.target().base() + segments[segment].at[copy] + offset;
+          std::byte* const at = location.target().base() + segments[segment].at[copy] + offset;
           // Of a file of its own nothing is known but what is written again.
-          if (flawed || (home.is_apart() && !SCUTE_PLANTED(log_file_rewrite)))
+          if (flawed || (location.is_apart() && !SCUTE_PLANTED(log_file_rewrite)))
             to.stream(at, from, n, medium::purpose::log);
           else
             to.flush(at, n, medium::purpose::log);
         });
   };
   // Before anything is stored there, what tells of it is as it was found.
-  tell_damage(s, home, list, r.horizon, seen, contents);
+  tell_damage(s, location, list, r.horizon, seen, contents);
   // LOGFILE-5: also where nothing that counts is stored, lanes will append.
   uint64_t renewed = 0;
-  if (home.is_apart())
+  if (location.is_apart())
     for (const log::segment& at : segments)
       for (uint32_t copy = 0; copy < layout.copies(); ++copy)
         renewed += renew_lost_pages(to, at.at[copy], at.at[copy] + layout.size());
@@ -256,7 +258,7 @@ replayed replay(pool::state& s, medium::writer& w, log_home& home, const segment
   }
   if (!counting.empty() || renewed != 0) {
     to.fence(fence_site::replay_log);
-    if (home.target().failed()) s.medium->fail_with(home.target().failure());
+    if (location.target().failed()) s.medium->fail_with(location.target().failure());
     s.require_healthy();
   }
   std::optional<lent_before_replay> lent(s);

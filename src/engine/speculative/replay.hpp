@@ -18,7 +18,7 @@
 
 #include <vector>
 
-#include "engine/speculative/log_home.hpp"
+#include "engine/speculative/log_location.hpp"
 #include "engine/speculative/unresolved.hpp"
 #include "tx/engine.hpp"
 
@@ -33,11 +33,12 @@ struct replayed {
 };
 
 // Alone in the pool. Throws failure(SCUTE_E_CORRUPT) if a record contradicts the geometry; nothing was changed then.
-replayed replay(pool::state& s, medium::writer& w, log_home& home, const segment_list& list,
+replayed replay(pool::state& s, medium::writer& w, log_location& location, const segment_list& list,
                 tx::recovery_watch* watch);
 // The horizon alone, of a pool that was closed properly.
-uint64_t find_horizon(const pool::state& s, const log_home& home, const segment_list& list);
+uint64_t find_horizon(const pool::state& s, const log_location& location, const segment_list& list);
 // The highest sequence of any frame; 0: there is none. Reads all of the log that was ever used.
-uint64_t highest_frame(const pool::state& s, const log_home& home, const segment_list& list);
+uint64_t highest_frame(const pool::state& s, const log_location& location,
+                       const segment_list& list);
 
 }  // namespace scute::core::engine

@@ -11,8 +11,8 @@
 #include "engine/common/in_place.hpp"
 #include "engine/speculative/horizon.hpp"
 #include "engine/speculative/log_evidence.hpp"
+#include "engine/speculative/log_in_pool.hpp"
 #include "engine/speculative/pages.hpp"
-#include "engine/speculative/pool_home.hpp"
 #include "engine/speculative/replay.hpp"
 #include "engine/speculative/under_way.hpp"
 #include "pool/columns.hpp"
@@ -35,15 +35,15 @@ speculative::~speculative() {
 // ---- its life -----------------------------------------------------------------------------------------
 
 // Where the superblock says that the log is. clean: the pool was closed properly, so that its log may be made anew.
-log_home& speculative::find_home(bool clean) {
-  if (home_ != nullptr) return *home_;
+log_location& speculative::find_location(bool clean) {
+  if (location_ != nullptr) return *location_;
   if ((s_.sb.incompat & format::incompat_log_file) == 0) {
-    home_ = std::make_unique<pool_home>(s_, heap_);
+    location_ = std::make_unique<log_in_pool>(s_, heap_);
   } else if (auto found = log_in_file::find(s_, clean)) {
     in_file_ = found.get();
-    home_ = std::move(found);
+    location_ = std::move(found);
   }
-  return *home_;
+  return *location_;
 }
 
 void speculative::find_log() {
@@ -57,11 +57,11 @@ void speculative::find_log() {
 
 tx::recovery_report speculative::recover(medium::writer& w, tx::recovery_watch* watch) {
   unclean_ = true;
-  log_home& home = find_home(false);
-  segment_list list = home.read();
+  log_location& location = find_location(false);
+  segment_list list = location.read();
   // REPLAY-1: a dead process may have stored both, and no fence may have completed that.
-  home.keep(w, list);
-  replayed r = replay(s_, w, home, list, watch);
+  location.keep(w, list);
+  replayed r = replay(s_, w, location, list, watch);
   recovered_ = r.highest;
   table_ = std::make_unique<block_table>(s_);
   if (s_.has_parity && !r.written.ranges.empty()) {
@@ -71,22 +71,22 @@ tx::recovery_report speculative::recover(medium::writer& w, tx::recovery_watch* 
     w.fence(fence_site::spec_late);
   } else {
     // Everything is where it belongs, durably: nothing of the log is needed any more.
-    commit_log log(s_, home, list, r.horizon, r.last_frames);
+    commit_log log(s_, location, list, r.horizon, r.last_frames);
     log.write_horizon(w, std::max(r.highest, r.horizon));
     log.fence(w, log.fold_lane(), fence_site::spec_recovered);
   }
   s_.require_healthy();
-  clear_misleading(s_, w, home, list);
+  clear_misleading(s_, w, location, list);
   return r.report;
 }
 
 void speculative::prepare() {
   if (s_.read_only) return;
-  log_home& home = find_home(true);
+  log_location& location = find_location(true);
   if (!unclean_) {
-    const segment_list list = home.read();
-    floor_ = find_floor(home, list);
-    if (!SCUTE_PLANTED(horizon_late)) renew_horizon(home, list, *floor_);
+    const segment_list list = location.read();
+    floor_ = find_floor(location, list);
+    if (!SCUTE_PLANTED(horizon_late)) renew_horizon(location, list, *floor_);
   }
   if ((s_.sb.incompat & format::incompat_log_file) == 0) return;
   // LOGFILE-3: of an unclean pool the epoch that was found may be in a cache only, and a head that is two ahead fits nothing.
@@ -101,28 +101,29 @@ void speculative::start() {
   if (table_ == nullptr) table_ = std::make_unique<block_table>(s_);
   if ((s_.sb.incompat & format::incompat_log_file) != 0) {
     if (s_.read_only) return look_at_log_file();  // nothing will be appended
-    if (home_ == nullptr) {
+    if (location_ == nullptr) {
       auto made = log_in_file::made(s_);
       in_file_ = made.get();
-      home_ = std::move(made);
+      location_ = std::move(made);
     }
     in_file_->begin(s_.sb.epoch);
   }
-  log_home& home = find_home(true);
-  segment_list list = home.read();
+  log_location& location = find_location(true);
+  segment_list list = location.read();
   find_log();  // of one that an engine switch has made
-  home.retain(list);
-  const uint64_t horizon = find_horizon(s_, home, list);
+  location.retain(list);
+  const uint64_t horizon = find_horizon(s_, location, list);
   const uint64_t floor =
       unclean_ ? std::max(SCUTE_PLANTED(late_floor) ? 0 : recovered_, horizon)  // LATE-4
       : floor_ ? *floor_
-               : find_floor(home, list);
-  if (SCUTE_PLANTED(horizon_late) && !unclean_ && !s_.read_only) renew_horizon(home, list, floor);
-  log_ = std::make_unique<commit_log>(s_, home, list, late_ != nullptr ? horizon : floor,
+               : find_floor(location, list);
+  if (SCUTE_PLANTED(horizon_late) && !unclean_ && !s_.read_only)
+    renew_horizon(location, list, floor);
+  log_ = std::make_unique<commit_log>(s_, location, list, late_ != nullptr ? horizon : floor,
                                       last_frames_);
   fold_ = std::make_unique<fold>(s_, *table_, *log_, floor, late_.get());
-  room_ = std::make_unique<log_room>(s_, home, *log_, *fold_, std::move(list));
-  care_ = std::make_unique<log_care>(s_, home, *log_, *fold_, *room_);
+  room_ = std::make_unique<log_room>(s_, location, *log_, *fold_, std::move(list));
+  care_ = std::make_unique<log_care>(s_, location, *log_, *fold_, *room_);
   for (lane_state& l : lanes_) l.clock = floor;
   log_->drawn(floor);
   if (unclean_ || s_.read_only) return;
@@ -130,30 +131,30 @@ void speculative::start() {
 }
 
 // What the sequences of a session are above, after a clean closing (HORIZON-1, HORIZON-2).
-uint64_t speculative::find_floor(const log_home& home, const segment_list& list) const {
-  const uint64_t horizon = find_horizon(s_, home, list);
-  if ((look_at_horizon(s_, home) == horizon_words::alike || SCUTE_PLANTED(horizon_unlike)) &&
-      home.was_closed())
+uint64_t speculative::find_floor(const log_location& location, const segment_list& list) const {
+  const uint64_t horizon = find_horizon(s_, location, list);
+  if ((look_at_horizon(s_, location) == horizon_words::alike || SCUTE_PLANTED(horizon_unlike)) &&
+      location.was_closed())
     return horizon;
-  const uint64_t highest = highest_frame(s_, home, list);
+  const uint64_t highest = highest_frame(s_, location, list);
   require_sequence(s_, highest);
   return std::max(horizon, highest);
 }
 
 // LOGFILE-9. Of a log that was closed the words have all of it, unless they were damaged; of another one they may be in a cache only.
-void speculative::renew_horizon(log_home& home, const segment_list& list, uint64_t floor) {
-  const uint64_t told = read_horizon(s_, home).sequence;
-  if (floor == 0 || (floor <= told && home.was_closed())) return;
+void speculative::renew_horizon(log_location& location, const segment_list& list, uint64_t floor) {
+  const uint64_t told = read_horizon(s_, location).sequence;
+  if (floor == 0 || (floor <= told && location.was_closed())) return;
   medium::writer& w = s_.service_alone();
-  if (home.is_apart()) home.keep(w, list);  // LOGFILE-5: also where a page of it is lost
-  commit_log log(s_, home, list, told, {});
+  if (location.is_apart()) location.keep(w, list);  // LOGFILE-5: also where a page of it is lost
+  commit_log log(s_, location, list, told, {});
   log.write_horizon(w, floor);
   log.fence_horizon(w);
   s_.require_healthy();
-  if (floor <= told || !home.was_closed()) return;
+  if (floor <= told || !location.was_closed()) return;
   s_.repaired.fetch_add(1, std::memory_order_relaxed);
-  s_.events.post({SCUTE_EVENT_LOG, SCUTE_OUTCOME_REPAIRED, scute_finder{}, home.horizon_at(0, 0),
-                  4 * sizeof(uint64_t)});
+  s_.events.post({SCUTE_EVENT_LOG, SCUTE_OUTCOME_REPAIRED, scute_finder{},
+                  location.horizon_at(0, 0), 4 * sizeof(uint64_t)});
 }
 
 // HORIZON-1, ROOM-9

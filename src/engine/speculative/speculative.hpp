@@ -113,9 +113,9 @@ class speculative final : public tx::engine {
   enum class growth : bool { never, allowed };
   void make_room(pool::lane& l, lane_state& mine, commit_log::stream_guard& turn, growth may);
   uint64_t draw(lane_state& mine) noexcept;
-  log_home& find_home(bool clean);
-  uint64_t find_floor(const log_home& home, const segment_list& list) const;
-  void renew_horizon(log_home& home, const segment_list& list, uint64_t floor);
+  log_location& find_location(bool clean);
+  uint64_t find_floor(const log_location& location, const segment_list& list) const;
+  void renew_horizon(log_location& location, const segment_list& list, uint64_t floor);
   void look_at_log_file() noexcept;
   enum class how : uint8_t { cached, streamed };
   void decide(pool::lane& l, lane_state& mine, commit_log::stream_guard& turn, uint32_t flags,
@@ -145,8 +145,8 @@ class speculative final : public tx::engine {
   log_state seen_log_;             // of a session that only reads, and has a log in a file
   bool unclean_ = false;           // it was needed
   std::optional<uint64_t> floor_;  // of a pool that was closed properly, if it was looked for
-  std::unique_ptr<log_home> home_;
-  log_in_file* in_file_ = nullptr;  // home_, if it is one
+  std::unique_ptr<log_location> location_;
+  log_in_file* in_file_ = nullptr;  // location_, if it is one
   uint64_t seen_ = 0;               // by background(): what was appended by its last look
   uint64_t begun_ = 0;              // and how many segments were begun
   unsigned looks_ = 0;              // since the last fold

@@ -3,13 +3,13 @@
 // status line.
 #pragma once
 
-#include "engine/speculative/log_home.hpp"
+#include "engine/speculative/log_location.hpp"
 
 namespace scute::core::engine {
 
-class pool_home final : public log_home {
+class log_in_pool final : public log_location {
  public:
-  pool_home(pool::state& s, heap::heap& h) noexcept : s_(s), heap_(h) {}
+  log_in_pool(pool::state& s, heap::heap& h) noexcept : s_(s), heap_(h) {}
 
   medium::medium& target() const noexcept override { return *s_.medium; }
   bool is_apart() const noexcept override { return false; }

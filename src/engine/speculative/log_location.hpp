@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the log of engine `spec` lies: in chunks that the heap of the pool lends (engine/speculative/pool_home.hpp), or in a file
+// Where the log of engine `spec` lies: in chunks that the heap of the pool lends (engine/speculative/log_in_pool.hpp), or in a file
 // beside the pool (engine/speculative/log_in_file.hpp). Offsets of segments and of the horizon are those of target().
 #pragma once
 
@@ -9,9 +9,9 @@
 
 namespace scute::core::engine {
 
-class log_home {
+class log_location {
  public:
-  virtual ~log_home() = default;
+  virtual ~log_location() = default;
 
   virtual medium::medium& target() const noexcept = 0;
   // It is another file than the pool's: fences of the pool do nothing for it, so it has writers of its own. All lanes append
@@ -46,7 +46,7 @@ class log_home {
   virtual void take_back(pool::lane& l, std::vector<uint64_t>& chunks) = 0;
 
  protected:
-  log_home() = default;
+  log_location() = default;
 };
 
 }  // namespace scute::core::engine
