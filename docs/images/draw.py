@@ -152,7 +152,7 @@ def commits():
     engine(310, "spec", "log now, data later", (
         ("box", 190, "log", "record of all new bytes\nto a sequential log"), ("fence", "decided", "good"),
         ("box", 158, "data", "data and parity in the\ncache, not flushed"), ("box", 128, "plain", "… many commits …"),
-        ("box", 110, "data", "fold: blocks\nwritten back"), ("fence", "log is free", "data")))
+        ("box", 110, "data", "checkpoint: blocks\nwritten back"), ("fence", "log is free", "data")))
     p.text(24, 426, "A crash before “decided” leaves nothing of the transaction; after it, recovery completes the transaction.", 13)
     return p
 

@@ -168,7 +168,7 @@ SCUTE_API int scute_create(const char *path, const scute_options *options, scute
  * until it is closed, whatever descriptors the program closes (docs/guides/operate.md); SCUTE_E_UNSUPPORTED: its
  * file system keeps no locks. Parts in use that have lost their blocks (a sparse copy has holes where there were
  * zeros) get new ones; if there is no room for them (SCUTE_E_NOSPC), make room, or open with SCUTE_READONLY. An
- * unclean pool without its log is refused; with SCUTE_WITHOUT_LOG it loses commits since the last fold, with an
+ * unclean pool without its log is refused; with SCUTE_WITHOUT_LOG it loses commits since the last checkpoint, with an
  * event (SCUTE_EVENT_LOG), and needs scute_check() with repair first.
  *
  * While a pool is open, a full file system refuses allocations (SCUTE_E_NOSPC, nothing changed), and logs of

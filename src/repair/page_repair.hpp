@@ -40,7 +40,7 @@
 //    Pages that were rebuilt meanwhile are remembered and looked at again (page_doubts.hpp).
 // PAGE-8 A page of a log that outlives transactions takes no stripe and no parity, which knows zeros of it: so a commit that
 //    appends to it needs no record of what it holds, and levels without parity have it back as well. What counts of it is
-//    in the log's other copies, and in the pool once the engine has folded (pool/lost_log_pages.hpp). Other
+//    in the log's other copies, and in the pool once the engine has checkpointed (pool/lost_log_pages.hpp). Other
 //    pages of its column are decoded without it, lost or not.
 // PAGE-9 Columns whose parity a crash has left older than their data (pool/resolver.hpp, untold()) are no ground for
 //    what a page held. Bytes that their own row has changed since would come back as they were before, in a version that a

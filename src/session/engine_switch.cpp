@@ -106,7 +106,7 @@ bool instance::wants_log_file() const noexcept {
 // was made with, which takes the chunks back, and switched. A crash in between leaves it with that engine.
 //
 // After an unclean end the same is done if whoever opens the pool says so, and a log in a file is gone. What the pool holds is
-// what folds have written back, and more: its parity is wrong where commits had come half way, and a check puts that right.
+// what checkpoints have written back, and more: its parity is wrong where commits had come half way, and a check puts that right.
 void instance::look_for_log(const pool::engine_facts& kind, const scute_options& o) {
   s.salt = pool::pool_salt(s.sb);
   if (!kind.log_in_chunks || s.read_only) return;

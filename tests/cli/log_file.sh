@@ -9,7 +9,7 @@ records 60 >records.tsv
 mkfifo feed
 exec 9<>feed  # which the loader never sees the end of
 
-# Leaves a pool whose loader was killed after a fold, with its log.
+# Leaves a pool whose loader was killed after a checkpoint, with its log.
 killed_pool() { # POOL
   rm -f "$1" "$1.log"
   "$scute" create "$1" --size 4M >/dev/null

@@ -31,7 +31,8 @@ class spec_in_place : public testing::TestWithParam<scute_protection> {
 
 // SPEC-2: the first range of an object takes a fence, for its undo record; later ones rest on the records of the first.
 TEST_P(spec_in_place, TakesTheShortWayAndOneFenceOnceItIsLogged) {
-  pool_.in().idle.stop();  // a fold makes the log forget what it has, and has fences of its own
+  pool_.in()
+      .idle.stop();  // a checkpoint makes the log forget what it has, and has fences of its own
   const scute_oid oid = pool_.alloc(bytes(256, 1));
   SCUTE_OKAY(scute_drain(pool_));
   std::vector<unsigned char> should = bytes(256, 1);
@@ -120,7 +121,7 @@ TEST_P(spec_in_place, GoesBehindAFreedObjectThatLiesBeforeIt) {
   pool_.expect_sound();
 }
 
-// ROOM-6, ROOM-7: threads open more than the fold keeps room for, and less, by turns; nothing is refused, and in the end the
+// ROOM-6, ROOM-7: threads open more than the checkpoint keeps room for, and less, by turns; nothing is refused, and in the end the
 // log keeps no more than before, so that a transaction larger than the log can borrow and give back.
 TEST_P(spec_in_place, ThreadsReserveAndGiveBack) {
   constexpr unsigned threads = 4, objects = 12, rounds = 60;
@@ -158,7 +159,7 @@ TEST_P(spec_in_place, ThreadsReserveAndGiveBack) {
     std::memset(at, 2, 3 * mib);
     SCUTE_OKAY(tx.commit());
   }
-  // A fold in the background may be at it just then.
+  // A checkpoint in the background may be at it just then.
   for (int k = 0; k < 50 && (k < 3 || pool_.info().log_cap != cap); ++k) {
     SCUTE_OKAY(scute_drain(pool_));
     transaction tx(pool_);

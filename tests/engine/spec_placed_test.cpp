@@ -23,7 +23,7 @@ class spec_placed : public testing::TestWithParam<scute_protection> {
     o.chunk_size = 64 * kib;  // slots of more than prewrite_min
     pool_.create(o);
   }
-  // The log gets records of an object, and another one is placed in its slot. No fold comes between.
+  // The log gets records of an object, and another one is placed in its slot. No checkpoint comes between.
   void replace(uint64_t first_size, uint64_t second_size) {
     pool_.in().idle.stop();
     const scute_oid first = pool_.alloc(bytes(first_size, 'a'));

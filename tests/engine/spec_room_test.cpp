@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Engine spec: room in its log, and folds beside what is open.
+// Engine spec: room in its log, and checkpoints beside what is open.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -79,7 +79,7 @@ TEST(spec_room, ATransactionLargerThanTheLogBorrowsChunks) {
     }
     EXPECT_EQ(pool.read(large), bytes(size, 4));
     pool.expect_sound();
-    // Whoever commits next finds that all of it is folded.
+    // Whoever commits next finds that all of it is checkpointed.
     for (int k = 0; k < 3; ++k) {
       SCUTE_OKAY(scute_drain(pool));
       transaction tx(pool);
@@ -122,11 +122,11 @@ TEST(spec_room, AThreadThatIsGoneKeepsNoChunks) {
   pool.expect_sound();
 }
 
-// ROOM-5. All of these used to be refused until somebody had committed behind a fold.
+// ROOM-5. All of these used to be refused until somebody had committed behind a checkpoint.
 TEST(spec_room, ObjectsHaveTheRoomThatTheLogNeedsNoMore) {
   pool_file pool;
   pool.create(small_log(16 * mib, mib));
-  pool.in().idle.stop();  // nobody folds but who needs the room
+  pool.in().idle.stop();  // nobody checkpoints but who needs the room
   const uint64_t cap = pool.info().log_cap, size = 3 * mib;
   const scute_oid large = pool.alloc(bytes(size, 1));
   const uint64_t chunks = pool.info().chunks_free;
@@ -205,7 +205,7 @@ TEST(spec_room, APoolThatIsTooSmallForTheLogIsToldTheLeastSize) {
   refused(o);
 }
 
-// ROOM-3, FOLD-3: all of an object that is larger than the log is open in place while another thread turns the log over.
+// ROOM-3, CKPT-3: all of an object that is larger than the log is open in place while another thread turns the log over.
 TEST(spec_room, ThereIsRoomForTheOldBytesOfWhatIsOpen) {
   pool_file pool;
   pool.create(small_log(32 * mib, mib));
@@ -251,7 +251,7 @@ TEST(spec_room, StepsFindRoomWhileMuchIsReserved) {
   pool.expect_sound();
 }
 
-// FOLD-2: a fold does not wait for a transaction, whatever it has open.
+// CKPT-2: a checkpoint does not wait for a transaction, whatever it has open.
 TEST(spec_room, ADrainDoesNotWaitForWhatIsOpen) {
   pool_file pool;
   pool.create(small_log(4 * mib, 0));

@@ -61,7 +61,7 @@ TEST_P(spec_engine, KeepsWhatWasCommitted) {
 // One fence per commit, however many objects.
 TEST_P(spec_engine, CommitsWithOneFence) {
   pool.create(wanted());
-  pool.in().idle.stop();  // a fold has fences of its own
+  pool.in().idle.stop();  // a checkpoint has fences of its own
   std::vector<scute_oid> oids;
   for (unsigned i = 0; i < 8; ++i) oids.push_back(pool.alloc(pattern(i, 200)));
   SCUTE_OKAY(scute_drain(pool));

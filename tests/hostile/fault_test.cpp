@@ -311,7 +311,7 @@ TEST_P(chained_log, ARangeInPlaceIsRefused) {
   }
 }
 
-// A fold that cannot renew what is open in place leaves its block to be folded another time. A drain, and a switch of engines, used
+// A checkpoint that cannot renew what is open in place leaves its block to be checkpointed another time. A drain, and a switch of engines, used
 // to take that for the end.
 TEST(spec_drain, SaysThatItHadNoMemory) {
   uint64_t refused = 0;

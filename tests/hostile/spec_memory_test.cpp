@@ -30,9 +30,9 @@ TEST(spec_memory, AHelperThatFindsNoMemoryTakesNoSegments) {
   engine::block_table table(s);
   engine::log_in_pool location(s, *f.in().heap);
   commit_log log(s, location, list, begin, {});
-  engine::fold fold(s, table, log, begin, nullptr);
-  engine::log_room room(s, location, log, fold, list);
-  // Something is open in place, so who folds takes memory.
+  engine::checkpoint checkpoint(s, table, log, begin, nullptr);
+  engine::log_room room(s, location, log, checkpoint, list);
+  // Something is open in place, so who checkpoints takes memory.
   std::byte old[64] = {};
   const uint64_t at = s.geo.zone_offset(0) + s.geo.row_size + 7 * engine::block_table::page;
   const uint64_t b = table.number_of(at);
@@ -52,7 +52,7 @@ TEST(spec_memory, AHelperThatFindsNoMemoryTakesNoSegments) {
   const uint64_t used = log.how_full().used;
   pool::lane& mine = s.lanes.front();
   const engine::log_range one{at, old, sizeof old, format::record_kind::data};
-  // One allocation after the other fails, of the lane's own and of the fold's.
+  // One allocation after the other fails, of the lane's own and of the checkpoint's.
   unsigned refused = 0;
   for (uint64_t nth = 1; refused + 1 == nth; ++nth) {
     faults::arm(call::memory, nth, ENOMEM);

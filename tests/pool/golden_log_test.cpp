@@ -83,7 +83,7 @@ void compare(const std::string& name, const std::string& text) {
 
 class golden_log : public testing::TestWithParam<scute_medium> {
  protected:
-  // Nothing is folded but by the drain.
+  // Nothing is checkpointed but by the drain.
   void play() {
     scute_options o = options(mib, {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_SPEC});
     o.medium = GetParam();

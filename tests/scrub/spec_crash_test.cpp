@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Engine spec: damage and an unclean end together (docs/guides/recover.md, "A crash and damage at once"). What the redundancy of the
-// log covers comes back; in columns with records that nothing has folded an object comes back or is refused with an error,
+// log covers comes back; in columns with records that nothing has checkpointed an object comes back or is refused with an error,
 // and is never wrong; and a moment after the last transaction nothing is exposed any more.
 #include <gtest/gtest.h>
 
@@ -27,9 +27,9 @@ class crash_story {
       : f(how, level) {
     f.fill();
     before = f.file();
-    const uint64_t folded = f.in().engine->log().horizon;
+    const uint64_t checkpointed = f.in().engine->log().horizon;
     f.change(how == log::redundancy::tracks ? 17 : 9);
-    EXPECT_EQ(f.in().engine->log().horizon, folded);
+    EXPECT_EQ(f.in().engine->log().horizon, checkpointed);
     after = f.file();
   }
   // What a power failure can have left: the log, and of all else any words of before and after.
@@ -276,7 +276,7 @@ TEST_P(spec_crash, ScribblesAreRepairedOrReported) {
   }
 }
 
-// Nothing is exposed any more when all is folded: any one row may be noise then.
+// Nothing is exposed any more when all is checkpointed: any one row may be noise then.
 TEST_P(spec_crash, WhatIsFoldedIsNotExposed) {
   SCUTE_RANDOM(random);
   SCUTE_OKAY(scute_drain(f));

@@ -21,9 +21,9 @@ class spec_floor : public testing::TestWithParam<log::redundancy> {
     for (uint64_t round = 0; round < 3; ++round) f.change(1, 1000 * round);
     const pool::state& s = f.in().s;
     SCUTE_OKAY_E(scute_drain(f));
-    const uint64_t folded[2] = {f.in().engine->log().horizon,
-                                engine::check_of_horizon(s, f.in().engine->log().horizon)};
-    std::memcpy(earlier.data(), folded, sizeof folded);
+    const uint64_t checkpointed[2] = {f.in().engine->log().horizon,
+                                      engine::check_of_horizon(s, f.in().engine->log().horizon)};
+    std::memcpy(earlier.data(), checkpointed, sizeof checkpointed);
     f.change(1, 3000);
     for (uint32_t r = 0; r < s.geo.lane_replicas; ++r)
       horizons.push_back(s.geo.lane_offset(0, r) + offsetof(format::lane_status, horizon));
@@ -69,7 +69,7 @@ TEST_P(spec_floor, OnePlaceIsNoise) {
     expect_all_after([&](unsigned char* words, size_t) { words[16 * place + 8] ^= 1; });
 }
 
-// Nothing but that of an earlier fold is left.
+// Nothing but that of an earlier checkpoint is left.
 TEST_P(spec_floor, OnePlaceIsOldAndTheOtherNoise) {
   for (const size_t place : {0, 1})
     expect_all_after([&](unsigned char* words, size_t) {

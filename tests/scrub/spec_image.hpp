@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pools of engine spec with records in the log that nothing has folded, and their files as a kill or a power failure leaves
+// Pools of engine spec with records in the log that nothing has checkpointed, and their files as a kill or a power failure leaves
 // them.
 #pragma once
 
@@ -47,7 +47,7 @@ class spec_image : public pool_file {
     add(10000);
     SCUTE_OKAY_E(scute_drain(pool));
   }
-  // No thread of the pool's own folds anything from here on.
+  // No thread of the pool's own checkpoints anything from here on.
   void rest() const { in().idle.stop(); }
 
   // Changes a part of every `step`-th object: its record stays live.

@@ -63,9 +63,9 @@ TEST_F(spec_late, HalfResolvedThenThePowerFailsAgain) {
     EXPECT_GT(left(), 0u);
     EXPECT_EQ(f.in().engine->log().horizon, horizon);
     if (round % 2 == 1) f.change(7, 2000 + 100 * static_cast<uint64_t>(round));
-    // What a commit has folded for want of room is durable.
-    const bool folded = f.in().engine->log().horizon != horizon;
-    const bytes image = folded ? f.file() : torn(last, f.file(), random);
+    // What a commit has checkpointed for want of room is durable.
+    const bool checkpointed = f.in().engine->log().horizon != horizon;
+    const bytes image = checkpointed ? f.file() : torn(last, f.file(), random);
     last = image;
     f.load(image, SCUTE_LAZY_RECOVERY);
     f.expect_objects();
@@ -115,8 +115,8 @@ TEST_F(spec_late, AnotherEngineWhileUnresolved) {
   f.expect_sound_objects();
 }
 
-// LATE-5: a fold that resolves few makes segments free all the same.
-TEST_F(spec_late, AFoldResolvesTheOldestFirst) {
+// LATE-5: a checkpoint that resolves few makes segments free all the same.
+TEST_F(spec_late, ACheckpointResolvesTheOldestFirst) {
   SCUTE_RANDOM(random);
   const uint64_t usual = pool::resolver::at_once();
   pool::resolver::resolve_at_once(2);

@@ -195,7 +195,7 @@ TEST_P(spec_log, ALostPageComesBack) {
   expect_all_after_a_kill();
 }
 
-// LOSTLOG-1. Both copies of a page: then everything is folded.
+// LOSTLOG-1. Both copies of a page: then everything is checkpointed.
 TEST_P(spec_log, PagesThatAreLostInAllCopiesCostNothing) {
   const auto frames = f.frames();
   std::set<uint64_t> pages;

@@ -115,19 +115,19 @@ TEST(log_file_lost, AnUncleanPoolIsOpenedWithoutItIfThatIsAskedFor) {
   }
 }
 
-// The power failed: of the pages some are as they were at the last fold. Every object is a version of it, or is named as lost.
+// The power failed: of the pages some are as they were at the last checkpoint. Every object is a version of it, or is named as lost.
 TEST(log_file_lost, WhatIsMissingWithoutItIsNamed) {
   disk_pool f;
   f.change(1);
   SCUTE_OKAY(scute_drain(f));
-  const bytes folded = read_file(f.path);
+  const bytes checkpointed = read_file(f.path);
   f.change(2);
   bytes image = read_file(f.path);
   uint64_t k = 0;
   // (The superblocks are durable: the first page, the second, and the last one.)
   for (uint64_t at = 2 * page; at + 2 * page < image.size(); at += page, ++k)
     if (k % 3 != 0)
-      std::copy_n(folded.begin() + static_cast<long>(at), page,
+      std::copy_n(checkpointed.begin() + static_cast<long>(at), page,
                   image.begin() + static_cast<long>(at));
   f.kill();
   write_file(f.path, image);
@@ -211,7 +211,7 @@ void look_to_the_end(disk_pool& f) {
   EXPECT_LT(looks, 1000U) << "it never ends";
 }
 
-// It went to sleep with the look that folded a transaction, and the file stayed as it was until the next one.
+// It went to sleep with the look that checkpointed a transaction, and the file stayed as it was until the next one.
 TEST(log_file_length, TheLastLookLeavesNoRoom) {
   disk_pool f;
   const uint64_t before = fs::file_size(f.log);
@@ -237,7 +237,7 @@ TEST(log_file_length, TheLastLookLeavesNoRoom) {
   f.expect_sound();
 }
 
-// FOLD-5: while a transaction has a range open there is nothing to do, and as soon as it ends there is.
+// CKPT-5: while a transaction has a range open there is nothing to do, and as soon as it ends there is.
 TEST(log_file_length, RoomForARangeInPlaceGoesBackWhenItEnds) {
   constexpr uint64_t large = 400'000;
   disk_pool f;

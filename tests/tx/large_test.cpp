@@ -72,7 +72,7 @@ TEST_P(large, AnOverwriteThatFindsNoRoomForItsLog) {
     EXPECT_NE(std::string(scute_errormsg()).find("scute_overwrite_max"), std::string::npos);
   }
   // Nothing was lent for it, and zeroed, in vain.
-  // (A fold may have tried to make room.)
+  // (A checkpoint may have tried to make room.)
   EXPECT_LE(f.stats().bytes_log, before.bytes_log + (spec() ? 4096 : 0));
   EXPECT_LE(f.stats().bytes_data, before.bytes_data + (spec() ? 65536 : 0));
   EXPECT_TRUE(f.read(oid) == old);

@@ -282,7 +282,7 @@ class crossings {
 
   const crossing_settings& how_;
   const std::string path_;
-  bool exposed_ = false;  // this trial's log has records that nothing has folded
+  bool exposed_ = false;  // this trial's log has records that nothing has checkpointed
   std::vector<item> items_;
   std::vector<std::byte> master_;
   uint64_t row_size_ = 0, zone_ = 0;
@@ -314,8 +314,9 @@ bool run_crossings(const crossing_settings& how) {
       "trials failed\n",
       all.trials_, how.parity, how.seed, all.transactions_, all.objects_, failures);
   if (all.exposed_trials_ != 0)
-    fmt::print("exposed: {} of them with records that nothing had folded; {} objects refused\n",
-               all.exposed_trials_, all.refused_);
+    fmt::print(
+        "exposed: {} of them with records that nothing had checkpointed; {} objects refused\n",
+        all.exposed_trials_, all.refused_);
   return failures == 0;
 }
 

@@ -49,15 +49,15 @@ def _stamp(rows: Rows) -> Iterator[Verdict]:
 
 def _objects(rows: Rows) -> Iterator[Verdict]:
     inverse = throughput_over(rows, rows.first(work=HOT, size=SIZE, threads=1, name=NAME), LOGFREE)
-    yield Verdict(f"{NAME} hot {units.size(SIZE)}", f"processor time over {LOGFREE}'s, that of the fold counted", 0.85,
+    yield Verdict(f"{NAME} hot {units.size(SIZE)}", f"processor time over {LOGFREE}'s, that of the checkpoint counted", 0.85,
                   1 / inverse if inverse else None, at_most=True)
     row = rows.first(work="overwrite_random", size=SIZE, threads=1, name=NAME)
-    yield Verdict(f"{NAME} fences", f"fences of an overwrite of {units.size(SIZE)} at random, with its share of the fold's",
+    yield Verdict(f"{NAME} fences", f"fences of an overwrite of {units.size(SIZE)} at random, with its share of the checkpoint's",
                   1.01, None if row is None else row.number("fences_per_op"), at_most=True, unit="", digits=3)
 
 
 def _opening(rows: Rows) -> Iterator[Verdict]:
-    # A log gets no fuller than that: from three quarters on commits help to fold it.
+    # A log gets no fuller than that: from three quarters on commits help to checkpoint it.
     row = max(rows.where(work="recovery_full_log", name=NAME), key=lambda r: r.size, default=None)
     yield Verdict(f"{NAME} opening", "time to open a pool of 16 GiB whose writer was killed with a log as full as it gets",
                   100.0, None if row is None or row.size < 1 << 34 else row.ns / 1e6, at_most=True, unit=" ms", digits=0)

@@ -74,7 +74,8 @@ void print_text(const scute_report& report, const findings& found, const repaire
   }
   if (gave_up)
     fmt::print(
-        "given up with the log: what was committed since the last fold before the crash, which is "
+        "given up with the log: what was committed since the last checkpoint before the crash, "
+        "which is "
         "the last\nsecond or so. Each of these transactions may be there, be missing, or be there "
         "in part; compare what\nthe program wrote last with what it finds\n");
   fact_sheet facts;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What engine `spec` knows of every column block: which lines of it, data and parity, hold more than the medium does,
-// which of its bytes the log could bring back, and how far it was folded.
+// which of its bytes the log could bring back, and how far it was checkpointed.
 //
 //   dirty   a line: stored by cached stores, and not written back since
 //   imaged  a granule of 32 bytes of the data: the log would bring it back as it was committed last (TABLE-3)
 //   clock   the highest sequence of a record of the block
-//   first   the lowest sequence of a record of the block that is not folded; 0: there is none
-//   pinned  nobody folds the block meanwhile (SPEC-6)
+//   first   the lowest sequence of a record of the block that is not checkpointed; 0: there is none
+//   pinned  nobody checkpoints the block meanwhile (SPEC-6)
 //
 // TABLE-1 All of a block but its pins changes under its stripe, held exclusively. A clock may be read without it, and
 //    never falls.
-// TABLE-2 A block with a dirty line or a record is on the list. Who takes the list folds its blocks, or puts them back.
+// TABLE-2 A block with a dirty line or a record is on the list. Who takes the list checkpoints its blocks, or puts them back.
 // TABLE-3 A durable record with all bytes of a granule makes it imaged. Whatever makes the records of a granule void ends that:
-//    the block's fold, and a placed record of any byte of it, after which no record has that byte (SPEC-4).
+//    the block's checkpoint, and a placed record of any byte of it, after which no record has that byte (SPEC-4).
 // TABLE-4 What is sized by the pool's blocks takes memory where it is touched, and is not counted before: a sparse pool may be
 //    thousands of times as large as the machine's memory.
 #pragma once
@@ -47,7 +47,7 @@ class block_table {
     std::atomic<uint64_t> first;
     std::atomic<uint32_t> pins;
     bool listed;
-    bool renewed;  // its only record is the fold's, of what is open in place
+    bool renewed;  // its only record is the checkpoint's, of what is open in place
   };
 
   // Of a byte of the data rows: column blocks of the zones, one after the other; in a pool without parity pages of the file.
@@ -73,9 +73,9 @@ class block_table {
   void stored_parity(uint64_t b, uint64_t offset, uint64_t n) noexcept;
   // A placed record of bytes in one page of the data rows is durable (TABLE-3). Under the stripe.
   void placed(uint64_t offset, uint64_t n) noexcept;
-  // A record of the block: it is listed, and folded one day. Under the stripe.
+  // A record of the block: it is listed, and checkpointed one day. Under the stripe.
   void recorded(uint64_t b, uint64_t sequence) noexcept;
-  // The same of one that recovery has found, which nobody has to fold yet. Alone in the pool.
+  // The same of one that recovery has found, which nobody has to checkpoint yet. Alone in the pool.
   void know_clock(uint64_t b, uint64_t sequence) noexcept {
     std::atomic<uint64_t>& clock = blocks_[b].clock;
     if (clock.load(std::memory_order_relaxed) < sequence)
@@ -104,7 +104,7 @@ class block_table {
   void take_list(list& into, size_t n) noexcept;
   size_t listed() const noexcept;
   void put_back(uint64_t b) noexcept;
-  // The lowest sequence that is not folded, of all blocks on the list; UINT64_MAX: none.
+  // The lowest sequence that is not checkpointed, of all blocks on the list; UINT64_MAX: none.
   uint64_t lowest() const noexcept;
   // The highest clock of all blocks on the list; 0: none.
   uint64_t highest() const noexcept;

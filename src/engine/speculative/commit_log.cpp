@@ -154,18 +154,19 @@ bool commit_log::make_room(uint32_t lane, const need& n) {
   return true;
 }
 
-// Neither free nor the fold's: full, or taken and about to be (CLOG-6).
+// Neither free nor the checkpoint's: full, or taken and about to be (CLOG-6).
 size_t commit_log::to_come() const {
   size_t n = taken_;
   for (const use& u : uses_)
-    if (!u.in_use && !u.of_fold && u.last != 0) ++n;
+    if (!u.in_use && !u.of_checkpoint && u.last != 0) ++n;
   return n;
 }
 
 bool commit_log::will_have_room(const need& n) {
   const size_t segments = n.frames - (n.first != 0 ? 1 : 0);
   const locked turn(mutex_);
-  return segments + std::max(kept_back_, of_fold_) <= free_.size() + of_fold_ + to_come();
+  return segments + std::max(kept_back_, of_checkpoint_) <=
+         free_.size() + of_checkpoint_ + to_come();
 }
 
 // So many segments for the lane. Those that it does not come to use it keeps.
@@ -175,16 +176,16 @@ bool commit_log::take(uint32_t lane, size_t segments) {
   const size_t more = segments - taken.size();
   taken.reserve(segments);
   const locked turn(mutex_);
-  const bool folds = lane == fold_lane();
-  const size_t kept = kept_back_ <= of_fold_ ? 0 : kept_back_ - of_fold_;
-  if (free_.size() < (folds ? more : more + kept)) return false;
-  if (folds && more > kept) return false;
+  const bool checkpoints = lane == checkpoint_lane();
+  const size_t kept = kept_back_ <= of_checkpoint_ ? 0 : kept_back_ - of_checkpoint_;
+  if (free_.size() < (checkpoints ? more : more + kept)) return false;
+  if (checkpoints && more > kept) return false;
   for (size_t i = 0; i < more; ++i) {
-    uses_[free_.back()].of_fold = folds;
+    uses_[free_.back()].of_checkpoint = checkpoints;
     taken.push_back(free_.back());
     free_.pop_back();
   }
-  (folds ? of_fold_ : taken_) += more;
+  (checkpoints ? of_checkpoint_ : taken_) += more;
   lanes_[lane].has += more;
   busy_.fetch_add(more, std::memory_order_relaxed);
   return true;
@@ -195,7 +196,7 @@ void commit_log::begin_next(medium::writer& w, uint32_t lane, uint64_t before) n
   const size_t next = l.taken.back();
   l.taken.pop_back();
   const locked turn(mutex_);
-  if (!uses_[next].of_fold) --taken_;
+  if (!uses_[next].of_checkpoint) --taken_;
   if (l.in) {
     use& left = uses_[*l.in];
     left.in_use = false;
@@ -264,9 +265,10 @@ commit_log::lack commit_log::keep_back(size_t segments, size_t others) {
   const locked turn(mutex_);
   if (segments > to_keep_) {
     // What it has of the time when more was kept may be needed a while yet.
-    const size_t kept = std::max(kept_back_, of_fold_ > to_keep_ ? of_fold_ + segments : segments);
-    size_t wanted = kept > of_fold_ ? kept - of_fold_ : 0;
-    for (uint32_t lane = 0; lane < fold_lane(); ++lane)
+    const size_t kept =
+        std::max(kept_back_, of_checkpoint_ > to_keep_ ? of_checkpoint_ + segments : segments);
+    size_t wanted = kept > of_checkpoint_ ? kept - of_checkpoint_ : 0;
+    for (uint32_t lane = 0; lane < checkpoint_lane(); ++lane)
       wanted += others - std::min(others, lanes_[lane].has);
     if (wanted > free_.size()) return {wanted - free_.size(), to_come()};
     kept_back_ = kept;
@@ -281,13 +283,13 @@ void commit_log::write_horizon(medium::writer& w, uint64_t sequence) noexcept {
   if (sequence == written_ && is_written_) return;
   written_ = sequence;
   is_written_ = true;
-  stream_horizon(s_, location_, way(w, fold_lane()),
+  stream_horizon(s_, location_, way(w, checkpoint_lane()),
                  {sequence, static_cast<uint32_t>(++writes_ % 2)});
 }
 
 bool commit_log::repeat_horizon(medium::writer& w) noexcept {
   if (written_ == 0 || look_at_horizon(s_, location_) == horizon_words::alike) return false;
-  stream_horizon(s_, location_, way(w, fold_lane()),
+  stream_horizon(s_, location_, way(w, checkpoint_lane()),
                  {written_, static_cast<uint32_t>(++writes_ % 2)});
   is_written_ = true;
   return true;
@@ -334,8 +336,8 @@ void commit_log::horizon_is_durable() noexcept {
 void commit_log::put_free(size_t segment) {
   use& u = uses_[segment];
   u.last = 0;
-  if (std::exchange(u.of_fold, false)) {
-    --of_fold_;
+  if (std::exchange(u.of_checkpoint, false)) {
+    --of_checkpoint_;
     keep_fewer();
   }
   // The last one is taken first.
@@ -364,7 +366,7 @@ bool commit_log::take_off(uint32_t lane, const segment_list& shorter) {
   // They may be what is kept.
   const auto stay = static_cast<size_t>(
       std::ranges::count_if(free_, [rest](size_t i) noexcept { return i < rest; }));
-  if (to_keep_ > kept_least || stay + of_fold_ < kept_back_) return false;
+  if (to_keep_ > kept_least || stay + of_checkpoint_ < kept_back_) return false;
   const auto added = [&](size_t i) { return i >= rest; };
   for (size_t i = rest; i < uses_.size(); ++i) {
     if (l.in == i && uses_[i].last <= horizon()) continue;

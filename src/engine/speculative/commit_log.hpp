@@ -9,7 +9,7 @@
 // CLOG-2 The horizon never falls (SPEC-5), engine switches and epochs included. It is in two places that are written by
 //    turns, in all copies of lane 0; a fence later it is durable. (Where a segment has been used again, its head has it, too:
 //    so no explorer can find anything wrong with one place.)
-// CLOG-3 One thread at a time appends for a lane. Segments are kept back for the fold, which has a lane of its own: it
+// CLOG-3 One thread at a time appends for a lane. Segments are kept back for the checkpoint, which has a lane of its own: it
 //    may always append what it has to renew, and never takes more, so that it leaves the others theirs while a commit under
 //    way holds the horizon back. Fewer are kept only when what it has in them is void.
 // CLOG-4 Segments may be added while others are used, and taken off again when all that were added are free. They are the
@@ -21,7 +21,7 @@
 //    So what others have taken comes back, and is worth waiting for, like what is full.
 // CLOG-7 Frames of one stream with one sequence are parts of one whole. So where lanes share a stream, one transaction at a
 //    time draws a sequence for it and appends, and the next one's is higher. A fence there is one of all that was appended
-//    before, whoever has done it. Nobody has the stream while he folds, which takes a sync of the pool: what he has found
+//    before, whoever has done it. Nobody has the stream while he checkpoints, which takes a sync of the pool: what he has found
 //    of room by then he asks for again.
 #pragma once
 
@@ -62,7 +62,7 @@ class commit_log {
 
   // While it lives nobody else appends to the stream that all lanes share, if they do (log_location::is_apart()): from the
   // question for room to the last frame, and neither over a fence nor while anything is pinned before it began. Sequences
-  // are drawn within, so those of the stream grow (CLOG-7). Taken before stripes, and before the fold's lock.
+  // are drawn within, so those of the stream grow (CLOG-7). Taken before stripes, and before the checkpoint's lock.
   class stream_guard {
    public:
     explicit stream_guard(commit_log& log)
@@ -101,7 +101,7 @@ class commit_log {
   // The same for what is one frame and fits the segment that the lane is at, as nearly always; else false, and make_room() has
   // to find out.
   bool has_room(uint32_t lane, std::span<const log_range> records);
-  // There will be, when all that is full or taken by now is folded: so it is worth waiting for (CLOG-6).
+  // There will be, when all that is full or taken by now is checkpointed: so it is worth waiting for (CLOG-6).
   bool will_have_room(const need& n);
   // Appends them as parts of one whole. There is room; durable by the lane's fence().
   void append(medium::writer& w, uint32_t lane, std::span<const log_range> records, uint32_t flags,
@@ -127,15 +127,15 @@ class commit_log {
   uint64_t bytes_of_frame(uint64_t records) const noexcept {
     return layout_.lines_of(records + sizeof(format::frame_head)) * log::line_size;
   }
-  uint32_t fold_lane() const noexcept { return s_.geo.lane_count; }
+  uint32_t checkpoint_lane() const noexcept { return s_.geo.lane_count; }
   bool is_apart() const noexcept { return !own_.empty(); }
-  // What the lane has appended, or what was written of the horizon (by the fold's lane), is durable, or the pool has failed. w: with which
+  // What the lane has appended, or what was written of the horizon (by the checkpoint's lane), is durable, or the pool has failed. w: with which
   // that was done.
   void fence(medium::writer& w, uint32_t lane, fence_site at) noexcept;
   // Changes with whatever lanes append, once it is fenced.
   uint64_t appended() const noexcept {
     uint64_t all = 0;
-    for (uint32_t i = 0; i < fold_lane(); ++i)
+    for (uint32_t i = 0; i < checkpoint_lane(); ++i)
       all += lanes_[i].fenced.load(std::memory_order_relaxed);
     return all;
   }
@@ -145,10 +145,12 @@ class commit_log {
     if (is_apart()) drawn_ = sequence;
   }
 
-  // Streams it; to be called in ascending order, by one thread at a time. Durable by the fence of the fold's lane, then say so.
+  // Streams it; to be called in ascending order, by one thread at a time. Durable by the fence of the checkpoint's lane, then say so.
   void write_horizon(medium::writer& w, uint64_t sequence) noexcept;
   // Makes durable what write_horizon() or repeat_horizon() has streamed by this writer.
-  void fence_horizon(medium::writer& w) noexcept { fence(w, fold_lane(), fence_site::horizon); }
+  void fence_horizon(medium::writer& w) noexcept {
+    fence(w, checkpoint_lane(), fence_site::horizon);
+  }
   void horizon_is_durable() noexcept;
   // HORIZON-1: streams it to the other place as well; the one that has it is durable. False if it is there. By who may write it, and
   // durable as above.
@@ -156,10 +158,10 @@ class commit_log {
   uint64_t written() const noexcept { return written_; }
   uint64_t horizon() const noexcept { return durable_.load(std::memory_order_relaxed); }
 
-  // Keeps so many segments for the fold, those included that it has. Returns how many are missing, if there shall be `others`
+  // Keeps so many segments for the checkpoint, those included that it has. Returns how many are missing, if there shall be `others`
   // for each lane beside them, with those that it has: the one that it is at, and what it has taken; then nothing is changed.
   // Fewer than before it may always keep.
-  // `to_come`: how many of them folds bring.
+  // `to_come`: how many of them checkpoints bring.
   struct lack {
     size_t missing = 0, to_come = 0;
   };
@@ -176,7 +178,7 @@ class commit_log {
   // More segments: all of the list's behind those that there are. The list is durable.
   void add(const segment_list& longer);
   // Takes off the segments behind the first `kept` chunks of the list. False, with nothing changed, if one of them is not free,
-  // or the fold would be left with fewer than are kept for it, or more than the least shall be;
+  // or the checkpoint would be left with fewer than are kept for it, or more than the least shall be;
   // one that `lane`, the caller's, is at and needs no more is free.
   bool take_off(uint32_t lane, const segment_list& shorter);
 
@@ -248,7 +250,7 @@ class commit_log {
     log::segment where;
     uint64_t last = 0;    // sequence of its last frame
     bool in_use = false;  // a lane appends to it
-    bool of_fold = false;
+    bool of_checkpoint = false;
     uint32_t lane = no_lane;  // that has begun it, in this session
   };
   struct lane_end {
@@ -272,13 +274,13 @@ class commit_log {
   bool take(uint32_t lane, size_t segments);
   void put_free(size_t segment) SCUTE_REQUIRES(mutex_);
   void keep_fewer() SCUTE_REQUIRES(mutex_) {
-    kept_back_ = std::max(to_keep_, std::min(kept_back_, of_fold_ + to_keep_));
+    kept_back_ = std::max(to_keep_, std::min(kept_back_, of_checkpoint_ + to_keep_));
   }
   void begin_next(medium::writer& w, uint32_t lane, uint64_t before) noexcept;
   void leave_added(uint32_t lane) noexcept;
   size_t to_come() const SCUTE_REQUIRES(mutex_);
 
-  bool is_shared(uint32_t lane) const noexcept { return is_apart() && lane != fold_lane(); }
+  bool is_shared(uint32_t lane) const noexcept { return is_apart() && lane != checkpoint_lane(); }
   uint32_t stream_of(uint32_t lane) const noexcept { return is_shared(lane) ? 0 : lane; }
   medium::writer& way(medium::writer& w, uint32_t lane) noexcept {
     return is_apart() ? own_[lane] : w;
@@ -286,7 +288,7 @@ class commit_log {
 
   pool::state& s_;
   log_location& location_;
-  std::deque<medium::writer> own_;  // of a location apart: one for each lane, and the fold's
+  std::deque<medium::writer> own_;  // of a location apart: one for each lane, and the checkpoint's
   waiting_mutex stream_;            // CLOG-7
   uint64_t drawn_ = 0;              // of whoever has it
   std::vector<uint64_t>
@@ -294,7 +296,7 @@ class commit_log {
   uint64_t segment_size_;
   size_t made_with_;  // segments that are not taken off
   log::segment_layout layout_;
-  std::deque<lane_end> lanes_;  // the last one is the fold's
+  std::deque<lane_end> lanes_;  // the last one is the checkpoint's
   waiting_mutex mutex_;
   // Has its final capacity from the start: a lane looks at its own under no lock. State changes under mutex_; `last` of one in
   // use is its lane's.
@@ -305,9 +307,9 @@ class commit_log {
   std::atomic<uint64_t> begun_{0};
   size_t to_keep_ SCUTE_GUARDED_BY(mutex_) = kept_least;  // as soon as can be
   size_t kept_back_ SCUTE_GUARDED_BY(mutex_) = kept_least;
-  size_t of_fold_ SCUTE_GUARDED_BY(mutex_) =
-      0;  // segments that the fold has taken, and that are not free again
-  size_t taken_ SCUTE_GUARDED_BY(mutex_) = 0;  // by lanes, but for the fold's, and not begun
+  size_t of_checkpoint_ SCUTE_GUARDED_BY(mutex_) =
+      0;  // segments that the checkpoint has taken, and that are not free again
+  size_t taken_ SCUTE_GUARDED_BY(mutex_) = 0;  // by lanes, but for the checkpoint's, and not begun
   uint64_t written_ = 0;                       // of the horizon
   bool is_written_ =
       false;  // in this session: what was found may be a dead process's, and not durable

@@ -57,7 +57,7 @@ void speculative::apply_in_place(pool::lane& l, lane_state& mine, uint64_t seque
 }
 
 // The parts of a range that are open in place already, as far as their granules have images: nothing has to be logged for
-// them (SPEC-2). Under the stripe a fold sees either neither of the two, or the range, and renews it (SPEC-7).
+// them (SPEC-2). Under the stripe a checkpoint sees either neither of the two, or the range, and renews it (SPEC-7).
 bool speculative::open_imaged(pool::lane& l, const tx::inplace_range& r) {
   bool all = true;
   pool::for_each_block(s_.geo, r.offset, r.length, [&](uint64_t at, const pool::cell&, uint64_t n) {
@@ -76,7 +76,7 @@ bool speculative::open_part(pool::lane& l, const tx::inplace_range& r, uint64_t 
   if (sequence == 0 && !table_->imaged(begin, end - begin) && !SCUTE_PLANTED(spec_image))
     return false;
   s_.overlaid.add(at, n, r.old + (at - r.offset), l.index);
-  // A fold may have come between the record and the range (TABLE-2).
+  // A checkpoint may have come between the record and the range (TABLE-2).
   if (sequence != 0) table_->recorded(b, sequence);
   // It will be, at any time.
   table_->stored(b, at, n, block_table::bytes_are::elsewhere);
@@ -99,7 +99,7 @@ void speculative::open_range(pool::lane& l, const tx::inplace_range& r) {
   mine.reserved += reserved;
   try {
     if (open_imaged(l, r)) return s_.watch.deferred();
-    // What of it is open by now is renewed by folds, and logged once more.
+    // What of it is open by now is renewed by checkpoints, and logged once more.
     mine.start();
     std::byte* const old = mine.copies.extend(g.end - g.begin);
     {
@@ -113,7 +113,7 @@ void speculative::open_range(pool::lane& l, const tx::inplace_range& r) {
     room_->help();
     commit_log::stream_guard turn(*log_);
     make_room(l, mine, turn, growth::allowed);
-    const flight under_way(*fold_, l.index, mine.clock);
+    const flight under_way(*checkpoint_, l.index, mine.clock);
     const uint64_t sequence = draw(mine);
     log_->append(l.w, l.index, mine.records, frame_step, sequence, l.transaction);
     turn.end();
@@ -156,7 +156,7 @@ void speculative::restore(pool::lane& l, std::span<const tx::inplace_range> rang
         });
   close_in_place(s_, ranges);
   end_reservation(l, mine);
-  if (!ranges.empty()) s_.watch.deferred();  // FOLD-5
+  if (!ranges.empty()) s_.watch.deferred();  // CKPT-5
 }
 
 }  // namespace scute::core::engine

@@ -29,11 +29,12 @@ log::segment_reader reader_of(const pool::state& s, const log_location& location
           }};
 }
 
-log_care::log_care(pool::state& s, log_location& location, commit_log& log, fold& f, log_room& room)
+log_care::log_care(pool::state& s, log_location& location, commit_log& log, checkpoint& f,
+                   log_room& room)
     : s_(s),
       location_(location),
       log_(log),
-      fold_(f),
+      checkpoint_(f),
       room_(room),
       w_(location.target()),
       reader_(reader_of(s, location, log.layout())) {}
@@ -106,10 +107,10 @@ log_care::seen log_care::look_at(const commit_log::live_segment& x, bool repair,
     gaps = gaps || f.behind_gap;
     if (f.flawed) found.push_back({f.position, {f.lines.begin(), f.lines.end()}});
   });
-  // Of what an earlier session's fold had appended, or its lanes to a shared stream, one fence was to cover several (EVID-1).
-  const bool grouped =
-      x.head == nullptr && c.head &&
-      (c.head->lane == log_.fold_lane() || (location_.is_apart() && c.head->epoch != s_.sb.epoch));
+  // Of what an earlier session's checkpoint had appended, or its lanes to a shared stream, one fence was to cover several (EVID-1).
+  const bool grouped = x.head == nullptr && c.head &&
+                       (c.head->lane == log_.checkpoint_lane() ||
+                        (location_.is_apart() && c.head->epoch != s_.sb.epoch));
   result.missing = (gaps && !grouped) || (x.needed && x.last <= x.fenced && !last);
   // What a lane goes on with it must have; of others what is left of them will do until they are void.
   const format::segment_head* const head = x.head != nullptr ? x.head : c.head ? &*c.head : nullptr;
@@ -180,7 +181,7 @@ void log_care::look_at_list(bool repair, const tx::log_finding_fn& tell) {
 }
 
 void log_care::look_at_horizon(bool repair, const tx::log_finding_fn& tell) {
-  fold_.while_it_rests([&] {
+  checkpoint_.while_it_rests([&] {
     for (const commit_log::horizon_copy& c : log_.horizon_copies())
       store_again(c.offset, std::as_bytes(std::span(c.words)),
                   location_.is_apart() ? "horizon in the log file" : "log horizon", repair, tell);
@@ -196,9 +197,9 @@ void log_care::end() {
 }
 
 // CARE-3. What is void then is looked at once more, since noise there would be told as a loss after a crash.
-void log_care::fold_all() {
-  if (SCUTE_PLANTED(care_fold)) return;
-  fold_.all();
+void log_care::checkpoint_all() {
+  if (SCUTE_PLANTED(care_checkpoint)) return;
+  checkpoint_.all();
   for (size_t i = 0; i < log_.segments(); ++i) look_at(i, true, nullptr);
   end();
 }
@@ -216,7 +217,7 @@ void log_care::look(bool repair, const tx::log_finding_fn& tell) {
   for (size_t i = 0; i < log_.segments(); ++i)
     missing = look_at(i, repair, tell).missing || missing;
   end();
-  if (missing && repair) fold_all();
+  if (missing && repair) checkpoint_all();
 }
 
 // CARE-4
@@ -275,7 +276,7 @@ bool log_care::repair_lost_pages() {
     }
   }
   end();
-  if (missing) fold_all();
+  if (missing) checkpoint_all();
   return done;
 }
 

@@ -3,7 +3,7 @@
 // missing. (What a crash finds damaged is replay.hpp's and log_evidence.hpp's.)
 //
 //   frame, head   stored again in all copies, from the copy or the tracks that have it
-//   beyond that   everything is folded at once: then nothing of it is needed
+//   beyond that   everything is checkpointed at once: then nothing of it is needed
 //   list, horizon written again, as memory has them; so are the heads of a log in a file of its own, which are its list
 //   lost page     of a file of its own: written as a whole, when nothing in it counts any more. Part of it cannot be written
 //
@@ -11,7 +11,7 @@
 //    fenced (CLOG-5). All else is void, or under way, and nobody's damage.
 // CARE-2 A frame is stored with the bytes that its writer has stored, and its segment is not begun anew meanwhile. So it does no
 //    harm where nothing was wrong, and no lane has to wait.
-// CARE-3 What no copy tells any more the pool itself has, until a crash: a fold makes it durable there, and void here.
+// CARE-3 What no copy tells any more the pool itself has, until a crash: a checkpoint makes it durable there, and void here.
 // CARE-4 Of a pool that was closed properly all copies of the list and the horizon were durable. So whichever is not as the
 //    one that counts was damaged: an opening puts it right, and tells it. (After a crash recovery writes all of them, and cannot
 //    tell damage from what was being written.)
@@ -20,8 +20,8 @@
 #pragma once
 
 #include "base/waiting.hpp"
+#include "engine/speculative/checkpoint.hpp"
 #include "engine/speculative/commit_log.hpp"
-#include "engine/speculative/fold.hpp"
 #include "engine/speculative/log_room.hpp"
 #include "log/segment_reader.hpp"
 #include "tx/engine.hpp"
@@ -30,7 +30,7 @@ namespace scute::core::engine {
 
 class log_care {
  public:
-  log_care(pool::state& s, log_location& location, commit_log& log, fold& f, log_room& room);
+  log_care(pool::state& s, log_location& location, commit_log& log, checkpoint& f, log_room& room);
 
   // All of it. Any thread without locks. Throws SCUTE_E_IO, std::bad_alloc.
   void look(bool repair, const tx::log_finding_fn& tell);
@@ -60,14 +60,14 @@ class log_care {
   void store_again(uint64_t offset, std::span<const std::byte> bytes, const char* what, bool repair,
                    const tx::log_finding_fn& tell);
   void end();
-  void fold_all();
+  void checkpoint_all();
 
   pool::state& s_;
   log_location& location_;
   commit_log& log_;
-  fold& fold_;
+  checkpoint& checkpoint_;
   log_room& room_;
-  waiting_mutex mutex_;  // taken before the list's, the fold's and the log's
+  waiting_mutex mutex_;  // taken before the list's, the checkpoint's and the log's
   medium::writer w_;     // of whoever has it, as are the next two
   log::segment_reader reader_;
   bool wrote_ = false;

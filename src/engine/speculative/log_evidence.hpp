@@ -3,7 +3,7 @@
 // A crash tears what no fence had passed, and nothing else; so the question is what had been fenced.
 //
 // EVID-1 A lane fences what it has appended before it appends under another sequence. So of a lane's frames all but those of its
-//    highest sequence were durable in all copies: where one of these is flawed, a copy was damaged. Of the fold's lane, which
+//    highest sequence were durable in all copies: where one of these is flawed, a copy was damaged. Of the checkpoint's lane, which
 //    appends several before its fence, nothing of the kind is known. In a stream that all lanes share each of them may have one
 //    sequence that was not fenced, and fences are those of all that came before (CLOG-7): so all but as many of the
 //    highest were durable as there are lanes.

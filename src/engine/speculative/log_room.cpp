@@ -8,9 +8,9 @@
 
 namespace scute::core::engine {
 
-log_room::log_room(pool::state& s, log_location& location, commit_log& log, fold& f,
+log_room::log_room(pool::state& s, log_location& location, commit_log& log, checkpoint& f,
                    segment_list list)
-    : s_(s), location_(location), log_(log), fold_(f), list_(std::move(list)) {
+    : s_(s), location_(location), log_(log), checkpoint_(f), list_(std::move(list)) {
   larger_.store(list_.chunks.size() > list_.kept, std::memory_order_relaxed);
 }
 
@@ -24,16 +24,16 @@ bool log_room::make(pool::lane& l, std::span<const log_range> records,
     if (!log_.will_have_room(n)) return false;
     // CLOG-7. The horizon waits for commits under way, which wait for nothing but stripes.
     turn.without([&] {
-      fold_.cycle();
+      checkpoint_.cycle();
       spin_pause(spins);
     });
   }
 }
 
 // ROOM-8
-void log_room::help_fold() {
+void log_room::help_checkpoint() {
   const uint64_t begun = log_.begun();
-  if (helped_at_.exchange(begun, std::memory_order_relaxed) != begun) fold_.help();
+  if (helped_at_.exchange(begun, std::memory_order_relaxed) != begun) checkpoint_.help();
 }
 
 void log_room::refuse(const commit_log::need& n) const {
@@ -54,7 +54,7 @@ uint64_t log_room::records_for(uint64_t chunks) {
   {
     const locked turn(list_mutex_);
     more = location_.chunks_max() - std::min(location_.chunks_max(), list_.chunks.size());
-    // What was lent for an earlier one, and may stay so until objects need it, is room as well, as soon as it is folded.
+    // What was lent for an earlier one, and may stay so until objects need it, is room as well, as soon as it is checkpointed.
     const uint64_t lent = list_.chunks.size() - std::min<size_t>(list_.kept, list_.chunks.size());
     segments = (std::min(chunks, more) + lent) / list_.layout().copies() *
                (s_.geo.chunk_size / list_.segment_size);
@@ -92,7 +92,7 @@ bool log_room::give_back(pool::lane& l) {
   // As often as all lanes may be in the middle of something; more than that are others that need it.
   for (uint32_t attempt = 0; is_larger() && attempt < 2 + s_.geo.lane_count; ++attempt) {
     s_.require_healthy();
-    fold_.all();
+    checkpoint_.all();
     if (take_off(l)) return true;
     give_way();
   }
@@ -148,8 +148,8 @@ uint64_t log_room::reserve(pool::lane& l, uint64_t offset, uint64_t bytes) {
 }
 
 void log_room::keep_enough(pool::lane& l) {
-  // What a fold renews takes segments itself: so waiting has an end.
-  constexpr unsigned folds_max = 3, waits_max = 100, refused_max = 10'000;
+  // What a checkpoint renews takes segments itself: so waiting has an end.
+  constexpr unsigned checkpoints_max = 3, waits_max = 100, refused_max = 10'000;
   unsigned spins = 0;
   for (unsigned attempt = 0;; ++attempt) {
     commit_log::lack lack;
@@ -165,7 +165,7 @@ void log_room::keep_enough(pool::lane& l) {
     }
     s_.require_healthy();
     const bool comes = lack.missing <= lack.to_come;
-    if (attempt >= folds_max && (!comes || attempt % waits_max == 0)) {
+    if (attempt >= checkpoints_max && (!comes || attempt % waits_max == 0)) {
       try {
         lend_segments(l, lack.missing);
         continue;
@@ -174,8 +174,8 @@ void log_room::keep_enough(pool::lane& l) {
         if (e.code() != SCUTE_E_NOSPC || !comes || attempt >= refused_max) throw;
       }
     }
-    fold_.cycle();
-    if (attempt >= folds_max) spin_pause(spins);
+    checkpoint_.cycle();
+    if (attempt >= checkpoints_max) spin_pause(spins);
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Room in the log of engine `spec`: what a transaction does before it appends, and what keeps the log from ever being too
-// small for the undo records of what is open in place. A fold makes room; where that is not enough, because one
-// transaction alone is larger than the log, the heap lends more chunks, and they go back when all is folded.
+// small for the undo records of what is open in place. A checkpoint makes room; where that is not enough, because one
+// transaction alone is larger than the log, the heap lends more chunks, and they go back when all is checkpointed.
 //
 //   lent by the heap --listed durably--> segments of the log --all free, list without them durable--> back to the heap
 //
@@ -9,17 +9,17 @@
 //    durable. So a crash leaves them in the list, or lent and unlisted, which the next open takes back.
 // ROOM-2 Nobody lends from within an allocator step: the heap's lock is held there. So there is always room for steps: two
 //    segments for each lane, one that it is at and one that comes next, are kept free of reservations.
-// ROOM-3 What is reserved for ranges in place is there twice: the undo records before a fold are void only after it.
-// ROOM-4 Nobody is refused, and nothing lent, for want of segments that a fold brings back: those that are full, and those that
+// ROOM-3 What is reserved for ranges in place is there twice: the undo records before a checkpoint are void only after it.
+// ROOM-4 Nobody is refused, and nothing lent, for want of segments that a checkpoint brings back: those that are full, and those that
 //    other lanes have taken, which are about to be (CLOG-6).
-// ROOM-5 No object is refused room while the log has lent chunks that it does not need: everything is folded then, and they go
+// ROOM-5 No object is refused room while the log has lent chunks that it does not need: everything is checkpointed then, and they go
 //    back. (Commits look for that as well, but the last one before a large object may be the one that lent them.)
-// ROOM-6 Who reserves counts his bytes first, and then looks whether what the fold keeps suffices for all that is counted. So
+// ROOM-6 Who reserves counts his bytes first, and then looks whether what the checkpoint keeps suffices for all that is counted. So
 //    of two who do it at once the second sees the first.
 // ROOM-7 What is kept falls only by keep_less(), which says so first and then looks again at what is counted. A transaction's
 //    end only counts: as long as few bytes are open nothing is kept anew, nor given back.
-// ROOM-8 Who commits while the log is nearly full folds a part of what there is, and once for each segment that is begun, by
-//    anybody: so it is no fold of the whole pool that a commit waits for, and a horizon that others hold back costs no fold with each commit.
+// ROOM-8 Who commits while the log is nearly full checkpoints a part of what there is, and once for each segment that is begun, by
+//    anybody: so it is no checkpoint of the whole pool that a commit waits for, and a horizon that others hold back costs no checkpoint with each commit.
 // ROOM-9 A log in a file of its own is as long as it was made, when nothing is in it any more: a closing and the background see to
 //    that, not the next commit alone, which may never come. So a look of the background that leaves the file longer is not its
 //    last one (IDLE-1), unless ranges in place have room reserved, maybe for long: their end, or the failure to open them, wakes
@@ -30,20 +30,21 @@
 
 #include "base/lock.hpp"
 #include "base/waiting.hpp"
+#include "engine/speculative/checkpoint.hpp"
 #include "engine/speculative/commit_log.hpp"
-#include "engine/speculative/fold.hpp"
 
 namespace scute::core::engine {
 
 class log_room {
  public:
-  log_room(pool::state& s, log_location& location, commit_log& log, fold& f, segment_list list);
+  log_room(pool::state& s, log_location& location, commit_log& log, checkpoint& f,
+           segment_list list);
 
-  // Folds some of it if the log is nearly full. Before anything is taken, and without the stream (CLOG-6, CLOG-7).
+  // Checkpoints some of it if the log is nearly full. Before anything is taken, and without the stream (CLOG-6, CLOG-7).
   void help() {
-    if (log_.is_nearly_full()) help_fold();
+    if (log_.is_nearly_full()) help_checkpoint();
   }
-  // Room for these records, which come next in the lane. False if folds do not make it: then lend() may.
+  // Room for these records, which come next in the lane. False if checkpoints do not make it: then lend() may.
   bool make(pool::lane& l, std::span<const log_range> records, commit_log::stream_guard& turn);
   // Makes the log larger by what this takes. Runs allocator steps in the lane. Throws SCUTE_E_NOSPC.
   void lend(pool::lane& l, const commit_log::need& n);
@@ -52,11 +53,11 @@ class log_room {
   // without the heap's lock.
   uint64_t records_for(uint64_t chunks);
 
-  // The undo records that folds may have to write for a range that a lane has open in place. Returns what
+  // The undo records that checkpoints may have to write for a range that a lane has open in place. Returns what
   // release() takes. Throws SCUTE_E_NOSPC. Lends, if it has to.
   uint64_t reserve(pool::lane& l, uint64_t offset, uint64_t bytes);
   void release(uint64_t reserved) noexcept;
-  // The fold keeps no more than what is reserved now asks for. Any thread.
+  // The checkpoint keeps no more than what is reserved now asks for. Any thread.
   void keep_less() noexcept;
 
   bool is_larger() const noexcept { return larger_.load(std::memory_order_relaxed); }
@@ -67,7 +68,7 @@ class log_room {
   // The same, once for each horizon.
   void shrink(pool::lane& l) noexcept;
 
-  // Folds all, and does the same, as often as other lanes have something in it (ROOM-5). True if chunks have gone back.
+  // Checkpoints all, and does the same, as often as other lanes have something in it (ROOM-5). True if chunks have gone back.
   // Nobody has the heap's lock. Throws SCUTE_E_IO, std::bad_alloc.
   bool give_back(pool::lane& l);
 
@@ -79,7 +80,7 @@ class log_room {
   }
 
  private:
-  void help_fold();
+  void help_checkpoint();
   void lend_segments(pool::lane& l, uint64_t segments);
   void keep_enough(pool::lane& l);
   uint64_t segments_of(uint64_t reserved) const noexcept;
@@ -87,7 +88,7 @@ class log_room {
   pool::state& s_;
   log_location& location_;
   commit_log& log_;
-  fold& fold_;
+  checkpoint& checkpoint_;
   waiting_mutex list_mutex_;  // taken before the heap's
   segment_list list_;         // of whoever has list_mutex_
   std::atomic<bool> larger_{false};

@@ -8,7 +8,7 @@
 //
 // REPLAY-1 Nothing is written that rests on a frame, a segment's head, a list or a horizon that may not be durable in all
 //    copies: a dead process has stored it, and no fence may have completed that.
-// REPLAY-2 The horizon stays, so all of this may be cut short anywhere and run again: the records stay live until a fold
+// REPLAY-2 The horizon stays, so all of this may be cut short anywhere and run again: the records stay live until a checkpoint
 //    has gone past them.
 //
 // One thread does it. A pool of 16 GiB whose log of 64 MiB was 70 percent full opened in 53 ms, of the 100 that were wanted

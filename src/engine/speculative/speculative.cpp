@@ -73,7 +73,7 @@ tx::recovery_report speculative::recover(medium::writer& w, tx::recovery_watch* 
     // Everything is where it belongs, durably: nothing of the log is needed any more.
     commit_log log(s_, location, list, r.horizon, r.last_frames);
     log.write_horizon(w, std::max(r.highest, r.horizon));
-    log.fence(w, log.fold_lane(), fence_site::spec_recovered);
+    log.fence(w, log.checkpoint_lane(), fence_site::spec_recovered);
   }
   s_.require_healthy();
   clear_misleading(s_, w, location, list);
@@ -121,9 +121,9 @@ void speculative::start() {
     renew_horizon(location, list, floor);
   log_ = std::make_unique<commit_log>(s_, location, list, late_ != nullptr ? horizon : floor,
                                       last_frames_);
-  fold_ = std::make_unique<fold>(s_, *table_, *log_, floor, late_.get());
-  room_ = std::make_unique<log_room>(s_, location, *log_, *fold_, std::move(list));
-  care_ = std::make_unique<log_care>(s_, location, *log_, *fold_, *room_);
+  checkpoint_ = std::make_unique<checkpoint>(s_, *table_, *log_, floor, late_.get());
+  room_ = std::make_unique<log_room>(s_, location, *log_, *checkpoint_, std::move(list));
+  care_ = std::make_unique<log_care>(s_, location, *log_, *checkpoint_, *room_);
   for (lane_state& l : lanes_) l.clock = floor;
   log_->drawn(floor);
   if (unclean_ || s_.read_only) return;
@@ -182,12 +182,12 @@ std::optional<uint64_t> speculative::record_room(uint64_t chunks) {
   return room_->records_for(chunks);
 }
 
-// In memory: while transactions come in one half of what is dirty is folded at each look, the oldest first, so what is written
+// In memory: while transactions come in one half of what is dirty is checkpointed at each look, the oldest first, so what is written
 // again and again is not written back as often; or all of it, if the log would be nearly full after two more looks like
-// the last one. As soon as a look finds that nothing came in since the last one, all is folded: nothing is exposed for longer than two
+// the last one. As soon as a look finds that nothing came in since the last one, all is checkpointed: nothing is exposed for longer than two
 // looks after the last transaction.
 bool speculative::background() noexcept {
-  if (s_.medium->failed() || fold_ == nullptr) return false;
+  if (s_.medium->failed() || checkpoint_ == nullptr) return false;
   const uint64_t now = log_->appended(), begun = log_->begun();
   const bool busy = std::exchange(seen_, now) != now;
   const uint64_t segments = begun - std::exchange(begun_, begun);
@@ -201,14 +201,14 @@ bool speculative::background() noexcept {
   try {
     room_->keep_less();
     const bool repaired = !s_.lost_log.pending() || care_->repair_lost_pages();
-    if (!busy && repaired && fold_->rests()) {
+    if (!busy && repaired && checkpoint_->rests()) {
       // Chunks go back by steps, which are a lane's.
       if (!log_->is_apart() || !room_->is_larger()) return false;
       return !room_->take_off(s_.lanes.front()) && !room_->is_reserved();  // ROOM-9
     }
-    if (log_->is_apart()) return fold_->cycle() || room_->is_larger() || !repaired;
+    if (log_->is_apart()) return checkpoint_->cycle() || room_->is_larger() || !repaired;
     const bool at_leisure = busy && log_->until_nearly_full() > 2 * segments;
-    return fold_->cycle_part(at_leisure ? 2 : 1) || busy || !repaired;
+    return checkpoint_->cycle_part(at_leisure ? 2 : 1) || busy || !repaired;
   } catch (const std::exception&) {
     return true;  // another time, or the next commit is told
   }
@@ -216,9 +216,9 @@ bool speculative::background() noexcept {
 
 // Of any lane, which may be another thread's: nothing is written through it.
 void speculative::drain(pool::lane&) {
-  if (s_.medium->failed() || fold_ == nullptr) return;
+  if (s_.medium->failed() || checkpoint_ == nullptr) return;
   try {
-    fold_->all();
+    checkpoint_->all();
   } catch (const failure&) {  // NOLINT(bugprone-empty-catch): of the medium, which the caller asks
   }
 }
@@ -259,7 +259,7 @@ void speculative::make_room(pool::lane& l, lane_state& mine, commit_log::stream_
 // SPEC-3
 uint64_t speculative::draw(lane_state& mine) noexcept {
   uint64_t highest =
-      std::max({mine.clock, log_->drawn(), SCUTE_PLANTED(spec_floor) ? 0 : fold_->floor()});
+      std::max({mine.clock, log_->drawn(), SCUTE_PLANTED(spec_floor) ? 0 : checkpoint_->floor()});
   for (const uint64_t b : mine.blocks)
     if (!SCUTE_PLANTED(spec_clock))
       highest = std::max(highest, table_->at(b).clock.load(std::memory_order_acquire));
@@ -352,7 +352,7 @@ void speculative::fetch_ahead(const pool::lane& l, const lane_state& mine) const
 void speculative::decide(pool::lane& l, lane_state& mine, commit_log::stream_guard& turn,
                          uint32_t flags, how stores, std::span<const tx::inplace_range> ranges) {
   const pins held(*this, mine);
-  const flight under_way(*fold_, l.index, mine.clock);
+  const flight under_way(*checkpoint_, l.index, mine.clock);
   const uint64_t sequence = draw(mine);
   log_->append(l.w, l.index, mine.records, flags, sequence, l.transaction);
   turn.end();
@@ -441,7 +441,7 @@ void speculative::prepare_reuse(pool::lane&, uint64_t chunk, uint64_t length) {
         b.clock.load(std::memory_order_relaxed) > log_->horizon())
       highest = std::max(highest, b.clock.load(std::memory_order_relaxed));
   });
-  fold_->past(highest);
+  checkpoint_->past(highest);
 }
 
 }  // namespace scute::core::engine

@@ -2,7 +2,7 @@
 // Engine `spec`: speculative logging (SpecPMT, sections 3 and 4), with its holes closed. What CPUs see is complete outside
 // of commits: data, headers with their checksums, and parity. A commit makes a record of its new bytes durable, and
 // nothing else; data, headers and parity change by cached stores that are not written back. The log and the
-// medium together are what CPUs see. A fold writes blocks back, in the background, and moves the horizon, up to
+// medium together are what CPUs see. A checkpoint writes blocks back, in the background, and moves the horizon, up to
 // which the log is void.
 //
 //   1. clocks of the blocks, a sequence above them                        nothing
@@ -11,8 +11,8 @@
 //
 // What a crash leaves, and what recovery makes of it:
 //   before the fence of 2    frames torn or whole. Torn: the newest record of each byte says what it was. Whole: as below
-//   after it, until folded   per line any version from the last fold on: the newest record counts, parity is recomputed
-//   in a fold                the same: the horizon has not moved
+//   after it, until checkpointed   per line any version from the last checkpoint on: the newest record counts, parity is recomputed
+//   in a checkpoint                the same: the horizon has not moved
 //   horizon durable          frames up to it are not looked at
 //   abort, process killed    the old bytes may be in caches only: the undo record has them
 //   in recovery              the same again
@@ -24,17 +24,17 @@
 // SPEC-1 No store of a transaction with micro-buffers reaches the pool before its frames are durable; they count as a whole or
 //    not at all.
 // SPEC-2 A granule that is open in place has an image, before the first store: all its bytes are in durable records since the
-//    block's last fold, with nothing placed above them (TABLE-3), or in undo records.
+//    block's last checkpoint, with nothing placed above them (TABLE-3), or in undo records.
 // SPEC-3 A record's sequence is above those of all records of its blocks and above the floor. The lane's bound is visible
 //    before these are read.
 // SPEC-4 Of a byte the record with the highest sequence counts; a placed one says that the medium has the bytes, and the log
 //    does not.
 // SPEC-5 A dirty line is durable before the horizon passes its records; the horizon passes a record only when its blocks are
-//    folded past it and no lane has a bound at or below it; it never falls.
+//    checkpointed past it and no lane has a bound at or below it; it never falls.
 // SPEC-6 From the look at a block's granules until the range is open its stripe is held, or the lane's bound keeps the horizon
-//    below. From before a commit's sequence until its ranges in place are closed their blocks are pinned; folds pass over
-//    them. Nobody waits for room or for a fold while he pins.
-// SPEC-7 A fold that finds ranges open in place writes undo records of them, with a sequence drawn under the stripe.
+//    below. From before a commit's sequence until its ranges in place are closed their blocks are pinned; checkpoints pass over
+//    them. Nobody waits for room or for a checkpoint while he pins.
+// SPEC-7 A checkpoint that finds ranges open in place writes undo records of them, with a sequence drawn under the stripe.
 // SPEC-8 (commit_log.hpp, segment_list.hpp) Segments are listed before their use, and reused behind a durable horizon.
 // SPEC-9 An abort, and recovery, leave the lines that they store dirty, or write them back.
 // SPEC-10 Records, the list and the horizon are in two copies, or in tracks, wherever logs are replicated; and what recovery
@@ -49,8 +49,8 @@
 #include <optional>
 
 #include "engine/speculative/block_table.hpp"
+#include "engine/speculative/checkpoint.hpp"
 #include "engine/speculative/commit_log.hpp"
-#include "engine/speculative/fold.hpp"
 #include "engine/speculative/log_care.hpp"
 #include "engine/speculative/log_in_file.hpp"
 #include "engine/speculative/log_room.hpp"
@@ -81,7 +81,7 @@ class speculative final : public tx::engine {
   void look_at_log(bool repair, const tx::log_finding_fn& tell) override;
   void for_each_live_log(const std::function<void(uint64_t offset, uint64_t length)>& fn) override;
   const medium::counters* background_count() const noexcept override {
-    return fold_ != nullptr ? &fold_->count() : nullptr;
+    return checkpoint_ != nullptr ? &checkpoint_->count() : nullptr;
   }
   bool has_background() const noexcept override { return true; }
   bool background() noexcept override;
@@ -149,12 +149,12 @@ class speculative final : public tx::engine {
   log_in_file* in_file_ = nullptr;  // location_, if it is one
   uint64_t seen_ = 0;               // by background(): what was appended by its last look
   uint64_t begun_ = 0;              // and how many segments were begun
-  unsigned looks_ = 0;              // since the last fold
+  unsigned looks_ = 0;              // since the last checkpoint
   std::unique_ptr<block_table> table_;
   std::unique_ptr<unresolved_columns> late_;  // null: nothing is left
   // From start() on.
   std::unique_ptr<commit_log> log_;
-  std::unique_ptr<fold> fold_;
+  std::unique_ptr<checkpoint> checkpoint_;
   std::unique_ptr<log_room> room_;
   std::unique_ptr<log_care> care_;
 };

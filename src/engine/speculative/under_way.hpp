@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a commit of engine `spec` shows to folds while it is under way.
+// What a commit of engine `spec` shows to checkpoints while it is under way.
 #pragma once
 
 #include "base/planted.hpp"
@@ -10,19 +10,19 @@ namespace scute::core::engine {
 // Published before the clocks are read, until all that the sequence stands for is applied (SPEC-3).
 class speculative::flight {
  public:
-  flight(fold& f, uint32_t lane, uint64_t bound) noexcept : fold_(f), lane_(lane) {
-    if (!SCUTE_PLANTED(spec_bound)) fold_.enter(lane_, bound);
+  flight(checkpoint& f, uint32_t lane, uint64_t bound) noexcept : checkpoint_(f), lane_(lane) {
+    if (!SCUTE_PLANTED(spec_bound)) checkpoint_.enter(lane_, bound);
   }
-  ~flight() { fold_.leave(lane_); }
+  ~flight() { checkpoint_.leave(lane_); }
   flight(const flight&) = delete;
   flight& operator=(const flight&) = delete;
 
  private:
-  fold& fold_;
+  checkpoint& checkpoint_;
   uint32_t lane_;
 };
 
-// Blocks with ranges open in place, pinned under their stripes: so no fold is at one of them (SPEC-6).
+// Blocks with ranges open in place, pinned under their stripes: so no checkpoint is at one of them (SPEC-6).
 class speculative::pins {
  public:
   pins(speculative& e, lane_state& mine) noexcept : e_(e), mine_(mine) {

@@ -10,10 +10,10 @@
 //    nothing (repair/page_repair.hpp, PAGE-9). A commit needs not: it adds what it changes to the parity that there is, and
 //    computing it anew comes to the same, before that and after it.
 // LATE-3 The horizon stays below the records of an unresolved block. A resolved one is a dirty block of the table, with the
-//    oldest of these records as its first, until it is folded. So whenever a crash comes, the next recovery finds the records of
+//    oldest of these records as its first, until it is checkpointed. So whenever a crash comes, the next recovery finds the records of
 //    all blocks whose parity is not durable, and what this session has committed above them.
 // LATE-4 What this session draws is above all sequences that recovery has found, those of what was not decided included.
-// LATE-5 The block with the oldest record comes first, so that segments become free one after the other; and a fold resolves
+// LATE-5 The block with the oldest record comes first, so that segments become free one after the other; and a checkpoint resolves
 //    some blocks each time, so who waits for room does not wait for somebody else's thread.
 #pragma once
 
@@ -58,7 +58,7 @@ class unresolved_columns final : public pool::resolver {
   void before_trust(uint64_t zone, uint64_t column) noexcept override;
   bool untold(uint64_t page, page_bytes& own, page_bytes& others) const noexcept override;
 
-  // ---- for folds, by one thread at a time -------------------------------------------------------------------
+  // ---- for checkpoints, by one thread at a time -------------------------------------------------------------------
 
   // Resolves up to so many of the oldest ones. They are dirty then, and on the table's list.
   void resolve_oldest(uint64_t blocks) noexcept;
@@ -88,7 +88,7 @@ class unresolved_columns final : public pool::resolver {
   std::unique_ptr<std::atomic<bool>[]> open_;
   std::atomic<uint64_t> done_{0}, next_{0};
   medium::writer w_;   // for stores, which leave nothing in it
-  size_t oldest_ = 0;  // of whoever folds: those before it are resolved
+  size_t oldest_ = 0;  // of whoever checkpoints: those before it are resolved
 };
 
 }  // namespace scute::core::engine

@@ -17,7 +17,7 @@ struct pool_recipe {
   scute_options options{};
   unsigned locks = 0;     // of column blocks; 0: as many as there are
   bool log_file = false;  // there is room for one beside the pool
-  uint64_t late = 0;      // blocks that a fold resolves at once; 0: as many as there are
+  uint64_t late = 0;      // blocks that a checkpoint resolves at once; 0: as many as there are
 };
 }  // namespace detail
 

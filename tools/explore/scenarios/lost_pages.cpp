@@ -19,8 +19,8 @@ uint64_t parity_of(scute::pool& p, uint64_t offset) {
 }
 
 // With engine spec a crash and damage at once, in a column with live records, may cost what is there (lost-in-torn-column,
-// which is for all engines). Where nothing may be lost all is folded before.
-void fold_if_need_be(scute::pool& p) {
+// which is for all engines). Where nothing may be lost all is checkpointed before.
+void checkpoint_if_need_be(scute::pool& p) {
   if (p.info().engine == SCUTE_ENGINE_SPEC) p.drain();
 }
 
@@ -35,35 +35,35 @@ testing::scenario used(const level& l) {
     });
   });
   s.step_on_stage("lose the page of an object, and read it", [](const testing::stage& at) {
-    fold_if_need_be(at.pool());
+    checkpoint_if_need_be(at.pool());
     at.lose_page(offset_of(at.pool(), 0, 0));
     expect(at.pool(), 0, 0, 0, 200, 1);
   });
   s.step_on_stage("lose it again, and overwrite the object", [](const testing::stage& at) {
-    fold_if_need_be(at.pool());
+    checkpoint_if_need_be(at.pool());
     at.lose_page(offset_of(at.pool(), 0, 0));
     commit(at.pool(), 0, [](change& c) { c.overwrite(0, 11); });
   });
   s.step_on_stage("lose its parity, and overwrite it", [](const testing::stage& at) {
-    fold_if_need_be(at.pool());
+    checkpoint_if_need_be(at.pool());
     at.lose_page(parity_of(at.pool(), offset_of(at.pool(), 0, 0)));
     commit(at.pool(), 0, [](change& c) { c.overwrite(0, 12); });
   });
   s.step_on_stage("lose a page of a larger object, and edit it in place",
                   [](const testing::stage& at) {
-                    fold_if_need_be(at.pool());
+                    checkpoint_if_need_be(at.pool());
                     at.lose_page(offset_of(at.pool(), 0, 1) + 3000);
                     commit(at.pool(), 0, [](change& c) { c.edit_in_place(1, 2900, 300, 13); });
                   });
   s.step_on_stage("lose a page with chunk headers, and allocate", [](const testing::stage& at) {
-    fold_if_need_be(at.pool());
+    checkpoint_if_need_be(at.pool());
     at.lose_page(layout(file_of(at.pool())).chunk_header(0));
     commit(at.pool(), 0, [](change& c) { c.alloc(2, 3000, 14); });
   });
   // The log page's event is told to the ring in that superblock page (EVENT-4).
   s.step_on_stage("lose a superblock page and a log page, and overwrite",
                   [](const testing::stage& at) {
-                    fold_if_need_be(at.pool());
+                    checkpoint_if_need_be(at.pool());
                     at.lose_page(0);
                     at.lose_page(layout(file_of(at.pool())).lane(0, 0));
                     commit(at.pool(), 0, [](change& c) { c.overwrite(0, 15); });
@@ -82,13 +82,13 @@ testing::scenario two(const level& l) {
   for (unsigned k = 0; k < 2; ++k)
     s.step_on_stage("lose two pages, edit one, read the other", [k](const testing::stage& at) {
       const uint64_t object = offset_of(at.pool(), 0, 0);
-      fold_if_need_be(at.pool());
+      checkpoint_if_need_be(at.pool());
       at.lose_page(object + 1000);
       at.lose_page(object + 9000);
       commit(at.pool(), 0, [&](change& c) { c.edit(0, 500 + 9000 * k, 100, 20 + k); });
     });
   s.step_on_stage("lose a page, and open the pool again", [](const testing::stage& at) {
-    fold_if_need_be(at.pool());
+    checkpoint_if_need_be(at.pool());
     at.lose_page(offset_of(at.pool(), 0, 0) + 5000);
     at.close();
     at.open();
@@ -219,7 +219,7 @@ void add_lost_page_scenarios(std::vector<entry>& to) {
           spec_levels[3], spec_levels[5]},
          {{"two-lost-pages", "two pages are lost, and a lost one is carried over", two}}, to);
   // In a pool of four parities the last allocation lies in columns of the chunk headers whose page is lost, so its record is live there
-  // when the repair is cut short: the exposure that engine spec has (fold_if_need_be).
+  // when the repair is cut short: the exposure that engine spec has (checkpoint_if_need_be).
   add_at(
       {levels[2], levels[3], levels[4], levels[5], spec_levels[1], spec_levels[2], spec_levels[5]},
       {{"lost-page", "a page is lost, and used", used}}, to);

@@ -63,7 +63,7 @@ testing::scenario reuse(const level& l) {
     in_place(s, 4096, 100, 10 * round + 3, false);
     in_place(s, 4100, 50, 10 * round + 4, true);
     in_place(s, prewritten - 7, 7, 10 * round + 5, false);
-    if (round == 1) s.step("fold", [](scute::pool& p) { p.drain(); });
+    if (round == 1) s.step("checkpoint", [](scute::pool& p) { p.drain(); });
     in_place(s, 4000, 300, 10 * round + 6, false);
     in_place(s, prewritten - 9, 9, 10 * round + 7, true);
     s.step("free it", [](scute::pool& p) { commit(p, 0, [](change& c) { c.free(0); }); });
@@ -109,8 +109,8 @@ testing::scenario random(const level& l, uint64_t seed) {
   return s;
 }
 
-// Of one thread, beside another one that folds at any moment.
-testing::scenario beside_folds(const level& l, uint64_t seed) {
+// Of one thread, beside another one that checkpoints at any moment.
+testing::scenario beside_checkpoints(const level& l, uint64_t seed) {
   testing::scenario s(std::string("slot-reuse-threads/") + l.name, roomy(l));
   s.may_run_full();
   s.setup([=](scute::pool& p) {
@@ -121,7 +121,7 @@ testing::scenario beside_folds(const level& l, uint64_t seed) {
   for (uint64_t k = 0; k < 10; ++k) {
     s.in_thread(0).step("random transaction " + std::to_string(k),
                         [n = seed * 1000 + k](scute::pool& p) { change_one(p, n); });
-    if (k % 3 == 0) s.in_thread(1).step("fold", [](scute::pool& p) { p.drain(); });
+    if (k % 3 == 0) s.in_thread(1).step("checkpoint", [](scute::pool& p) { p.drain(); });
   }
   return s;
 }
@@ -138,8 +138,8 @@ void add_slot_reuse_scenarios(std::vector<entry>& to) {
                   [l](uint64_t seed) { return random(l, seed); }});
   for (const level& l : spec_levels)
     to.push_back({std::string("slot-reuse-threads/") + l.name,
-                  "the same, while another thread folds",
-                  [l](uint64_t seed) { return beside_folds(l, seed); }});
+                  "the same, while another thread checkpoints",
+                  [l](uint64_t seed) { return beside_checkpoints(l, seed); }});
 }
 
 }  // namespace scute::explore

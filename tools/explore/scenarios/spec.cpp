@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Engine spec: folds between and within transactions, a log that is turned over, ranges in place whose bytes the log has,
+// Engine spec: checkpoints between and within transactions, a log that is turned over, ranges in place whose bytes the log has,
 // and has not.
 #include <functional>
 #include <memory>
@@ -10,23 +10,23 @@
 namespace scute::explore {
 namespace {
 
-// Each state of a block: in the log alone, half written back, folded, changed again. Recoveries are cut short as well (REPLAY-2,
+// Each state of a block: in the log alone, half written back, checkpointed, changed again. Recoveries are cut short as well (REPLAY-2,
 // SPEC-11).
-testing::scenario folds(const level& l) {
-  auto s = spec_scene("spec-folds", l);
+testing::scenario checkpoints(const level& l) {
+  auto s = spec_scene("spec-checkpoints", l);
   s.observe([](scute::pool& p) { return contents(p, 0); });
   for (unsigned k = 0; k < 6; ++k) {
     s.step("overwrite object " + std::to_string(k % 3),
            [k](scute::pool& p) { commit(p, 0, [&](change& c) { c.overwrite(k % 3, 10 + k); }); });
-    if (k % 2 == 1) fold(s);
+    if (k % 2 == 1) checkpoint(s);
   }
   s.step("all three", [](scute::pool& p) {
     commit(p, 0, [&](change& c) {
       for (unsigned i = 0; i < 3; ++i) c.overwrite(i, 30 + i);
     });
   });
-  fold(s);
-  fold(s);
+  checkpoint(s);
+  checkpoint(s);
   return s;
 }
 
@@ -40,7 +40,7 @@ testing::scenario turns(const level& l) {
   return s;
 }
 
-// The first range in place logs what it held; the second one does not, until a fold has gone by.
+// The first range in place logs what it held; the second one does not, until a checkpoint has gone by.
 testing::scenario in_place(const level& l) {
   auto s = spec_scene("spec-in-place", l);
   s.observe([](scute::pool& p) { return contents(p, 0); });
@@ -61,11 +61,11 @@ testing::scenario in_place(const level& l) {
   edit(true);
   edit(false);
   edit(true);
-  fold(s);
+  checkpoint(s);
   edit(false);
   edit(true);
-  fold(s);
-  fold(s);
+  checkpoint(s);
+  checkpoint(s);
   edit(true);
   return s;
 }
@@ -85,7 +85,7 @@ testing::scenario granules(const level& l) {
         c.overwrite(0, 60 + k);
       });
     });
-    if (k == 1) fold(s);
+    if (k == 1) checkpoint(s);
   }
   return s;
 }
@@ -123,9 +123,9 @@ testing::scenario switches(const level& l) {
   return s;
 }
 
-// A range stays open while another thread commits beside it and folds: its old bytes must come back.
-testing::scenario open_fold(const level& l, uint64_t) {
-  auto s = spec_scene("spec-open-fold", l, 2);
+// A range stays open while another thread commits beside it and checkpoints: its old bytes must come back.
+testing::scenario open_checkpoint(const level& l, uint64_t) {
+  auto s = spec_scene("spec-open-checkpoint", l, 2);
   for (unsigned t = 0; t < 2; ++t)
     s.in_thread(t).observe([t](scute::pool& p) { return contents(p, t); });
   for (unsigned k = 0; k < 2; ++k) {
@@ -144,26 +144,26 @@ testing::scenario open_fold(const level& l, uint64_t) {
     s.in_thread(1).step("overwrite", [k](scute::pool& p) {
       commit(p, 1, [&](change& c) { c.overwrite(1, 30 + k); });
     });
-    s.in_thread(1).step("fold", [](scute::pool& p) { p.drain(); });
+    s.in_thread(1).step("checkpoint", [](scute::pool& p) { p.drain(); });
   }
   return s;
 }
 
-// Commits of ranges in place, again and again, while another thread does nothing but fold (SPEC-6, SPEC-7).
-testing::scenario commit_fold(const level& l, uint64_t) {
-  auto s = spec_scene("spec-commit-fold", l, 2);
+// Commits of ranges in place, again and again, while another thread does nothing but checkpoint (SPEC-6, SPEC-7).
+testing::scenario commit_checkpoint(const level& l, uint64_t) {
+  auto s = spec_scene("spec-commit-checkpoint", l, 2);
   for (unsigned t = 0; t < 2; ++t)
     s.in_thread(t).observe([t](scute::pool& p) { return contents(p, t); });
   for (unsigned k = 0; k < 6; ++k) {
     s.in_thread(0).step("in place", [k](scute::pool& p) {
       commit(p, 0, [&](change& c) { c.edit_in_place(0, 0, 40, 20 + k); });
     });
-    s.in_thread(1).step("fold", [](scute::pool& p) { p.drain(); });
+    s.in_thread(1).step("checkpoint", [](scute::pool& p) { p.drain(); });
   }
   return s;
 }
 
-// Threads whose objects lie in the same column blocks, each with a log of its own (TABLE-1, FOLD-1).
+// Threads whose objects lie in the same column blocks, each with a log of its own (TABLE-1, CKPT-1).
 testing::scenario neighbours(const level& l, uint64_t) {
   auto s = spec_scene("spec-neighbours", l, 2);
   for (unsigned t = 0; t < 2; ++t) {
@@ -175,7 +175,7 @@ testing::scenario neighbours(const level& l, uint64_t) {
           c.overwrite(1, 10 * t + k);
         });
       });
-    s.in_thread(t).step("fold", [](scute::pool& p) { p.drain(); });
+    s.in_thread(t).step("checkpoint", [](scute::pool& p) { p.drain(); });
   }
   return s;
 }
@@ -193,7 +193,7 @@ testing::scenario parts(const level& l) {
         c.overwrite(0, 10 + k);
       });
     });
-  fold(s);
+  checkpoint(s);
   s.step("free it", [](scute::pool& p) { commit(p, 0, [](change& c) { c.free(3); }); });
   return s;
 }
@@ -235,21 +235,21 @@ testing::scenario lent(const level& l) {
   return s;
 }
 
-// A fold comes between the first touch of a range, which logs what it held, and the range (TABLE-2).
+// A checkpoint comes between the first touch of a range, which logs what it held, and the range (TABLE-2).
 testing::scenario first_touch(const level& l, uint64_t) {
   auto s = spec_scene("spec-first-touch", l, 2);
   s.in_thread(0).observe([](scute::pool& p) { return contents(p, 0); });
-  s.step("fold all", [](scute::pool& p) { p.drain(); });
+  s.step("checkpoint all", [](scute::pool& p) { p.drain(); });
   s.in_thread(0).step("in place, aborted", [](scute::pool& p) {
     change c(p, 0);
     c.edit_in_place(1, 100, 300, 10);
     c.abort();
   });
-  s.in_thread(1).step("fold", [](scute::pool& p) { p.drain(); });
+  s.in_thread(1).step("checkpoint", [](scute::pool& p) { p.drain(); });
   return s;
 }
 
-// Folds whose horizon stays behind what another thread commits meanwhile, in a log that is turned over (CLOG-1).
+// Checkpoints whose horizon stays behind what another thread commits meanwhile, in a log that is turned over (CLOG-1).
 testing::scenario overtaken(const level& l, uint64_t) {
   auto s = spec_scene("spec-overtaken", l, 2);
   for (unsigned t = 0; t < 2; ++t)
@@ -258,7 +258,7 @@ testing::scenario overtaken(const level& l, uint64_t) {
     s.in_thread(0).step("overwrite", [k](scute::pool& p) {
       commit(p, 0, [&](change& c) { c.overwrite(0, 10 + k); });
     });
-    s.in_thread(0).step("fold", [](scute::pool& p) { p.drain(); });
+    s.in_thread(0).step("checkpoint", [](scute::pool& p) { p.drain(); });
   }
   for (unsigned k = 0; k < 6; ++k)
     s.in_thread(1).step("overwrite the largest", [k](scute::pool& p) {
@@ -267,7 +267,7 @@ testing::scenario overtaken(const level& l, uint64_t) {
   return s;
 }
 
-// Three lanes: ranges in place that end well and do not, folds, and a log that is turned over (SPEC-5 to SPEC-8).
+// Three lanes: ranges in place that end well and do not, checkpoints, and a log that is turned over (SPEC-5 to SPEC-8).
 testing::scenario crowd(const level& l, uint64_t) {
   auto s = spec_scene("spec-crowd", l, 3);
   for (unsigned t = 0; t < 2; ++t)
@@ -287,7 +287,7 @@ testing::scenario crowd(const level& l, uint64_t) {
         c.overwrite(2, 31 + k);
       });
     });
-    s.in_thread(2).step("fold", [](scute::pool& p) { p.drain(); });
+    s.in_thread(2).step("checkpoint", [](scute::pool& p) { p.drain(); });
   }
   s.in_thread(2).step("look at an object, and commit nothing", [](scute::pool& p) {
     change c(p, 1);
@@ -302,7 +302,7 @@ void add_spec_scenarios(std::vector<entry>& to) {
   const std::initializer_list<level> at = {spec_levels[0], spec_levels[1], spec_levels[2],
                                            spec_levels[3], spec_levels[4], spec_levels[5]};
   add_at(at,
-         {{"spec-folds", "engine spec: blocks are folded between commits", folds},
+         {{"spec-checkpoints", "engine spec: blocks are checkpointed between commits", checkpoints},
           {"spec-turns", "engine spec: the log is turned over", turns},
           {"spec-in-place", "engine spec: ranges that the log knows, and does not know", in_place},
           {"spec-granules", "engine spec: ranges that share granules", granules},
@@ -314,20 +314,20 @@ void add_spec_scenarios(std::vector<entry>& to) {
   add_at({spec_levels[0], spec_levels[1]},
          {{"spec-lent", "engine spec: a log that grows where objects were", lent}}, to);
   for (const level& l : at) {
-    to.push_back({std::string("spec-open-fold/") + l.name,
-                  "engine spec: ranges that are open while others fold",
-                  [l](uint64_t seed) { return open_fold(l, seed); }});
-    to.push_back({std::string("spec-commit-fold/") + l.name,
-                  "engine spec: commits of ranges in place while others fold",
-                  [l](uint64_t seed) { return commit_fold(l, seed); }});
+    to.push_back({std::string("spec-open-checkpoint/") + l.name,
+                  "engine spec: ranges that are open while others checkpoint",
+                  [l](uint64_t seed) { return open_checkpoint(l, seed); }});
+    to.push_back({std::string("spec-commit-checkpoint/") + l.name,
+                  "engine spec: commits of ranges in place while others checkpoint",
+                  [l](uint64_t seed) { return commit_checkpoint(l, seed); }});
     to.push_back({std::string("spec-first-touch/") + l.name,
-                  "engine spec: a fold beside the first touch of a range",
+                  "engine spec: a checkpoint beside the first touch of a range",
                   [l](uint64_t seed) { return first_touch(l, seed); }});
     to.push_back({std::string("spec-overtaken/") + l.name,
-                  "engine spec: commits overtake the folds of another thread",
+                  "engine spec: commits overtake the checkpoints of another thread",
                   [l](uint64_t seed) { return overtaken(l, seed); }});
     to.push_back({std::string("spec-crowd/") + l.name,
-                  "engine spec: three lanes, folds, and a log that is turned over",
+                  "engine spec: three lanes, checkpoints, and a log that is turned over",
                   [l](uint64_t seed) { return crowd(l, seed); }});
     to.push_back({std::string("spec-neighbours/") + l.name,
                   "engine spec: lanes that meet in column blocks",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Engine spec: columns that an opening has left unresolved (engine/speculative/unresolved.hpp), where a fold resolves all of them at once,
+// Engine spec: columns that an opening has left unresolved (engine/speculative/unresolved.hpp), where a checkpoint resolves all of them at once,
 // as in so small a pool, and where it resolves one, as in a large one a small part.
 #include <functional>
 #include <memory>
@@ -29,7 +29,7 @@ void die_with_old_parity(const testing::stage& at, const std::function<void(chan
   at.open();
 }
 
-// Columns that an opening has left unresolved: others are written, some are resolved by a fold, all are, or none; and then the
+// Columns that an opening has left unresolved: others are written, some are resolved by a checkpoint, all are, or none; and then the
 // power fails again (LATE-1, LATE-3, LATE-4).
 testing::scenario late_by(const std::string& name, const level& l, unsigned at_once) {
   auto s = spec_scene(name, l, 2);
@@ -44,7 +44,7 @@ testing::scenario late_by(const std::string& name, const level& l, unsigned at_o
     });
     s.step("overwrite one of them",
            [k](scute::pool& p) { commit(p, 0, [&](change& c) { c.overwrite(k % 3, 30 + k); }); });
-    if (k != 1) fold(s);
+    if (k != 1) checkpoint(s);
     s.step_on_stage("die once more", [](const testing::stage& at) {
       at.abandon();
       at.open();
@@ -56,7 +56,7 @@ testing::scenario late_by(const std::string& name, const level& l, unsigned at_o
       s.step("resolve all", [](scute::pool& p) {
         scute::detail::check(scute_recovery_wait(p.native_handle(), nullptr, nullptr));
       });
-    fold(s);
+    checkpoint(s);
   }
   return s;
 }
@@ -133,7 +133,7 @@ void add_late_scenarios(std::vector<entry>& to) {
          to);
   // Without parity nothing is left.
   add_at({spec_levels[1], spec_levels[2]},
-         {{"spec-late-slowly", "engine spec: such columns, of which each fold resolves one",
+         {{"spec-late-slowly", "engine spec: such columns, of which each checkpoint resolves one",
            late_slowly},
           {"spec-late-turns-slowly", "engine spec: the same while the log is turned over",
            late_turns_slowly},

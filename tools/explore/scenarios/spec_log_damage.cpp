@@ -74,7 +74,7 @@ void die(const testing::stage& at) {
 }
 
 // What one copy lacks comes from the other, before that one is needed as well (CARE-2, LOSTLOG-1). Of an open pool pages are lost:
-// before other damage the explorer lets all be folded.
+// before other damage the explorer lets all be checkpointed.
 testing::scenario repaired(const level& l) {
   auto s = spec_scene("spec-log-repaired", l, 1);
   s.observe([](scute::pool& p) { return contents(p, 0); });
@@ -98,7 +98,7 @@ testing::scenario lists(const level& l) {
   s.observe([](scute::pool& p) { return contents(p, 0); });
   for (unsigned k = 0; k < 2; ++k) {
     for (unsigned i = 0; i < 2; ++i) {
-      s.step("fold", [](scute::pool& p) { p.drain(); });
+      s.step("checkpoint", [](scute::pool& p) { p.drain(); });
       s.step("overwrite",
              [i, k](scute::pool& p) { commit(p, 0, [&](change& c) { c.overwrite(i, 10 + k); }); });
     }
@@ -139,7 +139,7 @@ testing::scenario list_places(const level& l) {
   for (unsigned k = 0; k < 2; ++k) {
     overwrite("overwrite 60000, which lends chunks to the log", 3, 10 + k);
     for (unsigned i = 0; i < 3; ++i) {
-      fold(s);
+      checkpoint(s);
       overwrite("overwrite 64, which gives them back", 0, 20 + 3 * k + i);
     }
     s.step("allocate 17000",
@@ -157,20 +157,20 @@ testing::scenario list_places(const level& l) {
 }
 
 // Version 40 of the second object says that the first one has to be right.
-std::string when_folded(scute::pool& p) {
+std::string when_checkpointed(scute::pool& p) {
   try {
     expect(p, 0, 1, 0, spec_sizes[1], 40);
   } catch (const std::exception&) {
     return "not yet";
   }
   expect(p, 0, 0, 0, spec_sizes[0], 30);
-  return "folded";
+  return "checkpointed";
 }
 
-// What no copy tells any more is folded at once, and nobody goes on behind it (CARE-3).
-testing::scenario folded(const level& l) {
-  auto s = spec_scene("spec-log-folded", l, 1);
-  s.may_lose().observe(when_folded);
+// What no copy tells any more is checkpointed at once, and nobody goes on behind it (CARE-3).
+testing::scenario checkpointed(const level& l) {
+  auto s = spec_scene("spec-log-checkpointed", l, 1);
+  s.may_lose().observe(when_checkpointed);
   s.step_on_stage("pages of the log are lost in all copies, and repaired",
                   [](const testing::stage& at) {
                     const appended a = log_of(at, [](change& c) { c.overwrite(0, 30); }, 0);
@@ -191,7 +191,7 @@ testing::scenario of_void(const level& l) {
   auto s = spec_scene("spec-log-void", l, 1);
   s.observe([](scute::pool& p) { return contents(p, 0); });
   for (unsigned k = 0; k < 2; ++k)
-    s.step_on_stage("a record is folded and damaged, another one follows",
+    s.step_on_stage("a record is checkpointed and damaged, another one follows",
                     [k](const testing::stage& at) {
                       const appended a = log_of(at, [k](change& c) { c.overwrite(0, 10 + k); }, 1);
                       at.pool().drain();
@@ -204,7 +204,7 @@ testing::scenario of_void(const level& l) {
 }
 
 // What was decided, and is missing from all copies, is told when the pool is opened, and once (EVID-2, EVID-3, EVID-5), as soon as all is
-// folded.
+// checkpointed.
 testing::scenario gone(const level& l) {
   auto s = spec_scene("spec-log-gone", l, 1);
   s.may_lose().observe([](scute::pool& p) { return contents(p, 0); });
@@ -267,7 +267,8 @@ void add_log_damage_scenarios(std::vector<entry>& to) {
          {{"spec-log-repaired", "engine spec: records damaged in one copy, and in the other",
            repaired},
           {"spec-log-lists", "engine spec: the same of the list and the horizon", lists},
-          {"spec-log-folded", "engine spec: records damaged in all copies, and folded", folded},
+          {"spec-log-checkpointed", "engine spec: records damaged in all copies, and checkpointed",
+           checkpointed},
           {"spec-log-void", "engine spec: damage to void records", of_void},
           {"spec-log-gone", "engine spec: records that are missing after a crash", gone}},
          to);

@@ -32,12 +32,12 @@ void reopen(testing::scenario& s) {
 }
 
 // LOGFILE-4, LOGFILE-5
-testing::scenario folds(const level& l) {
-  auto s = start("log-file-folds", l);
+testing::scenario checkpoints(const level& l) {
+  auto s = start("log-file-checkpoints", l);
   s.observe([](scute::pool& p) { return contents(p, 0); });
   for (unsigned k = 0; k < 5; ++k) {
     overwrite(s, k % 3, 10 + k);
-    if (k % 2 == 1) fold(s);
+    if (k % 2 == 1) checkpoint(s);
   }
   return s;
 }
@@ -134,9 +134,9 @@ testing::scenario grows(const level& l) {
       for (unsigned i = 0; i < 5; ++i) c.overwrite(i, 30 + i);
     });
   });
-  fold(s);
+  checkpoint(s);
   overwrite(s, 0, 40);
-  fold(s);
+  checkpoint(s);
   overwrite(s, 1, 41);
   overwrite(s, 2, 42);
   return s;
@@ -146,7 +146,7 @@ testing::scenario grows(const level& l) {
 testing::scenario in_place(const level& l) {
   auto s = start("log-file-in-place", l);
   s.observe([](scute::pool& p) { return contents(p, 0); });
-  s.step("store in place over a fold", [](scute::pool& p) {
+  s.step("store in place over a checkpoint", [](scute::pool& p) {
     change c(p, 0);
     c.edit_in_place(1, 30, 300, 21);
     p.drain();
@@ -175,7 +175,7 @@ testing::scenario threads(const level& l, uint64_t) {
   return s;
 }
 
-// The same of three lanes: beside a fold, ranges in place that end well and do not, a transaction larger than the log, and the
+// The same of three lanes: beside a checkpoint, ranges in place that end well and do not, a transaction larger than the log, and the
 // end of the process (CLOG-7, SPEC-7, LOGFILE-4, LOGFILE-6).
 testing::scenario crowd(const level& l, uint64_t) {
   testing::scenario s = with_directories(std::string("log-file-crowd/") + l.name, l.protection, 3);
@@ -203,7 +203,7 @@ testing::scenario crowd(const level& l, uint64_t) {
   s.in_thread(1)
       .step("overwrite",
             [](scute::pool& p) { commit(p, 1, [](change& c) { c.overwrite(2, 20); }); })
-      .step("fold", [](scute::pool& p) { p.drain(); })
+      .step("checkpoint", [](scute::pool& p) { p.drain(); })
       .step("overwrite two", [](scute::pool& p) {
         commit(p, 1, [](change& c) {
           c.overwrite(0, 21);
@@ -334,21 +334,23 @@ testing::scenario allocators(const level& l, uint64_t) {
 void add_log_file_scenarios(std::vector<entry>& to) {
   const std::initializer_list<level> at = {spec_levels[0], spec_levels[1], spec_levels[2],
                                            spec_levels[3], spec_levels[5]};
-  add_at(at,
-         {{"log-file-create", "engine spec, a log file: a pool is created", create},
-          {"log-file-folds", "engine spec, a log file: blocks are folded between commits", folds},
-          {"log-file-sessions", "engine spec, a log file: closed, opened, killed", sessions},
-          {"log-file-killed", "engine spec, a log file: killed and opened", killed},
-          {"log-file-older", "engine spec, a log file: an older copy of it beside the pool", older},
-          {"log-file-switches", "engine spec, a log file: the pool gets other engines", switches},
-          {"log-file-grows", "engine spec, a log file: a transaction larger than the log", grows},
-          {"log-file-in-place", "engine spec, a log file: ranges in place over folds", in_place},
-          {"log-file-pending",
-           "engine spec, a log file: chunks and runs that wait for a transaction", pending},
-          {"log-file-pending-slots", "engine spec, a log file: slots that wait for a transaction",
-           pending_slots},
-          {"log-file-killed-crowd", "engine spec, a log file: killed between lanes", killed_crowd}},
-         to);
+  add_at(
+      at,
+      {{"log-file-create", "engine spec, a log file: a pool is created", create},
+       {"log-file-checkpoints", "engine spec, a log file: blocks are checkpointed between commits",
+        checkpoints},
+       {"log-file-sessions", "engine spec, a log file: closed, opened, killed", sessions},
+       {"log-file-killed", "engine spec, a log file: killed and opened", killed},
+       {"log-file-older", "engine spec, a log file: an older copy of it beside the pool", older},
+       {"log-file-switches", "engine spec, a log file: the pool gets other engines", switches},
+       {"log-file-grows", "engine spec, a log file: a transaction larger than the log", grows},
+       {"log-file-in-place", "engine spec, a log file: ranges in place over checkpoints", in_place},
+       {"log-file-pending", "engine spec, a log file: chunks and runs that wait for a transaction",
+        pending},
+       {"log-file-pending-slots", "engine spec, a log file: slots that wait for a transaction",
+        pending_slots},
+       {"log-file-killed-crowd", "engine spec, a log file: killed between lanes", killed_crowd}},
+      to);
   for (const level& l : at)
     to.push_back({std::string("log-file-threads/") + l.name,
                   "engine spec, a log file: lanes append to one stream",
@@ -360,7 +362,7 @@ void add_log_file_scenarios(std::vector<entry>& to) {
   for (const level& l : at)
     to.push_back(
         {std::string("log-file-crowd/") + l.name,
-         "engine spec, a log file: three lanes, folds, ranges in place, a large transaction",
+         "engine spec, a log file: three lanes, checkpoints, ranges in place, a large transaction",
          [l](uint64_t seed) { return crowd(l, seed); }});
 }
 

@@ -29,8 +29,8 @@ testing::scenario spec_scene(const std::string& name, const level& l, uint32_t l
   return spec_scene(name + "/" + l.name, spec_options(l, lanes, cap));
 }
 
-void fold(testing::scenario& s) {
-  s.step("fold", [](scute::pool& p) { p.drain(); });
+void checkpoint(testing::scenario& s) {
+  s.step("checkpoint", [](scute::pool& p) { p.drain(); });
 }
 
 }  // namespace scute::explore

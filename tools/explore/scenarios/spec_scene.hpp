@@ -21,7 +21,7 @@ testing::scenario spec_scene(const std::string& name, const level& l, uint32_t l
                              uint64_t cap = 4096);
 // The objects alone.
 void make_spec_objects(scute::pool& p);
-// A step in which all is folded.
-void fold(testing::scenario& s);
+// A step in which all is checkpointed.
+void checkpoint(testing::scenario& s);
 
 }  // namespace scute::explore

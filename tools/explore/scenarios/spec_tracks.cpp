@@ -15,7 +15,7 @@
 namespace scute::explore {
 namespace {
 
-// The smallest log that is made in tracks: for each lane, and the fold's, two segments, and two more; a chunk has one segment.
+// The smallest log that is made in tracks: for each lane, and the checkpoint's, two segments, and two more; a chunk has one segment.
 // 64 KiB would be too small, since a segment shall have twice nine pages.
 constexpr uint64_t segment = 131072;
 constexpr unsigned tracks = 9;
@@ -72,8 +72,8 @@ void die(const testing::stage& at) {
 }
 
 // Each state of a block, with ranges in place and without; frames of one row and of many (SEG-1, SEG-4).
-testing::scenario folds(const level& l) {
-  auto s = scene("spec-tracks-folds", l);
+testing::scenario checkpoints(const level& l) {
+  auto s = scene("spec-tracks-checkpoints", l);
   with_long_object(s);
   s.observe([](scute::pool& p) { return contents(p, 0); });
   for (unsigned k = 0; k < 4; ++k) {
@@ -88,7 +88,7 @@ testing::scenario folds(const level& l) {
       else
         c.commit();
     });
-    if (k % 2 == 1) fold(s);
+    if (k % 2 == 1) checkpoint(s);
   }
   s.step("all of them", [](scute::pool& p) {
     commit(p, 0, [](change& c) {
@@ -110,7 +110,8 @@ testing::scenario turns(const level& l) {
         c.overwrite(long_slot, 50 + k);
       });
     });
-    if (k % 7 == 6) fold(s);  // the lane is at its second segment, and takes the first one next
+    if (k % 7 == 6)
+      checkpoint(s);  // the lane is at its second segment, and takes the first one next
   }
   return s;
 }
@@ -196,21 +197,21 @@ testing::scenario gone(const level& l) {
 }
 
 // Version 40 of the second object says that the long one has to be right.
-std::string when_folded(scute::pool& p) {
+std::string when_checkpointed(scute::pool& p) {
   try {
     expect(p, 0, 1, 0, spec_sizes[1], 40);
   } catch (const std::exception&) {
     return "not yet";
   }
   expect(p, 0, long_slot, 0, long_size, 30);
-  return "folded";
+  return "checkpointed";
 }
 
-// Pages of two tracks are lost while the pool is open: all is folded at once, and nothing is missing (CARE-3).
-testing::scenario folded(const level& l) {
-  auto s = scene("spec-tracks-folded", l);
+// Pages of two tracks are lost while the pool is open: all is checkpointed at once, and nothing is missing (CARE-3).
+testing::scenario checkpointed(const level& l) {
+  auto s = scene("spec-tracks-checkpointed", l);
   with_long_object(s);
-  s.may_lose().observe(when_folded);
+  s.may_lose().observe(when_checkpointed);
   s.step_on_stage("pages of two tracks are lost, and looked at", [](const testing::stage& at) {
     const appended a = log_of(at, [](change& c) { c.overwrite(long_slot, 30); });
     for (const unsigned t : {2, 8}) at.lose_page(a[t].front());
@@ -225,7 +226,7 @@ testing::scenario folded(const level& l) {
   return s;
 }
 
-// A check, and a fold, beside commits (CARE-1, CLOG-5).
+// A check, and a checkpoint, beside commits (CARE-1, CLOG-5).
 testing::scenario beside(const level& l, uint64_t) {
   auto s = scene("spec-tracks-beside", l, 2);
   for (unsigned t = 0; t < 2; ++t)
@@ -251,7 +252,7 @@ testing::scenario beside(const level& l, uint64_t) {
       if (!told.empty())
         throw std::runtime_error("what is being written is told as damage:" + told);
     });
-    s.in_thread(1).step("fold", [](scute::pool& p) { p.drain(); });
+    s.in_thread(1).step("checkpoint", [](scute::pool& p) { p.drain(); });
   }
   return s;
 }
@@ -261,7 +262,8 @@ testing::scenario beside(const level& l, uint64_t) {
 void add_track_scenarios(std::vector<entry>& to) {
   add_at(
       {spec_levels[1], spec_levels[2], spec_levels[3]},
-      {{"spec-tracks-folds", "engine spec, a log in tracks: folds between commits", folds},
+      {{"spec-tracks-checkpoints", "engine spec, a log in tracks: checkpoints between commits",
+        checkpoints},
        {"spec-tracks-dead", "engine spec, a log in tracks: a page damaged before recovery", dead}},
       to);
   // The number of parities makes no difference to these, and so large a pool takes time.
@@ -273,10 +275,11 @@ void add_track_scenarios(std::vector<entry>& to) {
        {"spec-tracks-repaired", "engine spec, a log in tracks: pages lost one after the other",
         repaired},
        {"spec-tracks-gone", "engine spec, a log in tracks: lines of two tracks damaged", gone},
-       {"spec-tracks-folded", "engine spec, a log in tracks: two pages lost, and folded", folded}},
+       {"spec-tracks-checkpointed",
+        "engine spec, a log in tracks: two pages lost, and checkpointed", checkpointed}},
       to);
   to.push_back({std::string("spec-tracks-beside/") + l.name,
-                "engine spec, a log in tracks: checks and folds beside commits",
+                "engine spec, a log in tracks: checks and checkpoints beside commits",
                 [l](uint64_t seed) { return beside(l, seed); }});
 }
 

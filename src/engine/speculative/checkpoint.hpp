@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The fold of engine `spec`: writes blocks back and moves the horizon (engine/speculative/speculative.hpp).
+// The checkpoint of engine `spec`: writes blocks back and moves the horizon (engine/speculative/speculative.hpp).
 //
 //   some of what recovery has left unresolved is resolved, and so becomes dirty
 //   under each block's stripe: dirty lines written back; ranges open in place get new undo records
 //   one fence
-//   the floor is raised to the highest clock folded; then the lanes' bounds are read, and then the list of what is left
+//   the floor is raised to the highest clock checkpointed; then the lanes' bounds are read, and then the list of what is left
 //   horizon = below all of these; one fence more
 //
-// FOLD-1 What the next commit draws is above the floor, which no renewal is above, and the horizon never above the floor. So
+// CKPT-1 What the next commit draws is above the floor, which no renewal is above, and the horizon never above the floor. So
 //    nobody can draw a sequence that the horizon has passed: who published a bound before the floor rose is seen, and who did
 //    so after it sees the floor.
-// FOLD-2 Stripes are held while lines are pushed, not over a fence. The fold waits for nothing but stripes, and for no user.
-// FOLD-3 Where something is open, blocks take turns: those whose records are oldest come first, and nothing is renewed whose
+// CKPT-2 Stripes are held while lines are pushed, not over a fence. The checkpoint waits for nothing but stripes, and for no user.
+// CKPT-3 Where something is open, blocks take turns: those whose records are oldest come first, and nothing is renewed whose
 //    records the horizon cannot reach in this round (a commit under way, or an older block that is pinned or finds no room,
-//    is in its way): such a block is folded another time. So what is renewed lies, from the horizon on, within two rounds over
+//    is in its way): such a block is checkpointed another time. So what is renewed lies, from the horizon on, within two rounds over
 //    the blocks, and the oldest block finds room.
-// FOLD-4 Nothing dirty is left only when the horizon has reached the floor, too: a fold between the last store of a commit and
+// CKPT-4 Nothing dirty is left only when the horizon has reached the floor, too: a checkpoint between the last store of a commit and
 //    the end of its bound leaves clean blocks, and frames that count. A session that began behind them would draw their
 //    sequences again.
-// FOLD-5 It rests when nothing is left but what it has renewed itself, and all of that is open still: another round would
+// CKPT-5 It rests when nothing is left but what it has renewed itself, and all of that is open still: another round would
 //    renew the same, for as long as a program leaves a transaction open. Whoever ends a range, or logs anything, wakes it.
 #pragma once
 
@@ -34,10 +34,11 @@
 
 namespace scute::core::engine {
 
-class fold {
+class checkpoint {
  public:
   // Everything up to `floor` is of earlier sessions: what it left to resolve is in `late`, which may be null.
-  fold(pool::state& s, block_table& t, commit_log& log, uint64_t floor, unresolved_columns* late);
+  checkpoint(pool::state& s, block_table& t, commit_log& log, uint64_t floor,
+             unresolved_columns* late);
 
   // ---- what commits tell and ask: by lane, in the lane's thread -----------------------------------------
 
@@ -58,24 +59,24 @@ class fold {
   const medium::counters& count() const noexcept { return w_.count; }
   uint64_t floor() const noexcept { return floor_.load(std::memory_order_seq_cst); }
 
-  // ---- folding: any thread that holds no stripe and pins nothing ------------------------------------------
+  // ---- checkpointing: any thread that holds no stripe and pins nothing ------------------------------------------
 
-  // One round over all that was on the list. True if something is left to fold, or to make void (FOLD-4). Throws std::bad_alloc, SCUTE_E_IO.
+  // One round over all that was on the list. True if something is left to checkpoint, or to make void (CKPT-4). Throws std::bad_alloc, SCUTE_E_IO.
   bool cycle();
   // The same of a part of them, those that came to the list first: so the horizon moves, and nobody waits for all. Throws as
   // cycle() does.
   void help();
   // The same of one part of so many parts, in rounds that others may come between.
   bool cycle_part(size_t parts);
-  // FOLD-5. Any thread.
+  // CKPT-5. Any thread.
   bool rests();
   // Until the durable horizon has passed this sequence, of something that is applied.
   void past(uint64_t sequence);
-  // Until it has passed all that was applied when this was called (FOLD-4).
+  // Until it has passed all that was applied when this was called (CKPT-4).
   void all();
 
  private:
-  // Who helps folds so many blocks at least, and such a part of all. No round but one of all takes more than so many.
+  // Who helps checkpoints so many blocks at least, and such a part of all. No round but one of all takes more than so many.
   static constexpr size_t help_least = 64, help_part = 4, round_most = 4096;
   struct alignas(64) lane_bound {
     std::atomic<uint64_t> sequence{no_bound};
@@ -85,7 +86,7 @@ class fold {
   };
   bool round(size_t blocks) SCUTE_REQUIRES(mutex_);
   bool is_open(uint64_t b) SCUTE_REQUIRES(mutex_);
-  bool fold_block(uint64_t b, uint64_t& highest) SCUTE_REQUIRES(mutex_);
+  bool checkpoint_block(uint64_t b, uint64_t& highest) SCUTE_REQUIRES(mutex_);
   bool renew(uint64_t b) SCUTE_REQUIRES(mutex_);
   uint64_t least_bound() const noexcept;
   uint64_t in_reach() const noexcept;
@@ -105,7 +106,7 @@ class fold {
   std::vector<open_range> open_;
   bool short_of_memory_ = false;
   uint64_t clock_ = 0;    // the sequence last drawn for a renewal
-  uint64_t reach_ = 0;    // what the horizon can come to in this round, as far as is known (FOLD-3)
+  uint64_t reach_ = 0;    // what the horizon can come to in this round, as far as is known (CKPT-3)
   bool renewed_ = false;  // since the log's last fence
   alignas(64) std::byte page_[block_table::page];
 };

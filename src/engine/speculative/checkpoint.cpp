@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "engine/speculative/fold.hpp"
+#include "engine/speculative/checkpoint.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -12,14 +12,14 @@
 
 namespace scute::core::engine {
 
-fold::fold(pool::state& s, block_table& t, commit_log& log, uint64_t floor,
-           unresolved_columns* late)
+checkpoint::checkpoint(pool::state& s, block_table& t, commit_log& log, uint64_t floor,
+                       unresolved_columns* late)
     : s_(s), table_(t), log_(log), floor_(floor), late_(late), w_(*s.medium), taken_(t.new_list()) {
   for (uint32_t i = 0; i < s.geo.lane_count; ++i) bounds_.emplace_back();
 }
 
 // SPEC-7: undo records of what is open in place in the block, under its stripe. False if nothing is.
-bool fold::renew(uint64_t b) {
+bool checkpoint::renew(uint64_t b) {
   open_.clear();
   records_.clear();
   copies_.clear();
@@ -48,12 +48,12 @@ bool fold::renew(uint64_t b) {
   return !open_.empty();
 }
 
-// False if it is to be folded another time.
-bool fold::fold_block(uint64_t b, uint64_t& highest) {
+// False if it is to be checkpointed another time.
+bool checkpoint::checkpoint_block(uint64_t b, uint64_t& highest) {
   const uint32_t stripe = table_.stripe_of(b);
   block_table::block& x = table_.at(b);
   uint64_t renewed = 0;
-  bool folded = false;
+  bool checkpointed = false;
   s_.locks.lock_exclusive(stripe);
   {
     const pool::in_flight_scope here(s_, stripe, pool::in_flight_write::mode::exclusive);
@@ -61,12 +61,12 @@ bool fold::fold_block(uint64_t b, uint64_t& highest) {
     try {
       if (ready && !SCUTE_PLANTED(spec_renew) && renew(b)) {
         const bool reached = x.first.load(std::memory_order_relaxed) <= reach_;
-        // Frames of one lane with one sequence are parts of one whole: `highest` knows what the fold has drawn before.
+        // Frames of one lane with one sequence are parts of one whole: `highest` knows what the checkpoint has drawn before.
         renewed = 1 + std::max({x.clock.load(std::memory_order_relaxed), highest,
                                 floor_.load(std::memory_order_relaxed)});
         // What was renewed before is void when the horizon moves again.
-        ready =
-            reached && log_.make_room(log_.fold_lane(), log_.need_of(log_.fold_lane(), records_));
+        ready = reached && log_.make_room(log_.checkpoint_lane(),
+                                          log_.need_of(log_.checkpoint_lane(), records_));
       }
     } catch (const std::bad_alloc&) {
       ready = false;
@@ -76,7 +76,7 @@ bool fold::fold_block(uint64_t b, uint64_t& highest) {
       table_.clean(b, [&](uint64_t at, uint64_t n) {
         if (!SCUTE_PLANTED(spec_dirty)) w_.flush(s_.at(at), n, medium::purpose::data);
       });
-      highest = std::max({highest, SCUTE_PLANTED(fold_clock) ? 0 : renewed,
+      highest = std::max({highest, SCUTE_PLANTED(checkpoint_clock) ? 0 : renewed,
                           x.clock.load(std::memory_order_relaxed)});
       x.first.store(0, std::memory_order_relaxed);
       x.listed = false;
@@ -88,21 +88,21 @@ bool fold::fold_block(uint64_t b, uint64_t& highest) {
           if (!SCUTE_PLANTED(spec_open_dirty))
             table_.stored(b, r.offset, r.length, block_table::bytes_are::elsewhere);
       }
-      folded = true;
+      checkpointed = true;
     } else if (const uint64_t first = x.first.load(std::memory_order_relaxed); first != 0) {
       reach_ = std::min(reach_, first - 1);
     }
   }
   s_.locks.unlock_exclusive(stripe);
-  if (renewed != 0 && folded) {
+  if (renewed != 0 && checkpointed) {
     clock_ = renewed;
     renewed_ = true;
-    log_.append(w_, log_.fold_lane(), records_, frame_step, renewed, 0);
+    log_.append(w_, log_.checkpoint_lane(), records_, frame_step, renewed, 0);
   }
-  return folded;
+  return checkpointed;
 }
 
-uint64_t fold::least_bound() const noexcept {
+uint64_t checkpoint::least_bound() const noexcept {
   uint64_t least = no_bound;
   for (const lane_bound& l : bounds_)
     least = std::min(least, l.sequence.load(std::memory_order_seq_cst));
@@ -110,24 +110,24 @@ uint64_t fold::least_bound() const noexcept {
 }
 
 // How far the horizon can move, whatever becomes of the blocks that were taken off the list.
-uint64_t fold::in_reach() const noexcept {
+uint64_t checkpoint::in_reach() const noexcept {
   // LATE-3, in this order.
   const uint64_t late = late_ != nullptr ? late_->lowest() : UINT64_MAX;
   const uint64_t lowest = std::min(late, table_.lowest());
   return std::min(least_bound(), lowest == UINT64_MAX ? lowest : lowest - 1);
 }
 
-bool fold::cycle() {
+bool checkpoint::cycle() {
   const locked turn(mutex_);
   return round(SIZE_MAX);
 }
 
-void fold::help() {
+void checkpoint::help() {
   const locked turn(mutex_);
   round(std::max(help_least, table_.listed() / help_part));
 }
 
-bool fold::cycle_part(size_t parts) {
+bool checkpoint::cycle_part(size_t parts) {
   size_t left = (table_.listed() + parts - 1) / parts;
   bool more = true;
   do {
@@ -140,7 +140,7 @@ bool fold::cycle_part(size_t parts) {
 }
 
 // Something of the block is open in place.
-bool fold::is_open(uint64_t b) {
+bool checkpoint::is_open(uint64_t b) {
   const uint32_t stripe = table_.stripe_of(b);
   bool open = false;
   s_.locks.lock_exclusive(stripe);
@@ -156,31 +156,31 @@ bool fold::is_open(uint64_t b) {
   return open;
 }
 
-bool fold::rests() {
+bool checkpoint::rests() {
   const locked turn(mutex_);
   if (late_ != nullptr && late_->lowest() != UINT64_MAX) return false;
-  // FOLD-4
+  // CKPT-4
   const uint64_t lowest = table_.lowest();
   if (log_.written() < std::min(floor_.load(std::memory_order_relaxed), lowest - 1)) return false;
   table_.take_list(taken_, SIZE_MAX);
   const bool all = std::ranges::all_of(taken_, [&](uint64_t b) {
     mutex_.assume_held();
-    return is_open(b) && !SCUTE_PLANTED(fold_restless);
+    return is_open(b) && !SCUTE_PLANTED(checkpoint_restless);
   });
   for (const uint64_t b : taken_) table_.put_back(b);
   taken_.clear();
   return all;
 }
 
-bool fold::round(size_t blocks) {
+bool checkpoint::round(size_t blocks) {
   s_.require_healthy();
   short_of_memory_ = false;
   if (late_ != nullptr) late_->resolve_oldest(pool::resolver::at_once());  // LATE-5
   table_.take_list(taken_, blocks);
   uint64_t highest = floor_.load(std::memory_order_relaxed);
   reach_ = UINT64_MAX;
-  // FOLD-3. A heap stays within its bounds though a sequence may fall meanwhile (LATE-3).
-  if (log_.is_keeping_more() && !SCUTE_PLANTED(fold_turns)) {
+  // CKPT-3. A heap stays within its bounds though a sequence may fall meanwhile (LATE-3).
+  if (log_.is_keeping_more() && !SCUTE_PLANTED(checkpoint_turns)) {
     reach_ = in_reach();
     const auto oldest = [&](uint64_t b) {
       return table_.at(b).first.load(std::memory_order_relaxed);
@@ -189,14 +189,14 @@ bool fold::round(size_t blocks) {
     std::ranges::sort_heap(taken_, {}, oldest);
   }
   for (const uint64_t b : taken_)
-    if (!fold_block(b, highest)) table_.put_back(b);
+    if (!checkpoint_block(b, highest)) table_.put_back(b);
   taken_.clear();
-  w_.fence(fence_site::fold);
+  w_.fence(fence_site::checkpoint);
   // What the horizon leaves behind of ranges in place is in these records alone.
   if (std::exchange(renewed_, false) && log_.is_apart())
-    log_.fence(w_, log_.fold_lane(), fence_site::renewal);
+    log_.fence(w_, log_.checkpoint_lane(), fence_site::renewal);
   s_.require_healthy();
-  log_.fenced(log_.fold_lane(), clock_);
+  log_.fenced(log_.checkpoint_lane(), clock_);
   floor_.store(highest, std::memory_order_seq_cst);
   const uint64_t bound = least_bound();
   // LATE-3, in this order: what is resolved meanwhile goes over to the table.
@@ -206,7 +206,8 @@ bool fold::round(size_t blocks) {
                                                      : std::min(late, table_.lowest());
   const uint64_t to = std::min({highest, bound, low == UINT64_MAX ? low : low - 1});
   log_.write_horizon(w_, std::max(to, log_.written()));
-  const bool more = !table_.is_clean() || (log_.written() < highest && !SCUTE_PLANTED(fold_left)) ||
+  const bool more = !table_.is_clean() ||
+                    (log_.written() < highest && !SCUTE_PLANTED(checkpoint_left)) ||
                     late != UINT64_MAX;
   // By this thread: another one's fence completes nothing of what this one has streamed.
   log_.fence_horizon(w_);
@@ -216,7 +217,7 @@ bool fold::round(size_t blocks) {
   return more;
 }
 
-void fold::past(uint64_t sequence) {
+void checkpoint::past(uint64_t sequence) {
   // What is in flight or pinned ends soon: commits under way wait for nothing but stripes. What is open in place is renewed with a higher sequence each time.
   for (unsigned spins = 0; log_.horizon() < sequence;) {
     cycle();
@@ -224,7 +225,7 @@ void fold::past(uint64_t sequence) {
   }
 }
 
-void fold::all() {
+void checkpoint::all() {
   const auto applied = [&] {
     // A round that somebody else is in has taken its blocks off the list.
     const locked turn(mutex_);

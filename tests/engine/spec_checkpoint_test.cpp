@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Folds of engine spec, step by step.
-#include "engine/speculative/fold.hpp"
+// Checkpoints of engine spec, step by step.
+#include "engine/speculative/checkpoint.hpp"
 
 #include <gtest/gtest.h>
 
@@ -16,18 +16,18 @@ namespace scute::test {
 using namespace core;
 namespace {
 
-class spec_fold : public testing::Test {
+class spec_checkpoint : public testing::Test {
  protected:
   void SetUp() override {
     scute_options o = options(8 * mib, {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_SPEC});
     o.rows = 4;  // of many blocks
     f.create(o);
-    f.in().idle.stop();  // nobody folds but the test
+    f.in().idle.stop();  // nobody checkpoints but the test
     list = *engine::read_list(s());
     table.emplace(s());
     location.emplace(s(), *f.in().heap);
     log.emplace(s(), *location, list, begin, std::vector<uint64_t>());
-    fold.emplace(s(), *table, *log, begin, nullptr);
+    checkpoint.emplace(s(), *table, *log, begin, nullptr);
   }
   void TearDown() override { f.in().abandon(); }
 
@@ -58,65 +58,65 @@ class spec_fold : public testing::Test {
   std::optional<engine::block_table> table;
   std::optional<engine::log_in_pool> location;
   std::optional<engine::commit_log> log;
-  std::optional<engine::fold> fold;
+  std::optional<engine::checkpoint> checkpoint;
 };
 
-// FOLD-4. It used to say that nothing was left, as did a drain: so a pool was closed with frames that counted, and the next
+// CKPT-4. It used to say that nothing was left, as did a drain: so a pool was closed with frames that counted, and the next
 // session drew sequences below theirs. (Found by torture: what a crash of that session left lost to the older frames.)
-TEST_F(spec_fold, IsNotAtItsEndBehindACommitThatIsNearlyOver) {
-  fold->enter(0, begin + 1);
+TEST_F(spec_checkpoint, IsNotAtItsEndBehindACommitThatIsNearlyOver) {
+  checkpoint->enter(0, begin + 1);
   apply(7, begin + 5);
-  EXPECT_TRUE(fold->cycle()) << "the blocks are clean, and the frame counts";
+  EXPECT_TRUE(checkpoint->cycle()) << "the blocks are clean, and the frame counts";
   EXPECT_TRUE(table->is_clean());
   EXPECT_EQ(log->horizon(), begin + 1);
-  fold->leave(0);
-  fold->all();
+  checkpoint->leave(0);
+  checkpoint->all();
   EXPECT_EQ(log->horizon(), begin + 5);
-  EXPECT_FALSE(fold->cycle());
+  EXPECT_FALSE(checkpoint->cycle());
 }
 
-// FOLD-3. While a commit had one block pinned, folds renewed another one again and again, until all that is kept for them was
-// full of records above those of the pinned block: then nobody could fold that one, and so nobody had room ever again.
-TEST_F(spec_fold, RenewsNothingBehindABlockThatIsPinned) {
+// CKPT-3. While a commit had one block pinned, checkpoints renewed another one again and again, until all that is kept for them was
+// full of records above those of the pinned block: then nobody could checkpoint that one, and so nobody had room ever again.
+TEST_F(spec_checkpoint, RenewsNothingBehindABlockThatIsPinned) {
   const size_t kept = engine::commit_log::kept_least + 2;
   ASSERT_EQ(log->keep_back(kept, 0).missing, 0U);
   open(7, begin + 5);
   open(9, begin + 6);
   table->at(7).pins = 1;
-  fold->cycle();
+  checkpoint->cycle();
   const uint64_t used = log->how_full().used;
-  for (int i = 0; i < 1000; ++i) fold->cycle();
+  for (int i = 0; i < 1000; ++i) checkpoint->cycle();
   EXPECT_EQ(log->how_full().used, used);
   EXPECT_LT(log->horizon(), begin + 5);
   table->at(7).pins = 0;
-  fold->cycle();
+  checkpoint->cycle();
   EXPECT_GE(log->horizon(), begin + 5);
-  fold->cycle();
+  checkpoint->cycle();
   EXPECT_GT(log->horizon(), begin + 6);
 }
 
 // The same while a commit is under way whose lane has rested since long ago: it holds the horizon no further back than where it
 // was when the commit began.
-TEST_F(spec_fold, RenewsNothingThatACommitKeepsTheHorizonFrom) {
+TEST_F(spec_checkpoint, RenewsNothingThatACommitKeepsTheHorizonFrom) {
   ASSERT_EQ(log->keep_back(engine::commit_log::kept_least + 2, 0).missing, 0U);
   open(7, begin + 5);
-  for (int i = 0; i < 10; ++i) fold->cycle();
+  for (int i = 0; i < 10; ++i) checkpoint->cycle();
   const uint64_t moved = log->horizon();
   EXPECT_GT(moved, begin + 5);
-  fold->enter(0, begin + 1);
-  fold->cycle();
+  checkpoint->enter(0, begin + 1);
+  checkpoint->cycle();
   const uint64_t used = log->how_full().used;
-  for (int i = 0; i < 1000; ++i) fold->cycle();
+  for (int i = 0; i < 1000; ++i) checkpoint->cycle();
   EXPECT_EQ(log->how_full().used, used);
   EXPECT_GE(log->horizon(), moved);
-  fold->leave(0);
-  fold->cycle();
+  checkpoint->leave(0);
+  checkpoint->cycle();
   EXPECT_GT(log->horizon(), moved);
 }
 
 // CLOG-6, ROOM-4. Another lane's segments used to count as gone while it wrote to them: so who came in between was refused, or
 // had chunks lent to the log.
-TEST_F(spec_fold, WaitsForWhatOtherLanesHaveTaken) {
+TEST_F(spec_checkpoint, WaitsForWhatOtherLanesHaveTaken) {
   using engine::commit_log;
   const size_t rest = log->segments() - commit_log::kept_least;
   ASSERT_TRUE(log->make_room(1, {rest, 0, 0}));
@@ -128,7 +128,7 @@ TEST_F(spec_fold, WaitsForWhatOtherLanesHaveTaken) {
 
 // ROOM-2. What a lane had taken used to count as neither free nor its own: so in a log that is as small as can be a range in place
 // found no room while somebody was about to append. (Found by torture: churn in 1 MiB, 6 threads on 2 lanes.)
-TEST_F(spec_fold, CountsWhatLanesHaveTakenAsTheirs) {
+TEST_F(spec_checkpoint, CountsWhatLanesHaveTakenAsTheirs) {
   const size_t lanes = s().geo.lane_count, all = log->segments();
   for (uint32_t lane = 0; lane < lanes; ++lane) ASSERT_TRUE(log->make_room(lane, {2, 0, 0}));
   EXPECT_EQ(log->keep_back(all - 2 * lanes, 2).missing, 0U);
@@ -137,24 +137,24 @@ TEST_F(spec_fold, CountsWhatLanesHaveTakenAsTheirs) {
 
 // SPEC-5. What is stored to a block without a record leaves the records that it has as they are. The block used to forget the
 // oldest one of them, so that the horizon could pass it.
-TEST_F(spec_fold, StoresWithoutARecordLeaveTheOldestOne) {
+TEST_F(spec_checkpoint, StoresWithoutARecordLeaveTheOldestOne) {
   apply(7, begin + 5);
   apply(7, 0);
   apply(7, begin + 6);
   EXPECT_EQ(table->lowest(), begin + 5);
 }
 
-// FOLD-4. A drain that came while another thread was in a fold saw an empty list, and returned before what was on it was durable.
-TEST_F(spec_fold, ADrainWaitsForTheRoundOfAnotherThread) {
+// CKPT-4. A drain that came while another thread was in a checkpoint saw an empty list, and returned before what was on it was durable.
+TEST_F(spec_checkpoint, ADrainWaitsForTheRoundOfAnotherThread) {
   apply(7, begin + 5);
   std::thread other;
   std::optional<waiting_thread> drain;
   {
     const pool::held_stripe held(s().locks, table->stripe_of(7));
-    other = std::thread([&] { fold->cycle(); });
+    other = std::thread([&] { checkpoint->cycle(); });
     wait_until([&] { return table->is_clean(); });
     drain.emplace([&] {
-      fold->all();
+      checkpoint->all();
       EXPECT_EQ(log->horizon(), begin + 5);
     });
     EXPECT_TRUE(drain->comes_to_wait());
@@ -163,52 +163,52 @@ TEST_F(spec_fold, ADrainWaitsForTheRoundOfAnotherThread) {
   drain->join();
 }
 
-// FOLD-5. A transaction that did nothing but have a range open had the fold renew it at every look, with a sync of two files each time
+// CKPT-5. A transaction that did nothing but have a range open had the checkpoint renew it at every look, with a sync of two files each time
 // on a disk.
-TEST_F(spec_fold, RestsWhenAllThatIsLeftIsOpen) {
-  EXPECT_TRUE(fold->rests());
+TEST_F(spec_checkpoint, RestsWhenAllThatIsLeftIsOpen) {
+  EXPECT_TRUE(checkpoint->rests());
   open(7, begin + 5);
-  EXPECT_FALSE(fold->rests());
-  EXPECT_TRUE(fold->cycle());
-  EXPECT_TRUE(fold->rests()) << "it would renew what it has renewed";
-  EXPECT_TRUE(fold->rests());
+  EXPECT_FALSE(checkpoint->rests());
+  EXPECT_TRUE(checkpoint->cycle());
+  EXPECT_TRUE(checkpoint->rests()) << "it would renew what it has renewed";
+  EXPECT_TRUE(checkpoint->rests());
   apply(9, log->horizon() + 100);
-  EXPECT_FALSE(fold->rests());
-  fold->cycle();
-  EXPECT_TRUE(fold->rests());
+  EXPECT_FALSE(checkpoint->rests());
+  checkpoint->cycle();
+  EXPECT_TRUE(checkpoint->rests());
   s().overlaid.remove(at_of(7));
-  EXPECT_FALSE(fold->rests()) << "the range has ended, and its record counts";
-  EXPECT_FALSE(fold->cycle());
-  EXPECT_TRUE(fold->rests());
+  EXPECT_FALSE(checkpoint->rests()) << "the range has ended, and its record counts";
+  EXPECT_FALSE(checkpoint->cycle());
+  EXPECT_TRUE(checkpoint->rests());
 }
 
 // No round of a part is longer than others may wait for.
-TEST_F(spec_fold, APartIsFoldedOldestFirst) {
+TEST_F(spec_checkpoint, APartIsFoldedOldestFirst) {
   constexpr uint64_t blocks = 320;
   for (uint64_t b = 0; b < blocks; ++b) apply(b, begin + 1 + b);
-  EXPECT_TRUE(fold->cycle_part(2));
+  EXPECT_TRUE(checkpoint->cycle_part(2));
   EXPECT_EQ(log->horizon(), begin + blocks / 2);
-  EXPECT_TRUE(fold->cycle_part(2));
+  EXPECT_TRUE(checkpoint->cycle_part(2));
   EXPECT_EQ(log->horizon(), begin + blocks * 3 / 4);
-  EXPECT_FALSE(fold->cycle_part(1));
+  EXPECT_FALSE(checkpoint->cycle_part(1));
   EXPECT_EQ(log->horizon(), begin + blocks);
 }
 
 // ROOM-8
-TEST_F(spec_fold, WhoHelpsFoldsAPartTheOldestFirst) {
+TEST_F(spec_checkpoint, WhoHelpsFoldsAPartTheOldestFirst) {
   constexpr uint64_t blocks = 320;
   ASSERT_GE(table->count(), blocks);
   for (uint64_t b = 0; b < blocks; ++b) apply(b, begin + 1 + b);
-  fold->help();
+  checkpoint->help();
   EXPECT_EQ(log->horizon(), begin + blocks / 4);
   EXPECT_FALSE(table->is_clean());
-  fold->help();
+  checkpoint->help();
   EXPECT_EQ(log->horizon(), begin + blocks / 4 + 64);
-  fold->all();
+  checkpoint->all();
   EXPECT_EQ(log->horizon(), begin + blocks);
 }
 
-// ROOM-8. Nobody folds until the log is three quarters full. From there on commits do, a part at each segment that is begun, so it gets
+// ROOM-8. Nobody checkpoints until the log is three quarters full. From there on commits do, a part at each segment that is begun, so it gets
 // no fuller, and none of them has to wait for room.
 TEST(spec_help, CommitsFoldFromThreeQuartersOn) {
   pool_file f;
@@ -220,17 +220,17 @@ TEST(spec_help, CommitsFoldFromThreeQuartersOn) {
   for (uint64_t i = 0; i < 400; ++i) oids.push_back(f.alloc(pattern(i, 1000)));
   SCUTE_OKAY(scute_drain(f));
   const scute_info empty = f.info();
-  uint64_t most = 0, before_the_first = 0, folds = 0, horizon = empty.log_horizon;
+  uint64_t most = 0, before_the_first = 0, checkpoints = 0, horizon = empty.log_horizon;
   for (uint64_t i = 0; i < 12000; ++i) {
     f.overwrite(oids[i * 7 % oids.size()], pattern(i, 1000));
     const scute_info now = f.info();
-    if (now.log_horizon != horizon) ++folds;
-    if (folds == 0) before_the_first = now.log_used;
+    if (now.log_horizon != horizon) ++checkpoints;
+    if (checkpoints == 0) before_the_first = now.log_used;
     horizon = now.log_horizon;
     most = std::max(most, now.log_used);
   }
-  EXPECT_GT(before_the_first * 100, empty.log_cap * 65) << "somebody folded before";
-  EXPECT_GT(folds, 10u);
+  EXPECT_GT(before_the_first * 100, empty.log_cap * 65) << "somebody checkpointed before";
+  EXPECT_GT(checkpoints, 10u);
   EXPECT_LT(most * 100, empty.log_cap * 90);
   EXPECT_EQ(f.info().log_cap, empty.log_cap) << "chunks were lent";
   f.expect_sound();
