@@ -46,7 +46,7 @@ class mutator {
       case place_kind::superblock: return pick_structure(image_.superblocks, which);
       case place_kind::lane_status: {
         structure s = pick_structure(image_.statuses, which);
-        // Of engine spec it has the horizon as well.
+        // Of engine spec it has the truncation point as well.
         if (s_.sb.engine != SCUTE_ENGINE_SPEC) s.length = std::min<uint64_t>(s.length, 16);
         return s;
       }

@@ -5,7 +5,7 @@
 
 #include "base/rounding.hpp"
 #include "codec/crc32c.hpp"
-#include "engine/speculative/horizon.hpp"
+#include "engine/speculative/truncation_point.hpp"
 #include "log/segment_reader.hpp"
 
 namespace scute::fuzz {
@@ -191,10 +191,11 @@ bool seal_spec_log(const base_image& image, bytes& content, const structure& whe
   for (uint32_t r = 0; r < g.lane_replicas; ++r)
     if (where.begin == g.lane_offset(0, r)) {
       for (uint64_t which = 0; which < 2; ++which) {
-        const uint64_t at = where.begin + offsetof(format::lane_status, horizon) + which * 16;
+        const uint64_t at =
+            where.begin + offsetof(format::lane_status, truncation_point) + which * 16;
         uint64_t sequence = 0;
         std::memcpy(&sequence, &content[at], sizeof sequence);
-        store(at + 8, engine::check_of_horizon(*image.s, sequence));
+        store(at + 8, engine::check_of_truncation_point(*image.s, sequence));
       }
       return true;
     }

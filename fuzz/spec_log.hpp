@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Images of engine spec that need recovery, and the places of its log in an image: segment heads, frames, the list of
 // segments. Of an image of this engine `ring` has the frames, `links` the heads of segments, `undo` the lists, and `statuses`
-// the horizon.
+// the truncation point.
 #pragma once
 
 #include "open_pool.hpp"

@@ -17,7 +17,7 @@ struct log_image {
   std::string name;
   bytes pool, log;
   bool clean;          // the pool was closed
-  bool two_copies;     // of records; heads and horizon have two anyway
+  bool two_copies;     // of records; heads and truncation point have two anyway
   bool checked;        // objects have checksums
   uint64_t epoch = 0;  // of the session that has the log
   uint64_t segment_size = 0, chunk_size = 0, salt = 0;

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "codec/crc32c.hpp"
-#include "engine/speculative/horizon.hpp"
+#include "engine/speculative/truncation_point.hpp"
 #include "images.hpp"
 #include "log/segment.hpp"
 
@@ -88,7 +88,7 @@ class one_run {
     return (image_->log.size() - format::log_file_chunks_offset) / image_->segment_size;
   }
 
-  // 0: a head   1: the horizon   2: head of a segment   3: head of a frame   4: its body   5: anywhere   6: a page   7: size
+  // 0: a head   1: the truncation point   2: head of a segment   3: head of a frame   4: its body   5: anywhere   6: a page   7: size
   void apply(const change& c) {
     plain_ = plain_ && !c.reseal;
     const uint64_t segment = segment_at(c.which % segments());
@@ -106,7 +106,7 @@ class one_run {
       }
       case 1: {
         const uint64_t at =
-            format::log_file_horizon_offset + c.which % 2 * format::page + c.which / 2 % 2 * 64;
+            format::log_file_truncation_offset + c.which % 2 * format::page + c.which / 2 % 2 * 64;
         if (!alter(at + c.offset % 16, c) || !c.reseal) return;
         uint64_t words[2];
         if (!take(at, words)) return;
@@ -179,22 +179,22 @@ class one_run {
     return true;
   }
 
-  // The redundancy of the log covers it: one of two heads, one copy of the horizon, and of each segment one copy.
+  // The redundancy of the log covers it: one of two heads, one copy of the truncation point, and of each segment one copy.
   bool is_covered() const {
     if (!plain_ || is_cut_) return false;
-    bool heads[2]{}, horizons[2]{};
+    bool heads[2]{}, truncation_points[2]{};
     std::set<uint64_t> copies;
     for (const uint64_t at : harmed_) {
       if (at < 2 * format::page)
         heads[at / format::page] = true;
       else if (at < format::log_file_chunks_offset)
-        horizons[at / format::page - 2] = true;
+        truncation_points[at / format::page - 2] = true;
       else if (image_->two_copies)
         copies.insert((at - format::log_file_chunks_offset) / image_->segment_size);
       else
         return false;
     }
-    if ((heads[0] && heads[1]) || (horizons[0] && horizons[1])) return false;
+    if ((heads[0] && heads[1]) || (truncation_points[0] && truncation_points[1])) return false;
     return std::ranges::none_of(copies, [&](uint64_t i) {
       return i / per_chunk() % 2 == 0 && copies.contains(i + per_chunk());
     });

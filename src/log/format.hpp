@@ -80,7 +80,7 @@ struct segment_head {  // the first line of a segment
   uint32_t redundancy;  // enum log::redundancy
   uint64_t size;        // bytes of one copy
   uint64_t
-      horizon;  // what its writer knew to be void when the segment was begun: frames up to this sequence
+      truncation_point;  // what its writer knew to be void when the segment was begun: frames up to this sequence
   uint64_t
       before;  // sequence of what its writer had appended last, and fenced; 0: nothing, or not told
 };
@@ -117,7 +117,7 @@ enum class log_file_state : uint32_t {
   closed = 3  // nothing in it is needed
 };
 
-// At offsets 0 and 4096. The horizon is at 8192 and 12288: two times a sequence and its check, 64 bytes apart. Chunks follow.
+// At offsets 0 and 4096. The truncation point is at 8192 and 12288: two times a sequence and its check, 64 bytes apart. Chunks follow.
 struct log_file_head {
   char magic[8];
   uint32_t checksum;  // CRC-32C of the 116 bytes that follow
@@ -133,13 +133,14 @@ struct log_file_head {
   uint32_t state;       // enum log_file_state
   uint64_t reserved[6];
 };
-inline constexpr uint64_t log_file_horizon_offset = 8192, log_file_chunks_offset = 16384;
+inline constexpr uint64_t log_file_truncation_offset = 8192, log_file_chunks_offset = 16384;
 
 static_assert(packed<log_file_head> && sizeof(log_file_head) == 128);
 static_assert(offsetof(log_file_head, uuid) == 16 && offsetof(log_file_head, epoch) == 32);
 static_assert(offsetof(log_file_head, chunks) == 64 && offsetof(log_file_head, reserved) == 80);
 static_assert(packed<segment_head> && sizeof(segment_head) == 64);
-static_assert(offsetof(segment_head, generation) == 24 && offsetof(segment_head, horizon) == 48);
+static_assert(offsetof(segment_head, generation) == 24 &&
+              offsetof(segment_head, truncation_point) == 48);
 static_assert(packed<frame_head> && sizeof(frame_head) == 32);
 static_assert(packed<segment_end> && sizeof(segment_end) == 64);
 static_assert(packed<log_entry> && sizeof(log_entry) == 64);

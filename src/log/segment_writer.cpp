@@ -39,7 +39,7 @@ void write_back(medium::writer& w, std::byte* base, const segment_layout& layout
 }
 
 void segment_writer::begin(medium::writer& w, const segment& s, uint64_t generation,
-                           uint64_t horizon, uint64_t before) noexcept {
+                           uint64_t truncation_point, uint64_t before) noexcept {
   format::segment_head h{};
   h.magic = format::segment_magic;
   h.salt = whose_.salt;
@@ -48,7 +48,7 @@ void segment_writer::begin(medium::writer& w, const segment& s, uint64_t generat
   h.lane = whose_.lane;
   h.redundancy = static_cast<uint32_t>(layout_.how());
   h.size = layout_.size();
-  h.horizon = horizon;
+  h.truncation_point = truncation_point;
   h.before = before;
   h.checksum = segment_head_checksum(h);
   head_ = h;

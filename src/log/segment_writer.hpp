@@ -25,7 +25,7 @@ class segment_writer {
 
   // Goes on in another segment, of which nothing is needed any more. Its head is durable with the first frame, by the
   // fence behind that. generation: SEG-2. before: as in the head.
-  void begin(medium::writer& w, const segment& s, uint64_t generation, uint64_t horizon,
+  void begin(medium::writer& w, const segment& s, uint64_t generation, uint64_t truncation_point,
              uint64_t before = 0) noexcept;
   // Of the segment that was begun last.
   const format::segment_head& head() const noexcept { return head_; }

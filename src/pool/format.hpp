@@ -201,7 +201,7 @@ struct lane_status {
   uint64_t
       in_place[2];  // replica 0: self-checking words, from where to where the ranges lie that a
                     // log-free transaction has in place, or zeros
-  uint64_t horizon
+  uint64_t truncation_point
       [4];  // lane 0 with engine spec: two times a sequence, up to which frames are void, and its check
 };
 inline constexpr uint64_t lane_log_offset = 64;
@@ -256,7 +256,8 @@ static_assert(packed<chunk_header> && sizeof(chunk_header) == 64);
 static_assert(offsetof(chunk_header, kind) == 32 && offsetof(chunk_header, generation) == 34);
 static_assert(offsetof(chunk_header, slot_size) == 36 && offsetof(chunk_header, length) == 44);
 static_assert(packed<lane_status> && sizeof(lane_status) == 64);
-static_assert(offsetof(lane_status, in_place) == 16 && offsetof(lane_status, horizon) == 32);
+static_assert(offsetof(lane_status, in_place) == 16 &&
+              offsetof(lane_status, truncation_point) == 32);
 static_assert(packed<segment_list_head> && sizeof(segment_list_head) == 64);
 
 }  // namespace scute::core::format

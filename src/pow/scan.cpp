@@ -209,7 +209,7 @@ void scan::read_one(worker& w, uint32_t segment) {
   r.lane = c.head->lane;
   r.session = c.head->epoch;
   r.generation = c.head->generation;
-  r.first = c.head->horizon;
+  r.first = c.head->truncation_point;
   r.last = last;
   r.end = end;
   r.head_flawed = c.head_flawed;

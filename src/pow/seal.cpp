@@ -80,7 +80,7 @@ format::segment_head head_of(const state& s, const seal_member& m) noexcept {
   h.lane = m.lane;
   h.redundancy = static_cast<uint32_t>(s.layout.how());
   h.size = s.layout.size();
-  h.horizon = m.first;
+  h.truncation_point = m.first;
   h.checksum = log::segment_head_checksum(h);
   return h;
 }
@@ -135,7 +135,7 @@ bool seals::describe(uint32_t segment, seal_member& m) {
       c.stated && c.stated->end == c.end && c.stated->frames == c.frames && c.stated->last == last;
   if (s_.layout.has_end() && !told && !SCUTE_PLANTED(pow_seal_short)) return false;
   m = {segment, c.head->lane, c.head->epoch, c.head->generation,
-       c.end,   c.frames,     last,          c.head->horizon};
+       c.end,   c.frames,     last,          c.head->truncation_point};
   return true;
 }
 

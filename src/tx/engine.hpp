@@ -130,7 +130,7 @@ class engine : public heap::step_engine {
   virtual void start() {}
   // A log that outlives transactions: its size, what is in use of it, and up to which sequence it is void. All 0: none.
   struct log_state {
-    uint64_t cap = 0, used = 0, horizon = 0;
+    uint64_t cap = 0, used = 0, truncation_point = 0;
     uint64_t file = 0;  // bytes of the file that it has to itself; 0: none
   };
   virtual log_state log() const noexcept { return {}; }

@@ -68,10 +68,10 @@ TEST_F(spec_checkpoint, IsNotAtItsEndBehindACommitThatIsNearlyOver) {
   apply(7, begin + 5);
   EXPECT_TRUE(checkpoint->cycle()) << "the blocks are clean, and the frame counts";
   EXPECT_TRUE(table->is_clean());
-  EXPECT_EQ(log->horizon(), begin + 1);
+  EXPECT_EQ(log->truncation_point(), begin + 1);
   checkpoint->leave(0);
   checkpoint->all();
-  EXPECT_EQ(log->horizon(), begin + 5);
+  EXPECT_EQ(log->truncation_point(), begin + 5);
   EXPECT_FALSE(checkpoint->cycle());
 }
 
@@ -87,31 +87,31 @@ TEST_F(spec_checkpoint, RenewsNothingBehindABlockThatIsPinned) {
   const uint64_t used = log->how_full().used;
   for (int i = 0; i < 1000; ++i) checkpoint->cycle();
   EXPECT_EQ(log->how_full().used, used);
-  EXPECT_LT(log->horizon(), begin + 5);
+  EXPECT_LT(log->truncation_point(), begin + 5);
   table->at(7).pins = 0;
   checkpoint->cycle();
-  EXPECT_GE(log->horizon(), begin + 5);
+  EXPECT_GE(log->truncation_point(), begin + 5);
   checkpoint->cycle();
-  EXPECT_GT(log->horizon(), begin + 6);
+  EXPECT_GT(log->truncation_point(), begin + 6);
 }
 
-// The same while a commit is under way whose lane has rested since long ago: it holds the horizon no further back than where it
+// The same while a commit is under way whose lane has rested since long ago: it holds the truncation point no further back than where it
 // was when the commit began.
-TEST_F(spec_checkpoint, RenewsNothingThatACommitKeepsTheHorizonFrom) {
+TEST_F(spec_checkpoint, RenewsNothingThatACommitKeepsTheTruncationPointFrom) {
   ASSERT_EQ(log->keep_back(engine::commit_log::kept_least + 2, 0).missing, 0U);
   open(7, begin + 5);
   for (int i = 0; i < 10; ++i) checkpoint->cycle();
-  const uint64_t moved = log->horizon();
+  const uint64_t moved = log->truncation_point();
   EXPECT_GT(moved, begin + 5);
   checkpoint->enter(0, begin + 1);
   checkpoint->cycle();
   const uint64_t used = log->how_full().used;
   for (int i = 0; i < 1000; ++i) checkpoint->cycle();
   EXPECT_EQ(log->how_full().used, used);
-  EXPECT_GE(log->horizon(), moved);
+  EXPECT_GE(log->truncation_point(), moved);
   checkpoint->leave(0);
   checkpoint->cycle();
-  EXPECT_GT(log->horizon(), moved);
+  EXPECT_GT(log->truncation_point(), moved);
 }
 
 // CLOG-6, ROOM-4. Another lane's segments used to count as gone while it wrote to them: so who came in between was refused, or
@@ -136,7 +136,7 @@ TEST_F(spec_checkpoint, CountsWhatLanesHaveTakenAsTheirs) {
 }
 
 // SPEC-5. What is stored to a block without a record leaves the records that it has as they are. The block used to forget the
-// oldest one of them, so that the horizon could pass it.
+// oldest one of them, so that the truncation point could pass it.
 TEST_F(spec_checkpoint, StoresWithoutARecordLeaveTheOldestOne) {
   apply(7, begin + 5);
   apply(7, 0);
@@ -155,7 +155,7 @@ TEST_F(spec_checkpoint, ADrainWaitsForTheRoundOfAnotherThread) {
     wait_until([&] { return table->is_clean(); });
     drain.emplace([&] {
       checkpoint->all();
-      EXPECT_EQ(log->horizon(), begin + 5);
+      EXPECT_EQ(log->truncation_point(), begin + 5);
     });
     EXPECT_TRUE(drain->comes_to_wait());
   }
@@ -172,7 +172,7 @@ TEST_F(spec_checkpoint, RestsWhenAllThatIsLeftIsOpen) {
   EXPECT_TRUE(checkpoint->cycle());
   EXPECT_TRUE(checkpoint->rests()) << "it would renew what it has renewed";
   EXPECT_TRUE(checkpoint->rests());
-  apply(9, log->horizon() + 100);
+  apply(9, log->truncation_point() + 100);
   EXPECT_FALSE(checkpoint->rests());
   checkpoint->cycle();
   EXPECT_TRUE(checkpoint->rests());
@@ -187,11 +187,11 @@ TEST_F(spec_checkpoint, APartIsFoldedOldestFirst) {
   constexpr uint64_t blocks = 320;
   for (uint64_t b = 0; b < blocks; ++b) apply(b, begin + 1 + b);
   EXPECT_TRUE(checkpoint->cycle_part(2));
-  EXPECT_EQ(log->horizon(), begin + blocks / 2);
+  EXPECT_EQ(log->truncation_point(), begin + blocks / 2);
   EXPECT_TRUE(checkpoint->cycle_part(2));
-  EXPECT_EQ(log->horizon(), begin + blocks * 3 / 4);
+  EXPECT_EQ(log->truncation_point(), begin + blocks * 3 / 4);
   EXPECT_FALSE(checkpoint->cycle_part(1));
-  EXPECT_EQ(log->horizon(), begin + blocks);
+  EXPECT_EQ(log->truncation_point(), begin + blocks);
 }
 
 // ROOM-8
@@ -200,12 +200,12 @@ TEST_F(spec_checkpoint, WhoHelpsFoldsAPartTheOldestFirst) {
   ASSERT_GE(table->count(), blocks);
   for (uint64_t b = 0; b < blocks; ++b) apply(b, begin + 1 + b);
   checkpoint->help();
-  EXPECT_EQ(log->horizon(), begin + blocks / 4);
+  EXPECT_EQ(log->truncation_point(), begin + blocks / 4);
   EXPECT_FALSE(table->is_clean());
   checkpoint->help();
-  EXPECT_EQ(log->horizon(), begin + blocks / 4 + 64);
+  EXPECT_EQ(log->truncation_point(), begin + blocks / 4 + 64);
   checkpoint->all();
-  EXPECT_EQ(log->horizon(), begin + blocks);
+  EXPECT_EQ(log->truncation_point(), begin + blocks);
 }
 
 // ROOM-8. Nobody checkpoints until the log is three quarters full. From there on commits do, a part at each segment that is begun, so it gets
@@ -220,13 +220,13 @@ TEST(spec_help, CommitsFoldFromThreeQuartersOn) {
   for (uint64_t i = 0; i < 400; ++i) oids.push_back(f.alloc(pattern(i, 1000)));
   SCUTE_OKAY(scute_drain(f));
   const scute_info empty = f.info();
-  uint64_t most = 0, before_the_first = 0, checkpoints = 0, horizon = empty.log_horizon;
+  uint64_t most = 0, before_the_first = 0, checkpoints = 0, truncation_point = empty.log_horizon;
   for (uint64_t i = 0; i < 12000; ++i) {
     f.overwrite(oids[i * 7 % oids.size()], pattern(i, 1000));
     const scute_info now = f.info();
-    if (now.log_horizon != horizon) ++checkpoints;
+    if (now.log_horizon != truncation_point) ++checkpoints;
     if (checkpoints == 0) before_the_first = now.log_used;
-    horizon = now.log_horizon;
+    truncation_point = now.log_horizon;
     most = std::max(most, now.log_used);
   }
   EXPECT_GT(before_the_first * 100, empty.log_cap * 65) << "somebody checkpointed before";

@@ -325,12 +325,12 @@ TEST(spec_drain, SaysThatItHadNoMemory) {
     transaction tx(f);
     void* p = nullptr;
     SCUTE_OKAY(scute_tx_inplace(tx, oid, 7, 2000, &p));
-    const uint64_t before = f.in().engine->log().horizon;
+    const uint64_t before = f.in().engine->log().truncation_point;
     faults::arm(call::memory, nth, ENOMEM);
     const int e = scute_drain(f);
     hit = faults::disarm().hit ? 1 : 0;
     if (e == SCUTE_OK) {
-      EXPECT_GT(f.in().engine->log().horizon, before);
+      EXPECT_GT(f.in().engine->log().truncation_point, before);
     } else {
       EXPECT_EQ(e, SCUTE_E_NOMEM);
       EXPECT_NE(hit, 0U);

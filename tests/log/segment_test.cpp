@@ -133,7 +133,7 @@ TEST_P(Segment, IsReadAsItWasWritten) {
   EXPECT_EQ(contents.head->epoch, whose.epoch);
   EXPECT_EQ(contents.head->lane, whose.lane);
   EXPECT_EQ(contents.head->generation, 9u);
-  EXPECT_EQ(contents.head->horizon, 42u);
+  EXPECT_EQ(contents.head->truncation_point, 42u);
   fill();
   EXPECT_GT(written.size(), 30u);
   EXPECT_EQ(read(), written);

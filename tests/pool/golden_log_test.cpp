@@ -29,9 +29,9 @@ class log_dump {
          << h.chunks << " kept " << h.kept << " redundancy " << h.redundancy << " state " << h.state
          << '\n';
   }
-  void horizon(uint64_t offset) {
+  void truncation_point(uint64_t offset) {
     const auto sequence = at<uint64_t>(offset);
-    out_ << "horizon at " << offset << ": " << sequence << ", check "
+    out_ << "truncation point at " << offset << ": " << sequence << ", check "
          << (at<uint64_t>(offset + 8) >> 32 == 0x486f727a ? "marked"
              : sequence == 0                              ? "none"
                                                           : "UNMARKED")
@@ -51,7 +51,8 @@ class log_dump {
     if (h.magic != format::segment_magic) return;
     out_ << "segment " << number << " copy " << copy << " at " << offset << ": epoch " << h.epoch
          << " generation " << h.generation << " lane " << h.lane << " redundancy " << h.redundancy
-         << " size " << h.size << " horizon " << h.horizon << " before " << h.before << '\n';
+         << " size " << h.size << " truncation point " << h.truncation_point << " before "
+         << h.before << '\n';
     for (uint64_t line = 1; (line + 1) * 64 <= h.size;) {
       const auto f = at<format::frame_head>(offset + line * 64);
       if (f.size < sizeof f || line * 64 + f.size > h.size) break;
@@ -121,7 +122,7 @@ TEST_P(golden_log, AFewTransactions) {
     for (const uint64_t at : {0, 4096}) d.head(at);
     for (const uint64_t page : {0, 1})
       for (const uint64_t place : {0, 1})
-        d.horizon(format::log_file_horizon_offset + page * 4096 + place * 64);
+        d.truncation_point(format::log_file_truncation_offset + page * 4096 + place * 64);
     // As the head has it: chunks behind one another, of two copies in turn.
     format::log_file_head h;
     std::memcpy(&h, file.data(), sizeof h);

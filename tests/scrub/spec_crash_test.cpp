@@ -27,9 +27,9 @@ class crash_story {
       : f(how, level) {
     f.fill();
     before = f.file();
-    const uint64_t checkpointed = f.in().engine->log().horizon;
+    const uint64_t checkpointed = f.in().engine->log().truncation_point;
     f.change(how == log::redundancy::tracks ? 17 : 9);
-    EXPECT_EQ(f.in().engine->log().horizon, checkpointed);
+    EXPECT_EQ(f.in().engine->log().truncation_point, checkpointed);
     after = f.file();
   }
   // What a power failure can have left: the log, and of all else any words of before and after.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sequences over a clean closing (SPEC-3): frames that are void stay in the log, and what a session draws has to be above all of them, also
-// where the horizon was damaged meanwhile (HORIZON-1), or the log file is a copy of another moment (HORIZON-2).
+// where the truncation point was damaged meanwhile (TRUNC-1), or the log file is a copy of another moment (TRUNC-2).
 #include <gtest/gtest.h>
 
 #include <array>
 #include <functional>
 
-#include "engine/speculative/horizon.hpp"
+#include "engine/speculative/truncation_point.hpp"
 #include "scrub/spec_image.hpp"
 
 namespace scute::test {
@@ -21,21 +21,24 @@ class spec_floor : public testing::TestWithParam<log::redundancy> {
     for (uint64_t round = 0; round < 3; ++round) f.change(1, 1000 * round);
     const pool::state& s = f.in().s;
     SCUTE_OKAY_E(scute_drain(f));
-    const uint64_t checkpointed[2] = {f.in().engine->log().horizon,
-                                      engine::check_of_horizon(s, f.in().engine->log().horizon)};
+    const uint64_t checkpointed[2] = {
+        f.in().engine->log().truncation_point,
+        engine::check_of_truncation_point(s, f.in().engine->log().truncation_point)};
     std::memcpy(earlier.data(), checkpointed, sizeof checkpointed);
     f.change(1, 3000);
     for (uint32_t r = 0; r < s.geo.lane_replicas; ++r)
-      horizons.push_back(s.geo.lane_offset(0, r) + offsetof(format::lane_status, horizon));
+      truncation_points.push_back(s.geo.lane_offset(0, r) +
+                                  offsetof(format::lane_status, truncation_point));
     f.close();
     closed = read_file(f.path);
     objects = f.objects;
   }
-  // Changes the words of the horizon, two places in each copy, in the file of the closed pool. What is committed behind that
+  // Changes the words of the truncation point, two places in each copy, in the file of the closed pool. What is committed behind that
   // has to survive a kill.
   void expect_all_after(const std::function<void(unsigned char* words, size_t copy)>& harm) {
     bytes image = closed;
-    for (size_t copy = 0; copy < horizons.size(); ++copy) harm(&image[horizons[copy]], copy);
+    for (size_t copy = 0; copy < truncation_points.size(); ++copy)
+      harm(&image[truncation_points[copy]], copy);
     f.objects = objects;
     f.load(image);
     f.change(1, 50'000);
@@ -45,7 +48,7 @@ class spec_floor : public testing::TestWithParam<log::redundancy> {
   }
 
   spec_image f;
-  std::vector<uint64_t> horizons;  // of each copy
+  std::vector<uint64_t> truncation_points;  // of each copy
   std::map<scute_oid, bytes> objects;
   std::array<unsigned char, 16> earlier{};
   bytes closed;
@@ -53,14 +56,14 @@ class spec_floor : public testing::TestWithParam<log::redundancy> {
 
 constexpr size_t words_size = 4 * sizeof(uint64_t);
 
-TEST_P(spec_floor, TheHorizonIsNoise) {
+TEST_P(spec_floor, TheTruncationPointIsNoise) {
   expect_all_after([](unsigned char* words, size_t copy) {
     const bytes fresh = pattern(7 + copy, words_size);
     std::copy(fresh.begin(), fresh.end(), words);
   });
 }
 
-TEST_P(spec_floor, TheHorizonIsGone) {
+TEST_P(spec_floor, TheTruncationPointIsGone) {
   expect_all_after([](unsigned char* words, size_t) { std::fill_n(words, words_size, 0); });
 }
 
@@ -88,7 +91,7 @@ TEST_P(spec_floor, OnePlaceIsOldAndTheOtherGone) {
 
 TEST_P(spec_floor, WhatIsPutRightIsTold) {
   bytes image = closed;
-  for (const uint64_t at : horizons) std::fill_n(&image[at], words_size, 0x5a);
+  for (const uint64_t at : truncation_points) std::fill_n(&image[at], words_size, 0x5a);
   f.load(image);
   EXPECT_EQ(f.count(SCUTE_EVENT_LOG, SCUTE_OUTCOME_REPAIRED), 1U);
   f.reopen();
@@ -97,10 +100,10 @@ TEST_P(spec_floor, WhatIsPutRightIsTold) {
   f.expect_sound_objects();
 }
 
-// HORIZON-3: one with a check that is right is noise, a frame is refused.
+// TRUNC-3: one with a check that is right is noise, a frame is refused.
 TEST_P(spec_floor, SequencesThatWouldWrapDoNotCount) {
   SCUTE_OKAY(f.try_open());
-  const uint64_t words[2] = {UINT64_MAX, engine::check_of_horizon(f.in().s, UINT64_MAX)};
+  const uint64_t words[2] = {UINT64_MAX, engine::check_of_truncation_point(f.in().s, UINT64_MAX)};
   f.close();
   expect_all_after([&](unsigned char* to, size_t) {
     std::memcpy(to, words, sizeof words);
@@ -185,7 +188,7 @@ TEST_F(spec_floor_file, TheLogIsOfAnEarlierMoment) {
   expect_all_after(in_use);
 }
 
-TEST_F(spec_floor_file, TheHorizonIsNoise) {
+TEST_F(spec_floor_file, TheTruncationPointIsNoise) {
   bytes image = closed;
   for (const uint64_t at : {8192U, 12288U}) {
     const bytes fresh = pattern(at, 80);

@@ -102,18 +102,18 @@ class spec_image : public pool_file {
     uint64_t sequence;
     uint32_t lane;
   };
-  // All frames above the horizon, in the order of segments and positions.
+  // All frames above the truncation point, in the order of segments and positions.
   std::vector<frame_place> frames() const {
     std::vector<frame_place> found;
     const pool::state& s = in().s;
     log::segment_reader reader(
         list().layout(), s.salt,
         [&](uint64_t offset, std::byte* to, size_t n) { return s.medium->read(offset, to, n); });
-    const uint64_t horizon = in().engine->log().horizon;
+    const uint64_t truncation_point = in().engine->log().truncation_point;
     for (const log::segment& at : segments()) {
       std::vector<frame_place> here;
       const auto c = reader.read(at, [&](const log::frame& f) {
-        if (f.head.sequence > horizon)
+        if (f.head.sequence > truncation_point)
           here.push_back({at, f.position, f.lines.size() / log::line_size, f.head.sequence, 0});
       });
       for (frame_place& f : here) f.lane = c.head->lane;

@@ -58,13 +58,13 @@ TEST_F(spec_late, HalfResolvedThenThePowerFailsAgain) {
   bytes last = f.file();
   for (int round = 0; round < 6; ++round) {
     SCOPED_TRACE("round " + std::to_string(round));
-    const uint64_t horizon = f.in().engine->log().horizon;
+    const uint64_t truncation_point = f.in().engine->log().truncation_point;
     work().scan(1 + left() / 2);
     EXPECT_GT(left(), 0u);
-    EXPECT_EQ(f.in().engine->log().horizon, horizon);
+    EXPECT_EQ(f.in().engine->log().truncation_point, truncation_point);
     if (round % 2 == 1) f.change(7, 2000 + 100 * static_cast<uint64_t>(round));
     // What a commit has checkpointed for want of room is durable.
-    const bool checkpointed = f.in().engine->log().horizon != horizon;
+    const bool checkpointed = f.in().engine->log().truncation_point != truncation_point;
     const bytes image = checkpointed ? f.file() : torn(last, f.file(), random);
     last = image;
     f.load(image, SCUTE_LAZY_RECOVERY);
@@ -79,10 +79,10 @@ TEST_F(spec_late, HalfResolvedThenThePowerFailsAgain) {
 TEST_F(spec_late, ADrainResolvesAllAndTheLogIsVoid) {
   SCUTE_RANDOM(random);
   open_torn(random);
-  const uint64_t horizon = f.in().engine->log().horizon;
+  const uint64_t truncation_point = f.in().engine->log().truncation_point;
   SCUTE_OKAY(scute_drain(f));
   EXPECT_EQ(left(), 0u);
-  EXPECT_GT(f.in().engine->log().horizon, horizon);
+  EXPECT_GT(f.in().engine->log().truncation_point, truncation_point);
   EXPECT_TRUE(f.live().empty());
   // The pool alone has everything: one row may be noise.
   const pool::geometry g = f.in().s.geo;
@@ -123,10 +123,10 @@ TEST_F(spec_late, ACheckpointResolvesTheOldestFirst) {
   open_torn(random);
   uint64_t rises = 0;
   for (uint64_t n = left(); n > 2; n = left()) {
-    const uint64_t horizon = f.in().engine->log().horizon;
+    const uint64_t truncation_point = f.in().engine->log().truncation_point;
     EXPECT_TRUE(f.in().engine->background());
     EXPECT_EQ(left(), n - 2);
-    rises += f.in().engine->log().horizon > horizon ? 1 : 0;
+    rises += f.in().engine->log().truncation_point > truncation_point ? 1 : 0;
     if (HasFailure()) break;
   }
   EXPECT_GT(rises, work().done().blocks / 4);

@@ -75,12 +75,12 @@ TEST_P(spec_log, ACheckSeesItAndWithRepairPutsItRight) {
 TEST_P(spec_log, WhatNoCopyTellsIsFolded) {
   const auto frames = f.frames();
   for (const uint64_t at : f.lines_of(frames[5], true)) noise(at, 64);
-  const uint64_t before = f.in().engine->log().horizon;
+  const uint64_t before = f.in().engine->log().truncation_point;
   const scrub_result r = run_scrub(f);
   EXPECT_EQ(r.count("log segment (repaired)"), 1u);
   EXPECT_EQ(r.report.lost, 0u);
-  EXPECT_GE(f.in().engine->log().horizon, frames.back().sequence);
-  EXPECT_GT(f.in().engine->log().horizon, before);
+  EXPECT_GE(f.in().engine->log().truncation_point, frames.back().sequence);
+  EXPECT_GT(f.in().engine->log().truncation_point, before);
   EXPECT_EQ(run_scrub(f).report.damaged, 0u);
   f.change(3, 5000);  // the lane goes on behind it
   expect_all_after_a_kill();
@@ -104,7 +104,7 @@ TEST_P(spec_log, NoiseThatNobodySawDoesNoHarmWhileThePoolIsOpen) {
   f.expect_sound_objects();
 }
 
-TEST_P(spec_log, ListAndHorizonAreWrittenAgain) {
+TEST_P(spec_log, ListAndTruncationPointAreWrittenAgain) {
   SCUTE_OKAY(scute_drain(f));
   f.change(2, 3000);
   f.in().engine->background();
@@ -115,8 +115,8 @@ TEST_P(spec_log, ListAndHorizonAreWrittenAgain) {
     const uint64_t list = engine::list_copies(s, f.list())[replica];
     noise(list + 64, 8);
     EXPECT_EQ(run_scrub(f).count("list of log segments (repaired)"), 1u);
-    noise(lane + offsetof(format::lane_status, horizon), 32);  // both places
-    EXPECT_EQ(run_scrub(f).count("log horizon (repaired)"), 1u);
+    noise(lane + offsetof(format::lane_status, truncation_point), 32);  // both places
+    EXPECT_EQ(run_scrub(f).count("log truncation point (repaired)"), 1u);
     EXPECT_EQ(run_scrub(f).report.damaged, 0u);
     noise(list, 64);
     EXPECT_EQ(f.check(true).repaired, 1u);
@@ -210,7 +210,7 @@ TEST_P(spec_log, PagesThatAreLostInAllCopiesCostNothing) {
   EXPECT_TRUE(f.in().s.lost_log.pending());
   f.in().engine->background();
   EXPECT_FALSE(f.in().s.lost_log.pending());
-  EXPECT_GE(f.in().engine->log().horizon, frames.back().sequence);
+  EXPECT_GE(f.in().engine->log().truncation_point, frames.back().sequence);
   expect_all_after_a_kill();
 }
 

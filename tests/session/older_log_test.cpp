@@ -38,7 +38,7 @@ void die_at(uint32_t offset) {
     ::_exit(2);
 }
 
-// The heads, the horizon's places in both of its pages, and the first chunk (docs/reference/format.md).
+// The heads, the truncation point's places in both of its pages, and the first chunk (docs/reference/format.md).
 constexpr uint32_t places[] = {0, 4096, 8192, 8192 + 64, 12288, 12288 + 64, 16384};
 
 TEST(older_log, BringsNothingBack) {

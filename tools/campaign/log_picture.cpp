@@ -11,9 +11,10 @@ namespace scute_campaign {
 namespace {
 
 constexpr uint64_t line = 64, page = 4096, frame_head = 32;
-constexpr uint64_t heads[] = {0, page}, horizons[] = {2 * page, 3 * page}, chunks_begin = 4 * page;
-constexpr uint32_t head_magic = 0x67655353, horizon_magic = 0x486f727a;  // "SSeg", "Horz"
-constexpr uint64_t lanes_offset_at = 136, horizon_in_lane = 32;  // of the superblock; of a lane
+constexpr uint64_t heads[] = {0, page}, truncation_points[] = {2 * page, 3 * page},
+                   chunks_begin = 4 * page;
+constexpr uint32_t head_magic = 0x67655353, truncation_magic = 0x486f727a;  // "SSeg", "Horz"
+constexpr uint64_t lanes_offset_at = 136, truncation_in_lane = 32;  // of the superblock; of a lane
 constexpr unsigned tracks = 8;
 
 }  // namespace
@@ -80,27 +81,27 @@ uint64_t log_picture::sum_at(size_t i, uint64_t n) const noexcept {
 }
 
 // Of all valid ones the greatest.
-uint64_t log_picture::horizon() const noexcept {
+uint64_t log_picture::truncation_point() const noexcept {
   uint64_t highest = 0;
   const auto words = [&](uint64_t at) {
-    if (number<uint32_t>(at + 12) == horizon_magic)
+    if (number<uint32_t>(at + 12) == truncation_magic)
       highest = std::max(highest, number<uint64_t>(at));
   };
   if (kind_ == log_kind::tracks) {
     const uint64_t lane = number<uint64_t>(lanes_offset_at);
-    words(lane + horizon_in_lane);
-    words(lane + horizon_in_lane + 16);
+    words(lane + truncation_in_lane);
+    words(lane + truncation_in_lane + 16);
   } else {
-    for (const uint64_t at : horizons) words(at), words(at + line);
+    for (const uint64_t at : truncation_points) words(at), words(at + line);
   }
   for (size_t i = 0; i < segments_.size(); ++i)
     if (segments_[i].has_head) highest = std::max(highest, number<uint64_t>(head_at(i) + 48));
   return highest;
 }
 
-// What an earlier use of a segment has left is not above the horizon in its head.
+// What an earlier use of a segment has left is not above the truncation point in its head.
 void log_picture::look_for_frames() {
-  const uint64_t highest = horizon();
+  const uint64_t highest = truncation_point();
   const bool rows = kind_ == log_kind::tracks;
   const uint64_t step = rows ? tracks : 1;
   const uint64_t lines =
@@ -131,7 +132,7 @@ std::vector<log_range> log_picture::part(unsigned number) const {
   std::vector<log_range> found;
   if (kind_ != log_kind::tracks) {
     found.push_back({heads[number % 2], page});
-    found.push_back({horizons[number % 2], page});
+    found.push_back({truncation_points[number % 2], page});
   }
   const uint64_t track = segment_size_ / (tracks + 1) / page * page;
   for (const segment& s : segments_) {
@@ -186,7 +187,7 @@ log_picture::prospects log_picture::judge(std::span<const std::byte> after, uint
            differs(after, at[1], 2 * line);
   };
   p.opens = !both_pages(heads);
-  p.intact = p.opens && !both_pages(horizons);
+  p.intact = p.opens && !both_pages(truncation_points);
   std::vector<hit> segment_heads, hits;
   for (size_t i = 0; i < segments_.size(); ++i) {
     segment_heads.push_back(look(after, i, 0, line));

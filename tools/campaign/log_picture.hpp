@@ -51,7 +51,7 @@ class log_picture {
     size_t segment;
     uint64_t position, size;  // a line; bytes
     uint64_t sequence;
-    bool live;  // above the horizon
+    bool live;  // above the truncation point
   };
   enum class hit : uint8_t { no, in_part, beyond };
 
@@ -60,7 +60,7 @@ class log_picture {
   uint64_t sum_at(size_t i, uint64_t line) const noexcept;
   void look_for_segments(std::span<const uint64_t> chunks);
   void look_for_frames();
-  uint64_t horizon() const noexcept;
+  uint64_t truncation_point() const noexcept;
   hit look(std::span<const std::byte> after, size_t i, uint64_t position,
            uint64_t size) const noexcept;
   bool differs(std::span<const std::byte> after, uint64_t at, uint64_t n) const noexcept;

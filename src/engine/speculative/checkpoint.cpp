@@ -64,7 +64,7 @@ bool checkpoint::checkpoint_block(uint64_t b, uint64_t& highest) {
         // Frames of one lane with one sequence are parts of one whole: `highest` knows what the checkpoint has drawn before.
         renewed = 1 + std::max({x.clock.load(std::memory_order_relaxed), highest,
                                 floor_.load(std::memory_order_relaxed)});
-        // What was renewed before is void when the horizon moves again.
+        // What was renewed before is void when the truncation point moves again.
         ready = reached && log_.make_room(log_.checkpoint_lane(),
                                           log_.need_of(log_.checkpoint_lane(), records_));
       }
@@ -109,7 +109,7 @@ uint64_t checkpoint::least_bound() const noexcept {
   return least;
 }
 
-// How far the horizon can move, whatever becomes of the blocks that were taken off the list.
+// How far the truncation point can move, whatever becomes of the blocks that were taken off the list.
 uint64_t checkpoint::in_reach() const noexcept {
   // LATE-3, in this order.
   const uint64_t late = late_ != nullptr ? late_->lowest() : UINT64_MAX;
@@ -192,7 +192,7 @@ bool checkpoint::round(size_t blocks) {
     if (!checkpoint_block(b, highest)) table_.put_back(b);
   taken_.clear();
   w_.fence(fence_site::checkpoint);
-  // What the horizon leaves behind of ranges in place is in these records alone.
+  // What the truncation point leaves behind of ranges in place is in these records alone.
   if (std::exchange(renewed_, false) && log_.is_apart())
     log_.fence(w_, log_.checkpoint_lane(), fence_site::renewal);
   s_.require_healthy();
@@ -201,27 +201,27 @@ bool checkpoint::round(size_t blocks) {
   const uint64_t bound = least_bound();
   // LATE-3, in this order: what is resolved meanwhile goes over to the table.
   const uint64_t late = late_ != nullptr ? late_->lowest() : UINT64_MAX;
-  const uint64_t low = SCUTE_PLANTED(spec_lowest)    ? late
-                       : SCUTE_PLANTED(late_horizon) ? table_.lowest()
-                                                     : std::min(late, table_.lowest());
+  const uint64_t low = SCUTE_PLANTED(spec_lowest)       ? late
+                       : SCUTE_PLANTED(late_truncation) ? table_.lowest()
+                                                        : std::min(late, table_.lowest());
   const uint64_t to = std::min({highest, bound, low == UINT64_MAX ? low : low - 1});
-  log_.write_horizon(w_, std::max(to, log_.written()));
+  log_.write_truncation_point(w_, std::max(to, log_.written()));
   const bool more = !table_.is_clean() ||
                     (log_.written() < highest && !SCUTE_PLANTED(checkpoint_left)) ||
                     late != UINT64_MAX;
   // By this thread: another one's fence completes nothing of what this one has streamed.
-  log_.fence_horizon(w_);
+  log_.fence_truncation_point(w_);
   s_.require_healthy();
-  log_.horizon_is_durable();
+  log_.truncation_point_is_durable();
   if (short_of_memory_) throw std::bad_alloc();
   return more;
 }
 
 void checkpoint::past(uint64_t sequence) {
   // What is in flight or pinned ends soon: commits under way wait for nothing but stripes. What is open in place is renewed with a higher sequence each time.
-  for (unsigned spins = 0; log_.horizon() < sequence;) {
+  for (unsigned spins = 0; log_.truncation_point() < sequence;) {
     cycle();
-    if (log_.horizon() < sequence) spin_pause(spins);
+    if (log_.truncation_point() < sequence) spin_pause(spins);
   }
 }
 

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The checkpoint of engine `spec`: writes blocks back and moves the horizon (engine/speculative/speculative.hpp).
+// The checkpoint of engine `spec`: writes blocks back and moves the truncation point (engine/speculative/speculative.hpp).
 //
 //   some of what recovery has left unresolved is resolved, and so becomes dirty
 //   under each block's stripe: dirty lines written back; ranges open in place get new undo records
 //   one fence
 //   the floor is raised to the highest clock checkpointed; then the lanes' bounds are read, and then the list of what is left
-//   horizon = below all of these; one fence more
+//   truncation point = below all of these; one fence more
 //
-// CKPT-1 What the next commit draws is above the floor, which no renewal is above, and the horizon never above the floor. So
-//    nobody can draw a sequence that the horizon has passed: who published a bound before the floor rose is seen, and who did
+// CKPT-1 What the next commit draws is above the floor, which no renewal is above, and the truncation point never above the floor. So
+//    nobody can draw a sequence that the truncation point has passed: who published a bound before the floor rose is seen, and who did
 //    so after it sees the floor.
 // CKPT-2 Stripes are held while lines are pushed, not over a fence. The checkpoint waits for nothing but stripes, and for no user.
 // CKPT-3 Where something is open, blocks take turns: those whose records are oldest come first, and nothing is renewed whose
-//    records the horizon cannot reach in this round (a commit under way, or an older block that is pinned or finds no room,
-//    is in its way): such a block is checkpointed another time. So what is renewed lies, from the horizon on, within two rounds over
+//    records the truncation point cannot reach in this round (a commit under way, or an older block that is pinned or finds no room,
+//    is in its way): such a block is checkpointed another time. So what is renewed lies, from the truncation point on, within two rounds over
 //    the blocks, and the oldest block finds room.
-// CKPT-4 Nothing dirty is left only when the horizon has reached the floor, too: a checkpoint between the last store of a commit and
+// CKPT-4 Nothing dirty is left only when the truncation point has reached the floor, too: a checkpoint between the last store of a commit and
 //    the end of its bound leaves clean blocks, and frames that count. A session that began behind them would draw their
 //    sequences again.
 // CKPT-5 It rests when nothing is left but what it has renewed itself, and all of that is open still: another round would
@@ -50,7 +50,7 @@ class checkpoint {
   void leave(uint32_t lane) noexcept {
     bounds_[lane].sequence.store(no_bound, std::memory_order_release);
   }
-  // Runs fn() while nobody writes the horizon.
+  // Runs fn() while nobody writes the truncation point.
   template <typename Fn>
   void while_it_rests(Fn&& fn) {
     const locked turn(mutex_);
@@ -63,14 +63,14 @@ class checkpoint {
 
   // One round over all that was on the list. True if something is left to checkpoint, or to make void (CKPT-4). Throws std::bad_alloc, SCUTE_E_IO.
   bool cycle();
-  // The same of a part of them, those that came to the list first: so the horizon moves, and nobody waits for all. Throws as
+  // The same of a part of them, those that came to the list first: so the truncation point moves, and nobody waits for all. Throws as
   // cycle() does.
   void help();
   // The same of one part of so many parts, in rounds that others may come between.
   bool cycle_part(size_t parts);
   // CKPT-5. Any thread.
   bool rests();
-  // Until the durable horizon has passed this sequence, of something that is applied.
+  // Until the durable truncation point has passed this sequence, of something that is applied.
   void past(uint64_t sequence);
   // Until it has passed all that was applied when this was called (CKPT-4).
   void all();
@@ -105,8 +105,9 @@ class checkpoint {
   byte_buffer copies_;
   std::vector<open_range> open_;
   bool short_of_memory_ = false;
-  uint64_t clock_ = 0;    // the sequence last drawn for a renewal
-  uint64_t reach_ = 0;    // what the horizon can come to in this round, as far as is known (CKPT-3)
+  uint64_t clock_ = 0;  // the sequence last drawn for a renewal
+  uint64_t reach_ =
+      0;  // what the truncation point can come to in this round, as far as is known (CKPT-3)
   bool renewed_ = false;  // since the log's last fence
   alignas(64) std::byte page_[block_table::page];
 };

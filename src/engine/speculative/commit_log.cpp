@@ -6,7 +6,7 @@
 
 #include "base/planted.hpp"
 #include "base/rounding.hpp"
-#include "engine/speculative/horizon.hpp"
+#include "engine/speculative/truncation_point.hpp"
 
 namespace scute::core::engine {
 namespace {
@@ -16,15 +16,15 @@ constexpr uint64_t record_part_min = 64;  // a record is not cut into smaller pa
 }  // namespace
 
 commit_log::commit_log(pool::state& s, log_location& location, const segment_list& list,
-                       uint64_t horizon, const std::vector<uint64_t>& last_frames)
+                       uint64_t truncation_point, const std::vector<uint64_t>& last_frames)
     : s_(s),
       location_(location),
       segment_size_(list.segment_size),
       layout_(list.layout()),
-      written_(horizon),
+      written_(truncation_point),
       // What counts is not written over.
-      writes_(read_horizon(s, location).place),
-      durable_(horizon) {
+      writes_(read_truncation_point(s, location).place),
+      durable_(truncation_point) {
   const std::vector<log::segment> all = list.segments(s.geo);
   segment_list made = list;
   made.chunks.resize(list.kept);
@@ -37,7 +37,7 @@ commit_log::commit_log(pool::state& s, log_location& location, const segment_lis
   for (size_t i = all.size(); i-- != 0;) {
     uses_[i].where = all[i];
     uses_[i].last = i < last_frames.size() ? last_frames[i] : 0;
-    if (uses_[i].last <= horizon)
+    if (uses_[i].last <= truncation_point)
       free_.push_back(i);
     else
       busy_.fetch_add(1, std::memory_order_relaxed);
@@ -202,7 +202,7 @@ void commit_log::begin_next(medium::writer& w, uint32_t lane, uint64_t before) n
     left.in_use = false;
     --l.has;
     // Nothing may be left of it but what is void.
-    if (left.last <= horizon() || SCUTE_PLANTED(clog_reuse)) put_free(*l.in);
+    if (left.last <= truncation_point() || SCUTE_PLANTED(clog_reuse)) put_free(*l.in);
   }
   uses_[next].in_use = true;
   uses_[next].last = 0;
@@ -210,7 +210,7 @@ void commit_log::begin_next(medium::writer& w, uint32_t lane, uint64_t before) n
   begun_.fetch_add(1, std::memory_order_relaxed);
   l.leaves.store(false, std::memory_order_relaxed);
   l.in = next;
-  l.out.begin(w, uses_[next].where, ++generation_, horizon(), before);
+  l.out.begin(w, uses_[next].where, ++generation_, truncation_point(), before);
 }
 
 // CLOG-4
@@ -219,7 +219,7 @@ void commit_log::leave_added(uint32_t lane) noexcept {
   const locked turn(mutex_);
   uses_[*l.in].in_use = false;
   --l.has;
-  if (uses_[*l.in].last <= horizon()) put_free(*l.in);
+  if (uses_[*l.in].last <= truncation_point()) put_free(*l.in);
   l.in.reset();
   l.out.end();
 }
@@ -278,36 +278,38 @@ commit_log::lack commit_log::keep_back(size_t segments, size_t others) {
   return {};
 }
 
-void commit_log::write_horizon(medium::writer& w, uint64_t sequence) noexcept {
+void commit_log::write_truncation_point(medium::writer& w, uint64_t sequence) noexcept {
   SCUTE_ASSERT(sequence >= written_);
   if (sequence == written_ && is_written_) return;
   written_ = sequence;
   is_written_ = true;
-  stream_horizon(s_, location_, way(w, checkpoint_lane()),
-                 {sequence, static_cast<uint32_t>(++writes_ % 2)});
+  stream_truncation_point(s_, location_, way(w, checkpoint_lane()),
+                          {sequence, static_cast<uint32_t>(++writes_ % 2)});
 }
 
-bool commit_log::repeat_horizon(medium::writer& w) noexcept {
-  if (written_ == 0 || look_at_horizon(s_, location_) == horizon_words::alike) return false;
-  stream_horizon(s_, location_, way(w, checkpoint_lane()),
-                 {written_, static_cast<uint32_t>(++writes_ % 2)});
+bool commit_log::repeat_truncation_point(medium::writer& w) noexcept {
+  if (written_ == 0 || look_at_truncation_point(s_, location_) == truncation_words::alike)
+    return false;
+  stream_truncation_point(s_, location_, way(w, checkpoint_lane()),
+                          {written_, static_cast<uint32_t>(++writes_ % 2)});
   is_written_ = true;
   return true;
 }
 
-std::vector<commit_log::horizon_copy> commit_log::horizon_copies() const {
-  std::vector<horizon_copy> all;
-  horizon_found counts = read_horizon(s_, location_);
+std::vector<commit_log::truncation_copy> commit_log::truncation_copies() const {
+  std::vector<truncation_copy> all;
+  truncation_found counts = read_truncation_point(s_, location_);
   if (is_written_) {
     counts = {written_, static_cast<uint32_t>(writes_ % 2)};
   } else {
     // A crash may have left it in both places, whole in one of them.
     const auto copies_in = [&](uint32_t which) {
       uint32_t n = 0;
-      for (uint32_t r = 0; r < location_.horizon_copies(); ++r) {
+      for (uint32_t r = 0; r < location_.truncation_copies(); ++r) {
         uint64_t words[2];
-        n += location_.target().read(location_.horizon_at(which, r), words, sizeof words) &&
-                     words[0] == counts.sequence && words[1] == check_of_horizon(s_, words[0])
+        n += location_.target().read(location_.truncation_at(which, r), words, sizeof words) &&
+                     words[0] == counts.sequence &&
+                     words[1] == check_of_truncation_point(s_, words[0])
                  ? 1
                  : 0;
       }
@@ -316,13 +318,13 @@ std::vector<commit_log::horizon_copy> commit_log::horizon_copies() const {
     counts.place = copies_in(1) > copies_in(0) ? 1 : 0;
   }
   if (counts.sequence == 0) return all;
-  for (uint32_t r = 0; r < location_.horizon_copies(); ++r)
-    all.push_back({location_.horizon_at(counts.place, r),
-                   {counts.sequence, check_of_horizon(s_, counts.sequence)}});
+  for (uint32_t r = 0; r < location_.truncation_copies(); ++r)
+    all.push_back({location_.truncation_at(counts.place, r),
+                   {counts.sequence, check_of_truncation_point(s_, counts.sequence)}});
   return all;
 }
 
-void commit_log::horizon_is_durable() noexcept {
+void commit_log::truncation_point_is_durable() noexcept {
   if (durable_.load(std::memory_order_relaxed) == written_) return;
   durable_.store(written_, std::memory_order_relaxed);
   const locked turn(mutex_);
@@ -369,7 +371,7 @@ bool commit_log::take_off(uint32_t lane, const segment_list& shorter) {
   if (to_keep_ > kept_least || stay + of_checkpoint_ < kept_back_) return false;
   const auto added = [&](size_t i) { return i >= rest; };
   for (size_t i = rest; i < uses_.size(); ++i) {
-    if (l.in == i && uses_[i].last <= horizon()) continue;
+    if (l.in == i && uses_[i].last <= truncation_point()) continue;
     if (std::ranges::find(l.taken, i) != l.taken.end()) continue;
     if (std::ranges::find(free_, i) == free_.end()) return false;
   }

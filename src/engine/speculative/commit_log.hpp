@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The log of engine `spec`: segments (log/segment.hpp) of which each lane fills one at a time, and the horizon, the
+// The log of engine `spec`: segments (log/segment.hpp) of which each lane fills one at a time, and the truncation point, the
 // sequence up to which all frames are void.
 //
-//   free --a lane needs room--> in use --it is full--> full --the durable horizon passes its last frame--> free
+//   free --a lane needs room--> in use --it is full--> full --the durable truncation point passes its last frame--> free
 //
-// CLOG-1 A segment is begun again only when the *durable* horizon has passed all its frames (SPEC-8). Its generation is
-//    higher than any before in this session, and its head repeats that horizon.
-// CLOG-2 The horizon never falls (SPEC-5), engine switches and epochs included. It is in two places that are written by
+// CLOG-1 A segment is begun again only when the *durable* truncation point has passed all its frames (SPEC-8). Its generation is
+//    higher than any before in this session, and its head repeats that truncation point.
+// CLOG-2 The truncation point never falls (SPEC-5), engine switches and epochs included. It is in two places that are written by
 //    turns, in all copies of lane 0; a fence later it is durable. (Where a segment has been used again, its head has it, too:
 //    so no explorer can find anything wrong with one place.)
 // CLOG-3 One thread at a time appends for a lane. Segments are kept back for the checkpoint, which has a lane of its own: it
 //    may always append what it has to renew, and never takes more, so that it leaves the others theirs while a commit under
-//    way holds the horizon back. Fewer are kept only when what it has in them is void.
+//    way holds the truncation point back. Fewer are kept only when what it has in them is void.
 // CLOG-4 Segments may be added while others are used, and taken off again when all that were added are free. They are the
 //    last ones, and taken last; and no lane stays at one when what it has appended is fenced, since a lane without work would
 //    keep it for good. (A stream that lanes share may: whoever takes segments off has it, and leaves it.)
@@ -55,10 +55,10 @@ struct log_range {
 
 class commit_log {
  public:
-  // Nothing of the list's segments is needed but frames above `horizon`, if any are left: those segments are given with
+  // Nothing of the list's segments is needed but frames above `truncation_point`, if any are left: those segments are given with
   // the sequence of their last frame, the others with 0.
-  commit_log(pool::state& s, log_location& location, const segment_list& list, uint64_t horizon,
-             const std::vector<uint64_t>& last_frames);
+  commit_log(pool::state& s, log_location& location, const segment_list& list,
+             uint64_t truncation_point, const std::vector<uint64_t>& last_frames);
 
   // While it lives nobody else appends to the stream that all lanes share, if they do (log_location::is_apart()): from the
   // question for room to the last frame, and neither over a fence nor while anything is pinned before it began. Sequences
@@ -129,7 +129,7 @@ class commit_log {
   }
   uint32_t checkpoint_lane() const noexcept { return s_.geo.lane_count; }
   bool is_apart() const noexcept { return !own_.empty(); }
-  // What the lane has appended, or what was written of the horizon (by the checkpoint's lane), is durable, or the pool has failed. w: with which
+  // What the lane has appended, or what was written of the truncation point (by the checkpoint's lane), is durable, or the pool has failed. w: with which
   // that was done.
   void fence(medium::writer& w, uint32_t lane, fence_site at) noexcept;
   // Changes with whatever lanes append, once it is fenced.
@@ -146,17 +146,17 @@ class commit_log {
   }
 
   // Streams it; to be called in ascending order, by one thread at a time. Durable by the fence of the checkpoint's lane, then say so.
-  void write_horizon(medium::writer& w, uint64_t sequence) noexcept;
-  // Makes durable what write_horizon() or repeat_horizon() has streamed by this writer.
-  void fence_horizon(medium::writer& w) noexcept {
-    fence(w, checkpoint_lane(), fence_site::horizon);
+  void write_truncation_point(medium::writer& w, uint64_t sequence) noexcept;
+  // Makes durable what write_truncation_point() or repeat_truncation_point() has streamed by this writer.
+  void fence_truncation_point(medium::writer& w) noexcept {
+    fence(w, checkpoint_lane(), fence_site::truncation_point);
   }
-  void horizon_is_durable() noexcept;
-  // HORIZON-1: streams it to the other place as well; the one that has it is durable. False if it is there. By who may write it, and
+  void truncation_point_is_durable() noexcept;
+  // TRUNC-1: streams it to the other place as well; the one that has it is durable. False if it is there. By who may write it, and
   // durable as above.
-  bool repeat_horizon(medium::writer& w) noexcept;
+  bool repeat_truncation_point(medium::writer& w) noexcept;
   uint64_t written() const noexcept { return written_; }
-  uint64_t horizon() const noexcept { return durable_.load(std::memory_order_relaxed); }
+  uint64_t truncation_point() const noexcept { return durable_.load(std::memory_order_relaxed); }
 
   // Keeps so many segments for the checkpoint, those included that it has. Returns how many are missing, if there shall be `others`
   // for each lane beside them, with those that it has: the one that it is at, and what it has taken; then nothing is changed.
@@ -184,7 +184,7 @@ class commit_log {
 
   // ---- for who looks for damage (log_care.hpp): any thread ------------------------------------------------
 
-  // A segment with frames above the durable horizon, or that a lane appends to.
+  // A segment with frames above the durable truncation point, or that a lane appends to.
   struct live_segment {
     log::segment where;
     uint64_t
@@ -204,9 +204,9 @@ class commit_log {
     const uint64_t fenced =
         u.lane == no_lane ? UINT64_MAX : lanes_[u.lane].fenced.load(std::memory_order_acquire);
     const uint64_t last = std::atomic_ref(uses_[i].last).load(std::memory_order_relaxed);
-    if (!u.in_use && last <= horizon()) return unused(u.where);
+    if (!u.in_use && last <= truncation_point()) return unused(u.where);
     live(live_segment{u.where, fenced, last, u.in_use ? &lanes_[u.lane].out.head() : nullptr,
-                      last > horizon(), u.lane});
+                      last > truncation_point(), u.lane});
   }
   // Frames are missing in the segment that the lane is at: the next one goes to another, since a crash would find it behind a
   // gap.
@@ -214,13 +214,13 @@ class commit_log {
     lanes_[lane].leaves.store(true, std::memory_order_relaxed);
   }
   const log::segment_layout& layout() const noexcept { return layout_; }
-  // One of the two places of the horizon in one replica, and what it has to hold.
-  struct horizon_copy {
+  // One of the two places of the truncation point in one replica, and what it has to hold.
+  struct truncation_copy {
     uint64_t offset;
     uint64_t words[2];
   };
-  // Those that count. By who may write the horizon.
-  std::vector<horizon_copy> horizon_copies() const;
+  // Those that count. By who may write the truncation point.
+  std::vector<truncation_copy> truncation_copies() const;
 
   // Bytes of segments that are in use or full, and of all.
   struct fill {
@@ -310,7 +310,7 @@ class commit_log {
   size_t of_checkpoint_ SCUTE_GUARDED_BY(mutex_) =
       0;  // segments that the checkpoint has taken, and that are not free again
   size_t taken_ SCUTE_GUARDED_BY(mutex_) = 0;  // by lanes, but for the checkpoint's, and not begun
-  uint64_t written_ = 0;                       // of the horizon
+  uint64_t written_ = 0;                       // of the truncation point
   bool is_written_ =
       false;  // in this session: what was found may be a dead process's, and not durable
   uint64_t writes_ = 0;

@@ -95,7 +95,7 @@ log_care::seen log_care::look_at(const commit_log::live_segment& x, bool repair,
   if (x.last > x.fenced || x.last == 0) result.is = condition::under_way;
   std::vector<damaged> found;
   bool any = x.last != 0 && x.last <= x.fenced, last = false;
-  const uint64_t horizon = log_.horizon();
+  const uint64_t truncation_point = log_.truncation_point();
   bool gaps = false, gaps_of_void = false;
   const log::segment_contents c = reader_.read(x.where, [&](const log::frame& f) {
     if (f.head.sequence > x.fenced && !SCUTE_PLANTED(care_fenced)) return;
@@ -103,7 +103,7 @@ log_care::seen log_care::look_at(const commit_log::live_segment& x, bool repair,
     any = true;
     last = last || f.head.sequence == x.last;
     gaps_of_void = gaps_of_void || f.behind_gap;
-    if (f.head.sequence <= horizon && !SCUTE_PLANTED(care_void)) return;
+    if (f.head.sequence <= truncation_point && !SCUTE_PLANTED(care_void)) return;
     gaps = gaps || f.behind_gap;
     if (f.flawed) found.push_back({f.position, {f.lines.begin(), f.lines.end()}});
   });
@@ -180,11 +180,13 @@ void log_care::look_at_list(bool repair, const tx::log_finding_fn& tell) {
   });
 }
 
-void log_care::look_at_horizon(bool repair, const tx::log_finding_fn& tell) {
+void log_care::look_at_truncation_point(bool repair, const tx::log_finding_fn& tell) {
   checkpoint_.while_it_rests([&] {
-    for (const commit_log::horizon_copy& c : log_.horizon_copies())
-      store_again(c.offset, std::as_bytes(std::span(c.words)),
-                  location_.is_apart() ? "horizon in the log file" : "log horizon", repair, tell);
+    for (const commit_log::truncation_copy& c : log_.truncation_copies())
+      store_again(
+          c.offset, std::as_bytes(std::span(c.words)),
+          location_.is_apart() ? "truncation point in the log file" : "log truncation point",
+          repair, tell);
     end();
   });
 }
@@ -212,7 +214,7 @@ void log_care::look(bool repair, const tx::log_finding_fn& tell) {
   }
   const locked turn(mutex_);
   look_at_list(repair, tell);
-  look_at_horizon(repair, tell);
+  look_at_truncation_point(repair, tell);
   bool missing = false;
   for (size_t i = 0; i < log_.segments(); ++i)
     missing = look_at(i, repair, tell).missing || missing;
@@ -228,7 +230,7 @@ void log_care::repair_heads() {
   };
   const locked turn(mutex_);
   look_at_list(true, tell);
-  look_at_horizon(true, tell);
+  look_at_truncation_point(true, tell);
 }
 
 // Whoever reads them through the file would never bring the fault about that makes them readable.

@@ -4,15 +4,15 @@
 //
 //   frame, head   stored again in all copies, from the copy or the tracks that have it
 //   beyond that   everything is checkpointed at once: then nothing of it is needed
-//   list, horizon written again, as memory has them; so are the heads of a log in a file of its own, which are its list
+//   list, truncation point written again, as memory has them; so are the heads of a log in a file of its own, which are its list
 //   lost page     of a file of its own: written as a whole, when nothing in it counts any more. Part of it cannot be written
 //
-// CARE-1 Only what counts is looked at: the list and the horizon that count, and frames above the durable horizon that are
+// CARE-1 Only what counts is looked at: the list and the truncation point that count, and frames above the durable truncation point that are
 //    fenced (CLOG-5). All else is void, or under way, and nobody's damage.
 // CARE-2 A frame is stored with the bytes that its writer has stored, and its segment is not begun anew meanwhile. So it does no
 //    harm where nothing was wrong, and no lane has to wait.
 // CARE-3 What no copy tells any more the pool itself has, until a crash: a checkpoint makes it durable there, and void here.
-// CARE-4 Of a pool that was closed properly all copies of the list and the horizon were durable. So whichever is not as the
+// CARE-4 Of a pool that was closed properly all copies of the list and the truncation point were durable. So whichever is not as the
 //    one that counts was damaged: an opening puts it right, and tells it. (After a crash recovery writes all of them, and cannot
 //    tell damage from what was being written.)
 // CARE-5 Nobody goes on behind a gap, be it one of void frames: a crash could not tell that nothing is missing there (EVID-2), and
@@ -34,7 +34,7 @@ class log_care {
 
   // All of it. Any thread without locks. Throws SCUTE_E_IO, std::bad_alloc.
   void look(bool repair, const tx::log_finding_fn& tell);
-  // The list and the horizon of a pool that was closed properly, as it is opened: alone in the pool. Throws SCUTE_E_IO.
+  // The list and the truncation point of a pool that was closed properly, as it is opened: alone in the pool. Throws SCUTE_E_IO.
   void repair_heads();
   // The segments with pages that were lost (pool/lost_log_pages.hpp). False if something is under way there, so that it has
   // to be done once more.
@@ -56,7 +56,7 @@ class log_care {
   seen look_at(size_t segment, bool repair, const tx::log_finding_fn& tell);
   seen look_at(const commit_log::live_segment& x, bool repair, const tx::log_finding_fn& tell);
   void look_at_list(bool repair, const tx::log_finding_fn& tell);
-  void look_at_horizon(bool repair, const tx::log_finding_fn& tell);
+  void look_at_truncation_point(bool repair, const tx::log_finding_fn& tell);
   void store_again(uint64_t offset, std::span<const std::byte> bytes, const char* what, bool repair,
                    const tx::log_finding_fn& tell);
   void end();

@@ -83,7 +83,7 @@ void clear_misleading(pool::state& s, medium::writer& w, const log_location& loc
 }
 
 void tell_damage(pool::state& s, const log_location& location, const segment_list& list,
-                 uint64_t horizon, const std::vector<frame_seen>& frames,
+                 uint64_t truncation_point, const std::vector<frame_seen>& frames,
                  const std::vector<log::segment_contents>& contents) {
   const log::segment_layout layout = list.layout();
   const std::vector<log::segment> segments = list.segments(s.geo);
@@ -120,7 +120,7 @@ void tell_damage(pool::state& s, const log_location& location, const segment_lis
   for (size_t i = 0; i < segments.size(); ++i) {
     if (!contents[i].head || SCUTE_PLANTED(evid_left)) continue;
     const format::segment_head& h = *contents[i].head;
-    if (h.lane >= s.geo.lane_count || h.before <= horizon ||
+    if (h.lane >= s.geo.lane_count || h.before <= truncation_point ||
         there.contains({h.epoch, h.lane, h.before}))
       continue;
     const size_t left = left_for(order, h, i);

@@ -13,7 +13,7 @@
 //    it cannot be read. So have places that cannot be read in too many copies.
 // EVID-4 What cannot be told from a torn end is not told: the last frames of a lane, damaged in all copies.
 // EVID-5 The last frame of a segment has nothing behind it. So the head of the segment that its lane goes on in says which
-//    sequence the lane had fenced by then; if that is above the horizon and no frame has it, it is missing.
+//    sequence the lane had fenced by then; if that is above the truncation point and no frame has it, it is missing.
 #pragma once
 
 #include <vector>
@@ -24,7 +24,7 @@
 
 namespace scute::core::engine {
 
-// A frame above the horizon that recovery has found.
+// A frame above the truncation point that recovery has found.
 struct frame_seen {
   size_t segment;
   uint64_t position, length;  // lines; bytes
@@ -34,9 +34,9 @@ struct frame_seen {
   bool whole;  // all parts of what was decided with it are there
 };
 
-// Posts events, and counts. `frames`: all above `horizon`; `contents`: of each segment. Reads heads of segments.
+// Posts events, and counts. `frames`: all above `truncation_point`; `contents`: of each segment. Reads heads of segments.
 void tell_damage(pool::state& s, const log_location& location, const segment_list& list,
-                 uint64_t horizon, const std::vector<frame_seen>& frames,
+                 uint64_t truncation_point, const std::vector<frame_seen>& frames,
                  const std::vector<log::segment_contents>& contents);
 
 // Of a segment that nothing counts in: true if its head would be told as lost after a crash (EVID-3). Then it is to begin with

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What is told of the log of engine `spec`: how large it is, how full, and up to which sequence it is void.
-#include "engine/speculative/horizon.hpp"
 #include "engine/speculative/replay.hpp"
 #include "engine/speculative/speculative.hpp"
+#include "engine/speculative/truncation_point.hpp"
 
 namespace scute::core::engine {
 namespace {
@@ -11,7 +11,7 @@ void tell(tx::engine::log_state& all, const commit_log& log) noexcept {
   const commit_log::fill f = log.how_full();
   all.cap = f.all;
   all.used = f.used;
-  all.horizon = log.horizon();
+  all.truncation_point = log.truncation_point();
 }
 
 }  // namespace
@@ -34,12 +34,12 @@ void speculative::look_at_log_file() noexcept {
     log_location* const location = location_ != nullptr ? location_.get() : found.get();
     if (location == nullptr) return;
     const segment_list list = location->read();
-    // HORIZON-1: after a clean closing the words have all of it, and no segment need be read.
-    const uint64_t horizon =
-        unclean_ ? find_horizon(s_, *location, list) : read_horizon(s_, *location).sequence;
+    // TRUNC-1: after a clean closing the words have all of it, and no segment need be read.
+    const uint64_t truncation_point = unclean_ ? find_truncation_point(s_, *location, list)
+                                               : read_truncation_point(s_, *location).sequence;
     // (After a recovery that was this session's alone the next one finds all of it again.)
-    tell(seen_log_, commit_log(s_, *location, list, horizon, last_frames_));
-    seen_log_.horizon = horizon;
+    tell(seen_log_, commit_log(s_, *location, list, truncation_point, last_frames_));
+    seen_log_.truncation_point = truncation_point;
   } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): its opening tells
   }
 }

@@ -13,8 +13,8 @@
 #include "base/lock.hpp"
 #include "base/planted.hpp"
 #include "engine/speculative/file_pages.hpp"
-#include "engine/speculative/horizon.hpp"
 #include "engine/speculative/log_candidate.hpp"
+#include "engine/speculative/truncation_point.hpp"
 #include "pool/session_number.hpp"
 
 namespace scute::core::engine {
@@ -224,11 +224,11 @@ void log_in_file::fence() {
   s_.require_healthy();
 }
 
-// Of the heads, of which one that counts can be read, and of the horizon, which is in both of its pages again then.
+// Of the heads, of which one that counts can be read, and of the truncation point, which is in both of its pages again then.
 void log_in_file::renew_first_pages() {
-  const horizon_found h = read_horizon(s_, *this);
+  const truncation_found h = read_truncation_point(s_, *this);
   if (renew_lost_pages(w_, 0, format::log_file_chunks_offset) == 0) return;
-  if (h.sequence != 0) stream_horizon(s_, *this, w_, h);
+  if (h.sequence != 0) stream_truncation_point(s_, *this, w_, h);
   fence();
 }
 
@@ -299,8 +299,8 @@ void log_in_file::keep(medium::writer&, const segment_list&) {
     const locked turn(mutex_);
     if (s_.read_only) return;
     renew_first_pages();
-    if (const horizon_found h = read_horizon(s_, *this); h.sequence != 0)
-      stream_horizon(s_, *this, w_, h);
+    if (const truncation_found h = read_truncation_point(s_, *this); h.sequence != 0)
+      stream_truncation_point(s_, *this, w_, h);
     fence();
   }
   write_head(head_.epoch, static_cast<format::log_file_state>(head_.state));

@@ -35,7 +35,7 @@
 //    what somebody may need, or is no log, is set aside, or the call is refused. Who needs no name leaves what is no log alone.
 // LOGFILE-8 Two copies of a pool have the same uuid, and epochs that count alike. So where both tell the number of their session
 //    (SESSION-1), the head has that of the superblock; one that is coming with the next epoch has it as the number before.
-// LOGFILE-9 Before a clean pool is unclean, its log says durably that all frames in it are void (HORIZON-2): else a crash would leave a
+// LOGFILE-9 Before a clean pool is unclean, its log says durably that all frames in it are void (TRUNC-2): else a crash would leave a
 //    pool whose recovery rests on an older copy of its log.
 #pragma once
 
@@ -79,10 +79,10 @@ class log_in_file final : public log_location {
   medium::medium& target() const noexcept override { return *file_; }
   bool is_apart() const noexcept override { return true; }
   bool was_closed() const noexcept override { return was_closed_; }
-  uint64_t horizon_at(uint64_t which, uint32_t copy) const noexcept override {
-    return format::log_file_horizon_offset + copy * format::page + which * 64;
+  uint64_t truncation_at(uint64_t which, uint32_t copy) const noexcept override {
+    return format::log_file_truncation_offset + copy * format::page + which * 64;
   }
-  uint32_t horizon_copies() const noexcept override { return 2; }
+  uint32_t truncation_copies() const noexcept override { return 2; }
   segment_list read() const override;
   void write(medium::writer& w, segment_list& list) override;
   void keep(medium::writer& w, const segment_list& list) override;

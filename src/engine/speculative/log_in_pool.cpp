@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "engine/speculative/log_in_pool.hpp"
 
-#include "engine/speculative/horizon.hpp"
+#include "engine/speculative/truncation_point.hpp"
 
 namespace scute::core::engine {
 
@@ -16,8 +16,8 @@ segment_list log_in_pool::read() const {
 }
 
 void log_in_pool::keep(medium::writer& w, const segment_list& list) {
-  if (const horizon_found h = read_horizon(s_, *this); h.sequence != 0)
-    stream_horizon(s_, *this, w, h);
+  if (const truncation_found h = read_truncation_point(s_, *this); h.sequence != 0)
+    stream_truncation_point(s_, *this, w, h);
   keep_list(s_, w, list);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The log of engine `spec` in the pool itself: the list of its chunks in the ring of lane 0, the horizon in that lane's
+// The log of engine `spec` in the pool itself: the list of its chunks in the ring of lane 0, the truncation point in that lane's
 // status line.
 #pragma once
 
@@ -14,10 +14,11 @@ class log_in_pool final : public log_location {
   medium::medium& target() const noexcept override { return *s_.medium; }
   bool is_apart() const noexcept override { return false; }
   bool was_closed() const noexcept override { return true; }  // the superblock says the same of it
-  uint64_t horizon_at(uint64_t which, uint32_t copy) const noexcept override {
-    return s_.geo.lane_offset(0, copy) + offsetof(format::lane_status, horizon) + which * 16;
+  uint64_t truncation_at(uint64_t which, uint32_t copy) const noexcept override {
+    return s_.geo.lane_offset(0, copy) + offsetof(format::lane_status, truncation_point) +
+           which * 16;
   }
-  uint32_t horizon_copies() const noexcept override { return s_.geo.lane_replicas; }
+  uint32_t truncation_copies() const noexcept override { return s_.geo.lane_replicas; }
   segment_list read() const override;
   void write(medium::writer& w, segment_list& list) override { write_list(s_, w, list); }
   void keep(medium::writer& w, const segment_list& list) override;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Where the log of engine `spec` lies: in chunks that the heap of the pool lends (engine/speculative/log_in_pool.hpp), or in a file
-// beside the pool (engine/speculative/log_in_file.hpp). Offsets of segments and of the horizon are those of target().
+// beside the pool (engine/speculative/log_in_file.hpp). Offsets of segments and of the truncation point are those of target().
 #pragma once
 
 #include <vector>
@@ -18,17 +18,17 @@ class log_location {
   // to one stream there, because a sync that writes few pages is cheaper than one that writes many.
   virtual bool is_apart() const noexcept = 0;
 
-  // As it was found (HORIZON-2): nothing that counts can be in it.
+  // As it was found (TRUNC-2): nothing that counts can be in it.
   virtual bool was_closed() const noexcept = 0;
-  // One of the two places of the horizon (engine/speculative/horizon.hpp), in this copy.
-  virtual uint64_t horizon_at(uint64_t which, uint32_t copy) const noexcept = 0;
-  virtual uint32_t horizon_copies() const noexcept = 0;
+  // One of the two places of the truncation point (engine/speculative/truncation_point.hpp), in this copy.
+  virtual uint64_t truncation_at(uint64_t which, uint32_t copy) const noexcept = 0;
+  virtual uint32_t truncation_copies() const noexcept = 0;
 
   // The list that counts. Throws failure(SCUTE_E_CORRUPT) if there is none that makes sense.
   virtual segment_list read() const = 0;
   // Durable when it returns (LIST-1 to LIST-3). At most chunks_max() chunks.
   virtual void write(medium::writer& w, segment_list& list) = 0;
-  // What was found, of the list and of the horizon, is durable where it is.
+  // What was found, of the list and of the truncation point, is durable where it is.
   virtual void keep(medium::writer& w, const segment_list& list) = 0;
   virtual size_t chunks_max() const noexcept = 0;
   // Where the list that counts has to be, in all copies, and its bytes there. Nobody writes one meanwhile.

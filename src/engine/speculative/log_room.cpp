@@ -22,7 +22,7 @@ bool log_room::make(pool::lane& l, std::span<const log_range> records,
     s_.require_healthy();
     keep_less();
     if (!log_.will_have_room(n)) return false;
-    // CLOG-7. The horizon waits for commits under way, which wait for nothing but stripes.
+    // CLOG-7. The truncation point waits for commits under way, which wait for nothing but stripes.
     turn.without([&] {
       checkpoint_.cycle();
       spin_pause(spins);
@@ -84,8 +84,9 @@ void log_room::lend_segments(pool::lane& l, uint64_t segments) {
 }
 
 void log_room::shrink(pool::lane& l) noexcept {
-  const uint64_t horizon = log_.horizon();
-  if (looked_at_.exchange(horizon, std::memory_order_relaxed) != horizon) take_off(l);
+  const uint64_t truncation_point = log_.truncation_point();
+  if (looked_at_.exchange(truncation_point, std::memory_order_relaxed) != truncation_point)
+    take_off(l);
 }
 
 bool log_room::give_back(pool::lane& l) {

@@ -19,7 +19,7 @@
 // ROOM-7 What is kept falls only by keep_less(), which says so first and then looks again at what is counted. A transaction's
 //    end only counts: as long as few bytes are open nothing is kept anew, nor given back.
 // ROOM-8 Who commits while the log is nearly full checkpoints a part of what there is, and once for each segment that is begun, by
-//    anybody: so it is no checkpoint of the whole pool that a commit waits for, and a horizon that others hold back costs no checkpoint with each commit.
+//    anybody: so it is no checkpoint of the whole pool that a commit waits for, and a truncation point that others hold back costs no checkpoint with each commit.
 // ROOM-9 A log in a file of its own is as long as it was made, when nothing is in it any more: a closing and the background see to
 //    that, not the next commit alone, which may never come. So a look of the background that leaves the file longer is not its
 //    last one (IDLE-1), unless ranges in place have room reserved, maybe for long: their end, or the failure to open them, wakes
@@ -65,7 +65,7 @@ class log_room {
   // Gives back what lend() has added, if nothing is in it. True if nothing lent is left. Outside of steps, in the lane's thread,
   // nothing planned in the lane; of a log in a file of its own any thread, and any lane.
   bool take_off(pool::lane& l) noexcept;
-  // The same, once for each horizon.
+  // The same, once for each truncation point.
   void shrink(pool::lane& l) noexcept;
 
   // Checkpoints all, and does the same, as often as other lanes have something in it (ROOM-5). True if chunks have gone back.
@@ -92,7 +92,8 @@ class log_room {
   waiting_mutex list_mutex_;  // taken before the heap's
   segment_list list_;         // of whoever has list_mutex_
   std::atomic<bool> larger_{false};
-  std::atomic<uint64_t> looked_at_{0};  // the horizon at the last look for what could go back
+  std::atomic<uint64_t> looked_at_{
+      0};  // the truncation point at the last look for what could go back
   std::atomic<uint64_t> helped_at_{0};  // segments begun by then (ROOM-8)
   std::atomic<uint64_t> open_bytes_{0};
   waiting_mutex open_mutex_;                            // of who changes kept_

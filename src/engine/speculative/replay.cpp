@@ -13,9 +13,9 @@
 #include "engine/common/recovery.hpp"
 #include "engine/speculative/commit_log.hpp"
 #include "engine/speculative/file_pages.hpp"
-#include "engine/speculative/horizon.hpp"
 #include "engine/speculative/log_care.hpp"
 #include "engine/speculative/log_evidence.hpp"
+#include "engine/speculative/truncation_point.hpp"
 #include "log/segment_reader.hpp"
 #include "pool/blocks.hpp"
 #include "pool/columns.hpp"
@@ -115,15 +115,15 @@ class part_places {
 
 }  // namespace
 
-uint64_t find_horizon(const pool::state& s, const log_location& location,
-                      const segment_list& list) {
-  uint64_t horizon = read_horizon(s, location).sequence;
+uint64_t find_truncation_point(const pool::state& s, const log_location& location,
+                               const segment_list& list) {
+  uint64_t truncation_point = read_truncation_point(s, location).sequence;
   log::segment_reader reader = reader_of(s, location, list.layout());
   for (const log::segment& at : list.segments(s.geo))
     if (const auto head = reader.read_head(at);
-        head && head->horizon < sequence_max && !SCUTE_PLANTED(horizon_greatest))
-      horizon = std::max(horizon, head->horizon);
-  return horizon;
+        head && head->truncation_point < sequence_max && !SCUTE_PLANTED(truncation_greatest))
+      truncation_point = std::max(truncation_point, head->truncation_point);
+  return truncation_point;
 }
 
 uint64_t highest_frame(const pool::state& s, const log_location& location,
@@ -140,8 +140,8 @@ replayed replay(pool::state& s, medium::writer& w, log_location& location, const
                 tx::recovery_watch* watch) {
   replayed r;
   const std::vector<log::segment> segments = list.segments(s.geo);
-  r.horizon = find_horizon(s, location, list);
-  r.highest = r.horizon;
+  r.truncation_point = find_truncation_point(s, location, list);
+  r.highest = r.truncation_point;
   r.last_frames.resize(segments.size());
   std::vector<found_frame> frames;
   std::vector<format::segment_head> heads(segments.size());
@@ -149,7 +149,7 @@ replayed replay(pool::state& s, medium::writer& w, log_location& location, const
   std::vector<log::segment_contents> contents;
   for (size_t i = 0; i < segments.size(); ++i) {
     const log::segment_contents c = reader.read(segments[i], [&](const log::frame& f) {
-      if (f.head.sequence <= r.horizon) return;
+      if (f.head.sequence <= r.truncation_point) return;
       frames.push_back({f.head.sequence,
                         i,
                         f.position,
@@ -240,7 +240,7 @@ replayed replay(pool::state& s, medium::writer& w, log_location& location, const
         });
   };
   // Before anything is stored there, what tells of it is as it was found.
-  tell_damage(s, location, list, r.horizon, seen, contents);
+  tell_damage(s, location, list, r.truncation_point, seen, contents);
   // LOGFILE-5: also where nothing that counts is stored, lanes will append.
   uint64_t renewed = 0;
   if (location.is_apart())

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What opening makes of the log of engine `spec` after a crash (engine/speculative/speculative.hpp).
 //
-//   0. the horizon: the greatest of what the lanes' words and the segments' heads tell
+//   0. the truncation point: the greatest of what the lanes' words and the segments' heads tell
 //   1. frames above it whose transaction is complete; those that are damaged in one copy are stored again, all are written back, a fence
 //   2. their records, in the order of their sequences: of a byte the newest one is stored last, and written back
 //   3. a fence. The parity of the columns that this has touched is computed later (unresolved.hpp)
 //
-// REPLAY-1 Nothing is written that rests on a frame, a segment's head, a list or a horizon that may not be durable in all
+// REPLAY-1 Nothing is written that rests on a frame, a segment's head, a list or a truncation point that may not be durable in all
 //    copies: a dead process has stored it, and no fence may have completed that.
-// REPLAY-2 The horizon stays, so all of this may be cut short anywhere and run again: the records stay live until a checkpoint
+// REPLAY-2 The truncation point stays, so all of this may be cut short anywhere and run again: the records stay live until a checkpoint
 //    has gone past them.
 //
 // One thread does it. A pool of 16 GiB whose log of 64 MiB was 70 percent full opened in 53 ms, of the 100 that were wanted
@@ -25,7 +25,7 @@
 namespace scute::core::engine {
 
 struct replayed {
-  uint64_t horizon = 0;
+  uint64_t truncation_point = 0;
   uint64_t highest = 0;               // sequence of any frame
   std::vector<uint64_t> last_frames;  // of each segment, of those that count; 0: none
   recovered_ranges written;           // what their records say
@@ -35,8 +35,9 @@ struct replayed {
 // Alone in the pool. Throws failure(SCUTE_E_CORRUPT) if a record contradicts the geometry; nothing was changed then.
 replayed replay(pool::state& s, medium::writer& w, log_location& location, const segment_list& list,
                 tx::recovery_watch* watch);
-// The horizon alone, of a pool that was closed properly.
-uint64_t find_horizon(const pool::state& s, const log_location& location, const segment_list& list);
+// The truncation point alone, of a pool that was closed properly.
+uint64_t find_truncation_point(const pool::state& s, const log_location& location,
+                               const segment_list& list);
 // The highest sequence of any frame; 0: there is none. Reads all of the log that was ever used.
 uint64_t highest_frame(const pool::state& s, const log_location& location,
                        const segment_list& list);

@@ -9,11 +9,11 @@
 #include "base/rounding.hpp"
 #include "codec/parity.hpp"
 #include "engine/common/in_place.hpp"
-#include "engine/speculative/horizon.hpp"
 #include "engine/speculative/log_evidence.hpp"
 #include "engine/speculative/log_in_pool.hpp"
 #include "engine/speculative/pages.hpp"
 #include "engine/speculative/replay.hpp"
+#include "engine/speculative/truncation_point.hpp"
 #include "engine/speculative/under_way.hpp"
 #include "pool/columns.hpp"
 #include "pool/fragment.hpp"
@@ -71,8 +71,8 @@ tx::recovery_report speculative::recover(medium::writer& w, tx::recovery_watch* 
     w.fence(fence_site::spec_late);
   } else {
     // Everything is where it belongs, durably: nothing of the log is needed any more.
-    commit_log log(s_, location, list, r.horizon, r.last_frames);
-    log.write_horizon(w, std::max(r.highest, r.horizon));
+    commit_log log(s_, location, list, r.truncation_point, r.last_frames);
+    log.write_truncation_point(w, std::max(r.highest, r.truncation_point));
     log.fence(w, log.checkpoint_lane(), fence_site::spec_recovered);
   }
   s_.require_healthy();
@@ -86,7 +86,7 @@ void speculative::prepare() {
   if (!unclean_) {
     const segment_list list = location.read();
     floor_ = find_floor(location, list);
-    if (!SCUTE_PLANTED(horizon_late)) renew_horizon(location, list, *floor_);
+    if (!SCUTE_PLANTED(truncation_late)) renew_truncation_point(location, list, *floor_);
   }
   if ((s_.sb.incompat & format::incompat_log_file) == 0) return;
   // LOGFILE-3: of an unclean pool the epoch that was found may be in a cache only, and a head that is two ahead fits nothing.
@@ -112,15 +112,15 @@ void speculative::start() {
   segment_list list = location.read();
   find_log();  // of one that an engine switch has made
   location.retain(list);
-  const uint64_t horizon = find_horizon(s_, location, list);
+  const uint64_t truncation_point = find_truncation_point(s_, location, list);
   const uint64_t floor =
-      unclean_ ? std::max(SCUTE_PLANTED(late_floor) ? 0 : recovered_, horizon)  // LATE-4
+      unclean_ ? std::max(SCUTE_PLANTED(late_floor) ? 0 : recovered_, truncation_point)  // LATE-4
       : floor_ ? *floor_
                : find_floor(location, list);
-  if (SCUTE_PLANTED(horizon_late) && !unclean_ && !s_.read_only)
-    renew_horizon(location, list, floor);
-  log_ = std::make_unique<commit_log>(s_, location, list, late_ != nullptr ? horizon : floor,
-                                      last_frames_);
+  if (SCUTE_PLANTED(truncation_late) && !unclean_ && !s_.read_only)
+    renew_truncation_point(location, list, floor);
+  log_ = std::make_unique<commit_log>(s_, location, list,
+                                      late_ != nullptr ? truncation_point : floor, last_frames_);
   checkpoint_ = std::make_unique<checkpoint>(s_, *table_, *log_, floor, late_.get());
   room_ = std::make_unique<log_room>(s_, location, *log_, *checkpoint_, std::move(list));
   care_ = std::make_unique<log_care>(s_, location, *log_, *checkpoint_, *room_);
@@ -130,38 +130,40 @@ void speculative::start() {
   if (!SCUTE_PLANTED(care_heads)) care_->repair_heads();  // CARE-4
 }
 
-// What the sequences of a session are above, after a clean closing (HORIZON-1, HORIZON-2).
+// What the sequences of a session are above, after a clean closing (TRUNC-1, TRUNC-2).
 uint64_t speculative::find_floor(const log_location& location, const segment_list& list) const {
-  const uint64_t horizon = find_horizon(s_, location, list);
-  if ((look_at_horizon(s_, location) == horizon_words::alike || SCUTE_PLANTED(horizon_unlike)) &&
+  const uint64_t truncation_point = find_truncation_point(s_, location, list);
+  if ((look_at_truncation_point(s_, location) == truncation_words::alike ||
+       SCUTE_PLANTED(truncation_unlike)) &&
       location.was_closed())
-    return horizon;
+    return truncation_point;
   const uint64_t highest = highest_frame(s_, location, list);
   require_sequence(s_, highest);
-  return std::max(horizon, highest);
+  return std::max(truncation_point, highest);
 }
 
 // LOGFILE-9. Of a log that was closed the words have all of it, unless they were damaged; of another one they may be in a cache only.
-void speculative::renew_horizon(log_location& location, const segment_list& list, uint64_t floor) {
-  const uint64_t told = read_horizon(s_, location).sequence;
+void speculative::renew_truncation_point(log_location& location, const segment_list& list,
+                                         uint64_t floor) {
+  const uint64_t told = read_truncation_point(s_, location).sequence;
   if (floor == 0 || (floor <= told && location.was_closed())) return;
   medium::writer& w = s_.service_alone();
   if (location.is_apart()) location.keep(w, list);  // LOGFILE-5: also where a page of it is lost
   commit_log log(s_, location, list, told, {});
-  log.write_horizon(w, floor);
-  log.fence_horizon(w);
+  log.write_truncation_point(w, floor);
+  log.fence_truncation_point(w);
   s_.require_healthy();
   if (floor <= told || !location.was_closed()) return;
   s_.repaired.fetch_add(1, std::memory_order_relaxed);
   s_.events.post({SCUTE_EVENT_LOG, SCUTE_OUTCOME_REPAIRED, scute_finder{},
-                  location.horizon_at(0, 0), 4 * sizeof(uint64_t)});
+                  location.truncation_at(0, 0), 4 * sizeof(uint64_t)});
 }
 
-// HORIZON-1, ROOM-9
+// TRUNC-1, ROOM-9
 void speculative::closing() {
   if (room_ != nullptr && log_->is_apart()) room_->give_back(s_.lanes.front());
-  if (log_ == nullptr || !log_->repeat_horizon(s_.service_alone())) return;
-  log_->fence_horizon(s_.service_alone());
+  if (log_ == nullptr || !log_->repeat_truncation_point(s_.service_alone())) return;
+  log_->fence_truncation_point(s_.service_alone());
   s_.require_healthy();
 }
 
@@ -438,7 +440,7 @@ void speculative::prepare_reuse(pool::lane&, uint64_t chunk, uint64_t length) {
   for_each_page(chunk, length, [&](uint64_t at, uint64_t) {
     const block_table::block& b = table_->at(table_->number_of(at));
     if (b.first.load(std::memory_order_relaxed) != 0 ||
-        b.clock.load(std::memory_order_relaxed) > log_->horizon())
+        b.clock.load(std::memory_order_relaxed) > log_->truncation_point())
       highest = std::max(highest, b.clock.load(std::memory_order_relaxed));
   });
   checkpoint_->past(highest);

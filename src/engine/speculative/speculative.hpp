@@ -2,7 +2,7 @@
 // Engine `spec`: speculative logging (SpecPMT, sections 3 and 4), with its holes closed. What CPUs see is complete outside
 // of commits: data, headers with their checksums, and parity. A commit makes a record of its new bytes durable, and
 // nothing else; data, headers and parity change by cached stores that are not written back. The log and the
-// medium together are what CPUs see. A checkpoint writes blocks back, in the background, and moves the horizon, up to
+// medium together are what CPUs see. A checkpoint writes blocks back, in the background, and moves the truncation point, up to
 // which the log is void.
 //
 //   1. clocks of the blocks, a sequence above them                        nothing
@@ -12,8 +12,8 @@
 // What a crash leaves, and what recovery makes of it:
 //   before the fence of 2    frames torn or whole. Torn: the newest record of each byte says what it was. Whole: as below
 //   after it, until checkpointed   per line any version from the last checkpoint on: the newest record counts, parity is recomputed
-//   in a checkpoint                the same: the horizon has not moved
-//   horizon durable          frames up to it are not looked at
+//   in a checkpoint                the same: the truncation point has not moved
+//   truncation point durable          frames up to it are not looked at
 //   abort, process killed    the old bytes may be in caches only: the undo record has them
 //   in recovery              the same again
 //   columns unresolved       the same again, and what was committed since is above it
@@ -29,19 +29,19 @@
 //    before these are read.
 // SPEC-4 Of a byte the record with the highest sequence counts; a placed one says that the medium has the bytes, and the log
 //    does not.
-// SPEC-5 A dirty line is durable before the horizon passes its records; the horizon passes a record only when its blocks are
+// SPEC-5 A dirty line is durable before the truncation point passes its records; the truncation point passes a record only when its blocks are
 //    checkpointed past it and no lane has a bound at or below it; it never falls.
-// SPEC-6 From the look at a block's granules until the range is open its stripe is held, or the lane's bound keeps the horizon
+// SPEC-6 From the look at a block's granules until the range is open its stripe is held, or the lane's bound keeps the truncation point
 //    below. From before a commit's sequence until its ranges in place are closed their blocks are pinned; checkpoints pass over
 //    them. Nobody waits for room or for a checkpoint while he pins.
 // SPEC-7 A checkpoint that finds ranges open in place writes undo records of them, with a sequence drawn under the stripe.
-// SPEC-8 (commit_log.hpp, segment_list.hpp) Segments are listed before their use, and reused behind a durable horizon.
+// SPEC-8 (commit_log.hpp, segment_list.hpp) Segments are listed before their use, and reused behind a durable truncation point.
 // SPEC-9 An abort, and recovery, leave the lines that they store dirty, or write them back.
-// SPEC-10 Records, the list and the horizon are in two copies, or in tracks, wherever logs are replicated; and what recovery
+// SPEC-10 Records, the list and the truncation point are in two copies, or in tracks, wherever logs are replicated; and what recovery
 //    rests on is durable in all of them first (REPLAY-1).
 // SPEC-11 Recovery stores all that the log has before transactions begin; the parity of its columns is computed anew behind the
-//    opening (unresolved.hpp). Until a block's is durable the horizon stays below its records.
-// SPEC-12 A freed slot is handed out when the free is applied; a chunk gets a new use behind a durable horizon.
+//    opening (unresolved.hpp). Until a block's is durable the truncation point stays below its records.
+// SPEC-12 A freed slot is handed out when the free is applied; a chunk gets a new use behind a durable truncation point.
 #pragma once
 
 #include <deque>
@@ -115,7 +115,7 @@ class speculative final : public tx::engine {
   uint64_t draw(lane_state& mine) noexcept;
   log_location& find_location(bool clean);
   uint64_t find_floor(const log_location& location, const segment_list& list) const;
-  void renew_horizon(log_location& location, const segment_list& list, uint64_t floor);
+  void renew_truncation_point(log_location& location, const segment_list& list, uint64_t floor);
   void look_at_log_file() noexcept;
   enum class how : uint8_t { cached, streamed };
   void decide(pool::lane& l, lane_state& mine, commit_log::stream_guard& turn, uint32_t flags,

@@ -90,7 +90,7 @@ testing::scenario granules(const level& l) {
   return s;
 }
 
-// The log lies in chunks of the pool: lent, taken back, and lent again (SPEC-5: the horizon does not fall; LIST-1).
+// The log lies in chunks of the pool: lent, taken back, and lent again (SPEC-5: the truncation point does not fall; LIST-1).
 testing::scenario switches(const level& l) {
   auto s = spec_scene("spec-switches", l);
   s.observe([](scute::pool& p) { return contents(p, 0); });
@@ -249,7 +249,7 @@ testing::scenario first_touch(const level& l, uint64_t) {
   return s;
 }
 
-// Checkpoints whose horizon stays behind what another thread commits meanwhile, in a log that is turned over (CLOG-1).
+// Checkpoints whose truncation point stays behind what another thread commits meanwhile, in a log that is turned over (CLOG-1).
 testing::scenario overtaken(const level& l, uint64_t) {
   auto s = spec_scene("spec-overtaken", l, 2);
   for (unsigned t = 0; t < 2; ++t)

@@ -14,7 +14,7 @@
 namespace scute::explore {
 namespace {
 
-constexpr uint64_t line = 64, horizon_at = 32, list_number = 16;
+constexpr uint64_t line = 64, truncation_at = 32, list_number = 16;
 
 // The lines of the log that a transaction has written, by their copies. The first line of a segment is its head.
 struct appended {
@@ -49,11 +49,11 @@ void spoil(const testing::stage& at, const std::vector<uint64_t>& lines, bool he
   for (const uint64_t k : lines)
     if (heads || !is_head(k)) scribble(at, k, line, 77);
 }
-// List and horizon in one of the two replicas.
+// List and truncation point in one of the two replicas.
 void spoil_list(const testing::stage& at, uint64_t replica) {
   const layout where(at);
   const uint64_t lane = where.lane(0, replica);
-  scribble(at, lane + horizon_at, lane_ring - horizon_at, 88);
+  scribble(at, lane + truncation_at, lane_ring - truncation_at, 88);
   scribble(at, lane + lane_ring, where.ring_size(), 88);
 }
 // One of the two places of the list, in all replicas: that of the higher number; of two alike, this one.
@@ -92,7 +92,7 @@ testing::scenario repaired(const level& l) {
   return s;
 }
 
-// The same of the list and the horizon: while the pool is open, and when it is opened (CARE-2, CARE-4).
+// The same of the list and the truncation point: while the pool is open, and when it is opened (CARE-2, CARE-4).
 testing::scenario lists(const level& l) {
   auto s = spec_scene("spec-log-lists", l, 1);
   s.observe([](scute::pool& p) { return contents(p, 0); });
@@ -266,7 +266,7 @@ void add_log_damage_scenarios(std::vector<entry>& to) {
   add_at({spec_levels[1], spec_levels[2]},
          {{"spec-log-repaired", "engine spec: records damaged in one copy, and in the other",
            repaired},
-          {"spec-log-lists", "engine spec: the same of the list and the horizon", lists},
+          {"spec-log-lists", "engine spec: the same of the list and the truncation point", lists},
           {"spec-log-checkpointed", "engine spec: records damaged in all copies, and checkpointed",
            checkpointed},
           {"spec-log-void", "engine spec: damage to void records", of_void},
