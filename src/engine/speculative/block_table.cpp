@@ -50,15 +50,14 @@ void block_table::stored_parity(uint64_t b, uint64_t offset, uint64_t n) noexcep
   dirty(b, (offset - s_.geo.zone_offset(zone)) / s_.geo.row_size, offset, n);
 }
 
-void block_table::recorded(uint64_t b, uint64_t sequence) noexcept {
+void block_table::recorded(uint64_t b, uint64_t lsn) noexcept {
   block& x = blocks_[b];
   x.renewed = false;
-  if (x.clock.load(std::memory_order_relaxed) < sequence)
-    x.clock.store(sequence, std::memory_order_release);
+  if (x.newest_lsn.load(std::memory_order_relaxed) < lsn)
+    x.newest_lsn.store(lsn, std::memory_order_release);
   const uint64_t first = x.first.load(std::memory_order_relaxed);
   // (0: stored without a record.)
-  if (sequence != 0 && (first == 0 || sequence < first))
-    x.first.store(sequence, std::memory_order_relaxed);
+  if (lsn != 0 && (first == 0 || lsn < first)) x.first.store(lsn, std::memory_order_relaxed);
   if (x.listed) return;
   x.listed = true;
   const locked turn(lock_);
@@ -107,7 +106,7 @@ uint64_t block_table::highest() const noexcept {
   uint64_t most = 0;
   const locked turn(lock_);
   for (const uint64_t b : list_)
-    most = std::max(most, blocks_[b].clock.load(std::memory_order_relaxed));
+    most = std::max(most, blocks_[b].newest_lsn.load(std::memory_order_relaxed));
   return most;
 }
 

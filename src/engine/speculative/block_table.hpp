@@ -4,11 +4,11 @@
 //
 //   dirty   a line: stored by cached stores, and not written back since
 //   imaged  a granule of 32 bytes of the data: the log would bring it back as it was committed last (TABLE-3)
-//   clock   the highest sequence of a record of the block
-//   first   the lowest sequence of a record of the block that is not checkpointed; 0: there is none
+//   newest_lsn   the highest LSN of a record of the block
+//   first   the lowest LSN of a record of the block that is not checkpointed; 0: there is none
 //   pinned  nobody checkpoints the block meanwhile (SPEC-6)
 //
-// TABLE-1 All of a block but its pins changes under its stripe, held exclusively. A clock may be read without it, and
+// TABLE-1 All of a block but its pins changes under its stripe, held exclusively. An LSN may be read without it, and
 //    never falls.
 // TABLE-2 A block with a dirty line or a record is on the list. Who takes the list checkpoints its blocks, or puts them back.
 // TABLE-3 A durable record with all bytes of a granule makes it imaged. Whatever makes the records of a granule void ends that:
@@ -43,7 +43,7 @@ class block_table {
   block_table& operator=(const block_table&) = delete;
 
   struct block {
-    std::atomic<uint64_t> clock;
+    std::atomic<uint64_t> newest_lsn;
     std::atomic<uint64_t> first;
     std::atomic<uint32_t> pins;
     bool listed;
@@ -66,7 +66,7 @@ class block_table {
                          : pool::stripe_of(s_, number * page);
   }
 
-  // Bytes in one page of the data rows, in block `b`, have a record of this sequence and were stored. Under the stripe, which is held.
+  // Bytes in one page of the data rows, in block `b`, have a record of this LSN and were stored. Under the stripe, which is held.
   enum class bytes_are : uint8_t { in_record, elsewhere };
   void stored(uint64_t b, uint64_t offset, uint64_t n, bytes_are where) noexcept;
   // The same of the parity of such bytes.
@@ -74,12 +74,12 @@ class block_table {
   // A placed record of bytes in one page of the data rows is durable (TABLE-3). Under the stripe.
   void placed(uint64_t offset, uint64_t n) noexcept;
   // A record of the block: it is listed, and checkpointed one day. Under the stripe.
-  void recorded(uint64_t b, uint64_t sequence) noexcept;
+  void recorded(uint64_t b, uint64_t lsn) noexcept;
   // The same of one that recovery has found, which nobody has to checkpoint yet. Alone in the pool.
-  void know_clock(uint64_t b, uint64_t sequence) noexcept {
-    std::atomic<uint64_t>& clock = blocks_[b].clock;
-    if (clock.load(std::memory_order_relaxed) < sequence)
-      clock.store(sequence, std::memory_order_relaxed);
+  void know_lsn(uint64_t b, uint64_t lsn) noexcept {
+    std::atomic<uint64_t>& newest_lsn = blocks_[b].newest_lsn;
+    if (newest_lsn.load(std::memory_order_relaxed) < lsn)
+      newest_lsn.store(lsn, std::memory_order_relaxed);
   }
   // What stored(), stored_parity() and recorded() need of a block, or of a page of it, comes to the cache.
   void prefetch_block(uint64_t b) const noexcept { __builtin_prefetch(&rows_[b * words_], 1); }
@@ -104,9 +104,9 @@ class block_table {
   void take_list(list& into, size_t n) noexcept;
   size_t listed() const noexcept;
   void put_back(uint64_t b) noexcept;
-  // The lowest sequence that is not checkpointed, of all blocks on the list; UINT64_MAX: none.
+  // The lowest LSN that is not checkpointed, of all blocks on the list; UINT64_MAX: none.
   uint64_t lowest() const noexcept;
-  // The highest clock of all blocks on the list; 0: none.
+  // The highest LSN of all blocks on the list; 0: none.
   uint64_t highest() const noexcept;
   bool is_clean() const noexcept;
 

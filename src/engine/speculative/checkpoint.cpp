@@ -12,10 +12,16 @@
 
 namespace scute::core::engine {
 
-checkpoint::checkpoint(pool::state& s, block_table& t, commit_log& log, uint64_t floor,
+checkpoint::checkpoint(pool::state& s, block_table& t, commit_log& log, uint64_t checkpoint_lsn,
                        unresolved_columns* late)
-    : s_(s), table_(t), log_(log), floor_(floor), late_(late), w_(*s.medium), taken_(t.new_list()) {
-  for (uint32_t i = 0; i < s.geo.lane_count; ++i) bounds_.emplace_back();
+    : s_(s),
+      table_(t),
+      log_(log),
+      checkpoint_lsn_(checkpoint_lsn),
+      late_(late),
+      w_(*s.medium),
+      taken_(t.new_list()) {
+  for (uint32_t i = 0; i < s.geo.lane_count; ++i) active_lsns_.emplace_back();
 }
 
 // SPEC-7: undo records of what is open in place in the block, under its stripe. False if nothing is.
@@ -61,9 +67,9 @@ bool checkpoint::checkpoint_block(uint64_t b, uint64_t& highest) {
     try {
       if (ready && !SCUTE_PLANTED(spec_renew) && renew(b)) {
         const bool reached = x.first.load(std::memory_order_relaxed) <= reach_;
-        // Frames of one lane with one sequence are parts of one whole: `highest` knows what the checkpoint has drawn before.
-        renewed = 1 + std::max({x.clock.load(std::memory_order_relaxed), highest,
-                                floor_.load(std::memory_order_relaxed)});
+        // Frames of one lane with one LSN are parts of one whole: `highest` knows what the checkpoint has drawn before.
+        renewed = 1 + std::max({x.newest_lsn.load(std::memory_order_relaxed), highest,
+                                checkpoint_lsn_.load(std::memory_order_relaxed)});
         // What was renewed before is void when the truncation point moves again.
         ready = reached && log_.make_room(log_.checkpoint_lane(),
                                           log_.need_of(log_.checkpoint_lane(), records_));
@@ -76,8 +82,8 @@ bool checkpoint::checkpoint_block(uint64_t b, uint64_t& highest) {
       table_.clean(b, [&](uint64_t at, uint64_t n) {
         if (!SCUTE_PLANTED(spec_dirty)) w_.flush(s_.at(at), n, medium::purpose::data);
       });
-      highest = std::max({highest, SCUTE_PLANTED(checkpoint_clock) ? 0 : renewed,
-                          x.clock.load(std::memory_order_relaxed)});
+      highest = std::max({highest, SCUTE_PLANTED(checkpoint_renewal_lsn) ? 0 : renewed,
+                          x.newest_lsn.load(std::memory_order_relaxed)});
       x.first.store(0, std::memory_order_relaxed);
       x.listed = false;
       if (renewed != 0) {
@@ -95,17 +101,17 @@ bool checkpoint::checkpoint_block(uint64_t b, uint64_t& highest) {
   }
   s_.locks.unlock_exclusive(stripe);
   if (renewed != 0 && checkpointed) {
-    clock_ = renewed;
+    renewal_lsn_ = renewed;
     renewed_ = true;
     log_.append(w_, log_.checkpoint_lane(), records_, frame_step, renewed, 0);
   }
   return checkpointed;
 }
 
-uint64_t checkpoint::least_bound() const noexcept {
-  uint64_t least = no_bound;
-  for (const lane_bound& l : bounds_)
-    least = std::min(least, l.sequence.load(std::memory_order_seq_cst));
+uint64_t checkpoint::oldest_active_lsn() const noexcept {
+  uint64_t least = none_active;
+  for (const lane_lsn& l : active_lsns_)
+    least = std::min(least, l.lsn.load(std::memory_order_seq_cst));
   return least;
 }
 
@@ -114,7 +120,7 @@ uint64_t checkpoint::in_reach() const noexcept {
   // LATE-3, in this order.
   const uint64_t late = late_ != nullptr ? late_->lowest() : UINT64_MAX;
   const uint64_t lowest = std::min(late, table_.lowest());
-  return std::min(least_bound(), lowest == UINT64_MAX ? lowest : lowest - 1);
+  return std::min(oldest_active_lsn(), lowest == UINT64_MAX ? lowest : lowest - 1);
 }
 
 bool checkpoint::cycle() {
@@ -161,7 +167,8 @@ bool checkpoint::rests() {
   if (late_ != nullptr && late_->lowest() != UINT64_MAX) return false;
   // CKPT-4
   const uint64_t lowest = table_.lowest();
-  if (log_.written() < std::min(floor_.load(std::memory_order_relaxed), lowest - 1)) return false;
+  if (log_.written() < std::min(checkpoint_lsn_.load(std::memory_order_relaxed), lowest - 1))
+    return false;
   table_.take_list(taken_, SIZE_MAX);
   const bool all = std::ranges::all_of(taken_, [&](uint64_t b) {
     mutex_.assume_held();
@@ -177,9 +184,9 @@ bool checkpoint::round(size_t blocks) {
   short_of_memory_ = false;
   if (late_ != nullptr) late_->resolve_oldest(pool::resolver::at_once());  // LATE-5
   table_.take_list(taken_, blocks);
-  uint64_t highest = floor_.load(std::memory_order_relaxed);
+  uint64_t highest = checkpoint_lsn_.load(std::memory_order_relaxed);
   reach_ = UINT64_MAX;
-  // CKPT-3. A heap stays within its bounds though a sequence may fall meanwhile (LATE-3).
+  // CKPT-3. A heap stays within its bounds though an LSN may fall meanwhile (LATE-3).
   if (log_.is_keeping_more() && !SCUTE_PLANTED(checkpoint_turns)) {
     reach_ = in_reach();
     const auto oldest = [&](uint64_t b) {
@@ -196,15 +203,15 @@ bool checkpoint::round(size_t blocks) {
   if (std::exchange(renewed_, false) && log_.is_apart())
     log_.fence(w_, log_.checkpoint_lane(), fence_site::renewal);
   s_.require_healthy();
-  log_.fenced(log_.checkpoint_lane(), clock_);
-  floor_.store(highest, std::memory_order_seq_cst);
-  const uint64_t bound = least_bound();
+  log_.fenced(log_.checkpoint_lane(), renewal_lsn_);
+  checkpoint_lsn_.store(highest, std::memory_order_seq_cst);
+  const uint64_t active_lsn = oldest_active_lsn();
   // LATE-3, in this order: what is resolved meanwhile goes over to the table.
   const uint64_t late = late_ != nullptr ? late_->lowest() : UINT64_MAX;
   const uint64_t low = SCUTE_PLANTED(spec_lowest)       ? late
                        : SCUTE_PLANTED(late_truncation) ? table_.lowest()
                                                         : std::min(late, table_.lowest());
-  const uint64_t to = std::min({highest, bound, low == UINT64_MAX ? low : low - 1});
+  const uint64_t to = std::min({highest, active_lsn, low == UINT64_MAX ? low : low - 1});
   log_.write_truncation_point(w_, std::max(to, log_.written()));
   const bool more = !table_.is_clean() ||
                     (log_.written() < highest && !SCUTE_PLANTED(checkpoint_left)) ||
@@ -217,11 +224,11 @@ bool checkpoint::round(size_t blocks) {
   return more;
 }
 
-void checkpoint::past(uint64_t sequence) {
-  // What is in flight or pinned ends soon: commits under way wait for nothing but stripes. What is open in place is renewed with a higher sequence each time.
-  for (unsigned spins = 0; log_.truncation_point() < sequence;) {
+void checkpoint::past(uint64_t lsn) {
+  // What is in flight or pinned ends soon: commits under way wait for nothing but stripes. What is open in place is renewed with a higher LSN each time.
+  for (unsigned spins = 0; log_.truncation_point() < lsn;) {
     cycle();
-    if (log_.truncation_point() < sequence) spin_pause(spins);
+    if (log_.truncation_point() < lsn) spin_pause(spins);
   }
 }
 
@@ -229,7 +236,7 @@ void checkpoint::all() {
   const auto applied = [&] {
     // A round that somebody else is in has taken its blocks off the list.
     const locked turn(mutex_);
-    return std::max(table_.highest(), floor());
+    return std::max(table_.highest(), checkpoint_lsn());
   };
   past(applied());
 }

@@ -4,20 +4,20 @@
 //   some of what recovery has left unresolved is resolved, and so becomes dirty
 //   under each block's stripe: dirty lines written back; ranges open in place get new undo records
 //   one fence
-//   the floor is raised to the highest clock checkpointed; then the lanes' bounds are read, and then the list of what is left
+//   the checkpoint LSN is raised to the highest LSN checkpointed; then the lanes' active LSNs are read, and then the list of what is left
 //   truncation point = below all of these; one fence more
 //
-// CKPT-1 What the next commit draws is above the floor, which no renewal is above, and the truncation point never above the floor. So
-//    nobody can draw a sequence that the truncation point has passed: who published a bound before the floor rose is seen, and who did
-//    so after it sees the floor.
+// CKPT-1 What the next commit draws is above the checkpoint LSN, which no renewal is above, and the truncation point never above the checkpoint LSN. So
+//    nobody can draw an LSN that the truncation point has passed: who published an active LSN before the checkpoint LSN rose is seen, and who did
+//    so after it sees the checkpoint LSN.
 // CKPT-2 Stripes are held while lines are pushed, not over a fence. The checkpoint waits for nothing but stripes, and for no user.
 // CKPT-3 Where something is open, blocks take turns: those whose records are oldest come first, and nothing is renewed whose
 //    records the truncation point cannot reach in this round (a commit under way, or an older block that is pinned or finds no room,
 //    is in its way): such a block is checkpointed another time. So what is renewed lies, from the truncation point on, within two rounds over
 //    the blocks, and the oldest block finds room.
-// CKPT-4 Nothing dirty is left only when the truncation point has reached the floor, too: a checkpoint between the last store of a commit and
-//    the end of its bound leaves clean blocks, and frames that count. A session that began behind them would draw their
-//    sequences again.
+// CKPT-4 Nothing dirty is left only when the truncation point has reached the checkpoint LSN, too: a checkpoint between the last store of a commit and
+//    the end of its active LSN leaves clean blocks, and frames that count. A session that began behind them would draw their
+//    LSNs again.
 // CKPT-5 It rests when nothing is left but what it has renewed itself, and all of that is open still: another round would
 //    renew the same, for as long as a program leaves a transaction open. Whoever ends a range, or logs anything, wakes it.
 #pragma once
@@ -36,19 +36,19 @@ namespace scute::core::engine {
 
 class checkpoint {
  public:
-  // Everything up to `floor` is of earlier sessions: what it left to resolve is in `late`, which may be null.
-  checkpoint(pool::state& s, block_table& t, commit_log& log, uint64_t floor,
+  // Everything up to `checkpoint_lsn` is of earlier sessions: what it left to resolve is in `late`, which may be null.
+  checkpoint(pool::state& s, block_table& t, commit_log& log, uint64_t checkpoint_lsn,
              unresolved_columns* late);
 
   // ---- what commits tell and ask: by lane, in the lane's thread -----------------------------------------
 
-  static constexpr uint64_t no_bound = UINT64_MAX;
-  // Everything that the lane appends until leave() has a sequence above this one, and above the floor.
-  void enter(uint32_t lane, uint64_t bound) noexcept {
-    bounds_[lane].sequence.store(std::max(bound, floor()), std::memory_order_seq_cst);
+  static constexpr uint64_t none_active = UINT64_MAX;
+  // Everything that the lane appends until leave() has an LSN above this one, and above the checkpoint LSN.
+  void enter(uint32_t lane, uint64_t active_lsn) noexcept {
+    active_lsns_[lane].lsn.store(std::max(active_lsn, checkpoint_lsn()), std::memory_order_seq_cst);
   }
   void leave(uint32_t lane) noexcept {
-    bounds_[lane].sequence.store(no_bound, std::memory_order_release);
+    active_lsns_[lane].lsn.store(none_active, std::memory_order_release);
   }
   // Runs fn() while nobody writes the truncation point.
   template <typename Fn>
@@ -57,7 +57,9 @@ class checkpoint {
     fn();
   }
   const medium::counters& count() const noexcept { return w_.count; }
-  uint64_t floor() const noexcept { return floor_.load(std::memory_order_seq_cst); }
+  uint64_t checkpoint_lsn() const noexcept {
+    return checkpoint_lsn_.load(std::memory_order_seq_cst);
+  }
 
   // ---- checkpointing: any thread that holds no stripe and pins nothing ------------------------------------------
 
@@ -70,16 +72,16 @@ class checkpoint {
   bool cycle_part(size_t parts);
   // CKPT-5. Any thread.
   bool rests();
-  // Until the durable truncation point has passed this sequence, of something that is applied.
-  void past(uint64_t sequence);
+  // Until the durable truncation point has passed this LSN, of something that is applied.
+  void past(uint64_t lsn);
   // Until it has passed all that was applied when this was called (CKPT-4).
   void all();
 
  private:
   // Who helps checkpoints so many blocks at least, and such a part of all. No round but one of all takes more than so many.
   static constexpr size_t help_least = 64, help_part = 4, round_most = 4096;
-  struct alignas(64) lane_bound {
-    std::atomic<uint64_t> sequence{no_bound};
+  struct alignas(64) lane_lsn {
+    std::atomic<uint64_t> lsn{none_active};
   };
   struct open_range {
     uint64_t offset, length;
@@ -88,14 +90,14 @@ class checkpoint {
   bool is_open(uint64_t b) SCUTE_REQUIRES(mutex_);
   bool checkpoint_block(uint64_t b, uint64_t& highest) SCUTE_REQUIRES(mutex_);
   bool renew(uint64_t b) SCUTE_REQUIRES(mutex_);
-  uint64_t least_bound() const noexcept;
+  uint64_t oldest_active_lsn() const noexcept;
   uint64_t in_reach() const noexcept;
 
   pool::state& s_;
   block_table& table_;
   commit_log& log_;
-  std::deque<lane_bound> bounds_;
-  std::atomic<uint64_t> floor_;
+  std::deque<lane_lsn> active_lsns_;
+  std::atomic<uint64_t> checkpoint_lsn_;
   unresolved_columns* const late_;
   waiting_mutex mutex_;  // one cycle at a time
   medium::writer w_;     // of whoever has mutex_, as are the last three below
@@ -105,7 +107,7 @@ class checkpoint {
   byte_buffer copies_;
   std::vector<open_range> open_;
   bool short_of_memory_ = false;
-  uint64_t clock_ = 0;  // the sequence last drawn for a renewal
+  uint64_t renewal_lsn_ = 0;  // the LSN last drawn for a renewal
   uint64_t reach_ =
       0;  // what the truncation point can come to in this round, as far as is known (CKPT-3)
   bool renewed_ = false;  // since the log's last fence

@@ -225,20 +225,20 @@ void commit_log::leave_added(uint32_t lane) noexcept {
 }
 
 void commit_log::append(medium::writer& w, uint32_t lane, std::span<const log_range> records,
-                        uint32_t flags, uint64_t sequence, uint64_t transaction) noexcept {
+                        uint32_t flags, uint64_t lsn, uint64_t transaction) noexcept {
   medium::writer& to = way(w, lane);
   lane = stream_of(lane);
   lane_end& l = lanes_[lane];
   // Of this one itself nothing is fenced yet.
   const uint64_t before =
-      SCUTE_PLANTED(evid_before) ? sequence : l.fenced.load(std::memory_order_relaxed);
+      SCUTE_PLANTED(evid_before) ? lsn : l.fenced.load(std::memory_order_relaxed);
   if (l.first == 0) begin_next(to, lane, before);
   uint32_t part = 0;
   const auto put = [&](uint32_t more) {
     // Others look at it (look_at()).
-    std::atomic_ref(uses_[*l.in].last).store(sequence, std::memory_order_relaxed);
-    if (SCUTE_PLANTED(clog_fenced)) l.fenced.store(sequence);
-    l.out.append(to, l.image, flags | more | part << frame_part_shift, sequence, transaction);
+    std::atomic_ref(uses_[*l.in].last).store(lsn, std::memory_order_relaxed);
+    if (SCUTE_PLANTED(clog_fenced)) l.fenced.store(lsn);
+    l.out.append(to, l.image, flags | more | part << frame_part_shift, lsn, transaction);
   };
   log::segment_writer::start(l.image);
   if (l.whole) {
@@ -278,13 +278,13 @@ commit_log::lack commit_log::keep_back(size_t segments, size_t others) {
   return {};
 }
 
-void commit_log::write_truncation_point(medium::writer& w, uint64_t sequence) noexcept {
-  SCUTE_ASSERT(sequence >= written_);
-  if (sequence == written_ && is_written_) return;
-  written_ = sequence;
+void commit_log::write_truncation_point(medium::writer& w, uint64_t lsn) noexcept {
+  SCUTE_ASSERT(lsn >= written_);
+  if (lsn == written_ && is_written_) return;
+  written_ = lsn;
   is_written_ = true;
   stream_truncation_point(s_, location_, way(w, checkpoint_lane()),
-                          {sequence, static_cast<uint32_t>(++writes_ % 2)});
+                          {lsn, static_cast<uint32_t>(++writes_ % 2)});
 }
 
 bool commit_log::repeat_truncation_point(medium::writer& w) noexcept {
@@ -308,8 +308,7 @@ std::vector<commit_log::truncation_copy> commit_log::truncation_copies() const {
       for (uint32_t r = 0; r < location_.truncation_copies(); ++r) {
         uint64_t words[2];
         n += location_.target().read(location_.truncation_at(which, r), words, sizeof words) &&
-                     words[0] == counts.sequence &&
-                     words[1] == check_of_truncation_point(s_, words[0])
+                     words[0] == counts.lsn && words[1] == check_of_truncation_point(s_, words[0])
                  ? 1
                  : 0;
       }
@@ -317,10 +316,10 @@ std::vector<commit_log::truncation_copy> commit_log::truncation_copies() const {
     };
     counts.place = copies_in(1) > copies_in(0) ? 1 : 0;
   }
-  if (counts.sequence == 0) return all;
+  if (counts.lsn == 0) return all;
   for (uint32_t r = 0; r < location_.truncation_copies(); ++r)
     all.push_back({location_.truncation_at(counts.place, r),
-                   {counts.sequence, check_of_truncation_point(s_, counts.sequence)}});
+                   {counts.lsn, check_of_truncation_point(s_, counts.lsn)}});
   return all;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The log of engine `spec`: segments (log/segment.hpp) of which each lane fills one at a time, and the truncation point, the
-// sequence up to which all frames are void.
+// LSN up to which all frames are void.
 //
 //   free --a lane needs room--> in use --it is full--> full --the durable truncation point passes its last frame--> free
 //
@@ -19,8 +19,8 @@
 //    they lack of it is damage (log_care.hpp).
 // CLOG-6 Who has taken segments appends to all of them without waiting for anything but stripes, and takes none while he waits.
 //    So what others have taken comes back, and is worth waiting for, like what is full.
-// CLOG-7 Frames of one stream with one sequence are parts of one whole. So where lanes share a stream, one transaction at a
-//    time draws a sequence for it and appends, and the next one's is higher. A fence there is one of all that was appended
+// CLOG-7 Frames of one stream with one LSN are parts of one whole. So where lanes share a stream, one transaction at a
+//    time draws an LSN for it and appends, and the next one's is higher. A fence there is one of all that was appended
 //    before, whoever has done it. Nobody has the stream while he checkpoints, which takes a sync of the pool: what he has found
 //    of room by then he asks for again.
 #pragma once
@@ -56,7 +56,7 @@ struct log_range {
 class commit_log {
  public:
   // Nothing of the list's segments is needed but frames above `truncation_point`, if any are left: those segments are given with
-  // the sequence of their last frame, the others with 0.
+  // the LSN of their last frame, the others with 0.
   commit_log(pool::state& s, log_location& location, const segment_list& list,
              uint64_t truncation_point, const std::vector<uint64_t>& last_frames);
 
@@ -105,20 +105,19 @@ class commit_log {
   bool will_have_room(const need& n);
   // Appends them as parts of one whole. There is room; durable by the lane's fence().
   void append(medium::writer& w, uint32_t lane, std::span<const log_range> records, uint32_t flags,
-              uint64_t sequence, uint64_t transaction) noexcept;
+              uint64_t lsn, uint64_t transaction) noexcept;
   // What frames of many different sizes find of a segment at least: they are cut where it ends (need_of).
   uint64_t usable() const noexcept {
     return layout_.frame_max() - split_min() - 2 * bytes_of_frame(0) - 128;
   }
   // Bytes of records that a frame of their own holds, wherever they are divided.
   uint64_t records_in_frame() const noexcept;
-  // What the lane has appended up to this sequence, its last one, is durable. In its thread.
-  void fenced(uint32_t lane, uint64_t sequence) noexcept {
+  // What the lane has appended up to this LSN, its last one, is durable. In its thread.
+  void fenced(uint32_t lane, uint64_t lsn) noexcept {
     lane_end& l = lanes_[stream_of(lane)];
     uint64_t before = l.fenced.load(std::memory_order_relaxed);
-    while (before < sequence &&
-           !l.fenced.compare_exchange_weak(before, sequence, std::memory_order_release,
-                                           std::memory_order_relaxed)) {
+    while (before < lsn && !l.fenced.compare_exchange_weak(before, lsn, std::memory_order_release,
+                                                           std::memory_order_relaxed)) {
     }
     // CLOG-4. Others append to a shared stream meanwhile, so nothing of it is looked at here.
     if (!is_shared(lane) && l.in && *l.in >= made_with_) leave_added(lane);
@@ -141,12 +140,12 @@ class commit_log {
   }
   // Sequences of a shared stream, in a turn: the last one that was drawn; 0 if each lane has a stream of its own.
   uint64_t drawn() const noexcept { return SCUTE_PLANTED(clog_drawn) ? 0 : drawn_; }
-  void drawn(uint64_t sequence) noexcept {
-    if (is_apart()) drawn_ = sequence;
+  void drawn(uint64_t lsn) noexcept {
+    if (is_apart()) drawn_ = lsn;
   }
 
   // Streams it; to be called in ascending order, by one thread at a time. Durable by the fence of the checkpoint's lane, then say so.
-  void write_truncation_point(medium::writer& w, uint64_t sequence) noexcept;
+  void write_truncation_point(medium::writer& w, uint64_t lsn) noexcept;
   // Makes durable what write_truncation_point() or repeat_truncation_point() has streamed by this writer.
   void fence_truncation_point(medium::writer& w) noexcept {
     fence(w, checkpoint_lane(), fence_site::truncation_point);
@@ -188,8 +187,8 @@ class commit_log {
   struct live_segment {
     log::segment where;
     uint64_t
-        fenced;  // frames up to this sequence are durable in all copies, unless they were damaged since
-    uint64_t last;  // sequence of the last frame; above `fenced`: it is being appended; 0: none
+        fenced;  // frames up to this LSN are durable in all copies, unless they were damaged since
+    uint64_t last;  // LSN of the last frame; above `fenced`: it is being appended; 0: none
     const format::segment_head* head;  // what it has to be; null if no lane appends to it any more
     bool needed;                       // there are such frames
     uint32_t lane;                     // whose segment it is
@@ -248,7 +247,7 @@ class commit_log {
   static constexpr uint32_t no_lane = UINT32_MAX;
   struct use {
     log::segment where;
-    uint64_t last = 0;    // sequence of its last frame
+    uint64_t last = 0;    // LSN of its last frame
     bool in_use = false;  // a lane appends to it
     bool of_checkpoint = false;
     uint32_t lane = no_lane;  // that has begun it, in this session

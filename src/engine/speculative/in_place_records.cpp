@@ -31,7 +31,7 @@ void speculative::plan_in_place(lane_state& mine, std::span<const tx::inplace_ra
 }
 
 // Ranges hold their new bytes; the parity follows, and they are closed.
-void speculative::apply_in_place(pool::lane& l, lane_state& mine, uint64_t sequence,
+void speculative::apply_in_place(pool::lane& l, lane_state& mine, uint64_t lsn,
                                  std::span<const tx::inplace_range> ranges) noexcept {
   const std::byte* now = l.in_place.data();
   for (const tx::inplace_range& r : ranges) {
@@ -49,7 +49,7 @@ void speculative::apply_in_place(pool::lane& l, lane_state& mine, uint64_t seque
           const uint64_t begin = round_down(at, granule_size);
           table_->stored(b, begin, round_up(at + n, granule_size) - begin,
                          block_table::bytes_are::in_record);
-          table_->recorded(b, sequence);
+          table_->recorded(b, lsn);
           s_.overlaid.remove(at);
         });
     now += r.length;
@@ -66,18 +66,17 @@ bool speculative::open_imaged(pool::lane& l, const tx::inplace_range& r) {
   return all;
 }
 
-// One part in one block. sequence: of the undo record that it has by now; 0: none, and it is opened only if it needs none.
+// One part in one block. LSN: of the undo record that it has by now; 0: none, and it is opened only if it needs none.
 // False if it is not open.
 bool speculative::open_part(pool::lane& l, const tx::inplace_range& r, uint64_t at, uint64_t n,
-                            uint64_t sequence) {
+                            uint64_t lsn) {
   const uint64_t b = table_->number_of(at);
   const uint64_t begin = round_down(at, granule_size), end = round_up(at + n, granule_size);
   const pool::held_stripe held(s_.locks, table_->stripe_of(b));
-  if (sequence == 0 && !table_->imaged(begin, end - begin) && !SCUTE_PLANTED(spec_image))
-    return false;
+  if (lsn == 0 && !table_->imaged(begin, end - begin) && !SCUTE_PLANTED(spec_image)) return false;
   s_.overlaid.add(at, n, r.old + (at - r.offset), l.index);
   // A checkpoint may have come between the record and the range (TABLE-2).
-  if (sequence != 0) table_->recorded(b, sequence);
+  if (lsn != 0) table_->recorded(b, lsn);
   // It will be, at any time.
   table_->stored(b, at, n, block_table::bytes_are::elsewhere);
   return true;
@@ -113,21 +112,21 @@ void speculative::open_range(pool::lane& l, const tx::inplace_range& r) {
     room_->help();
     commit_log::stream_guard turn(*log_);
     make_room(l, mine, turn, growth::allowed);
-    const flight under_way(*checkpoint_, l.index, mine.clock);
-    const uint64_t sequence = draw(mine);
-    log_->append(l.w, l.index, mine.records, frame_step, sequence, l.transaction);
+    const flight under_way(*checkpoint_, l.index, mine.last_lsn);
+    const uint64_t lsn = draw(mine);
+    log_->append(l.w, l.index, mine.records, frame_step, lsn, l.transaction);
     turn.end();
     log_->fence(l.w, l.index, fence_site::spec_save);
     s_.require_healthy();
-    log_->fenced(l.index, sequence);
-    // First all clocks: there is a record of this sequence now, whatever becomes of the range (SPEC-3).
+    log_->fenced(l.index, lsn);
+    // First all LSNs: there is a record of this LSN now, whatever becomes of the range (SPEC-3).
     for (const uint64_t b : mine.blocks) {
       const pool::held_stripe held(s_.locks, table_->stripe_of(b));
-      table_->recorded(b, sequence);
+      table_->recorded(b, lsn);
     }
     pool::for_each_block(s_.geo, r.offset, r.length,
                          [&](uint64_t at, const pool::cell&, uint64_t n) {
-                           if (!s_.overlaid.open_by(at, l.index)) open_part(l, r, at, n, sequence);
+                           if (!s_.overlaid.open_by(at, l.index)) open_part(l, r, at, n, lsn);
                          });
   } catch (...) {
     pool::end_in_place(s_, r.offset, r.length);

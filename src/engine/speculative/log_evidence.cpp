@@ -97,13 +97,13 @@ void tell_damage(pool::state& s, const log_location& location, const segment_lis
   std::map<std::pair<uint64_t, uint32_t>, std::set<uint64_t>> highest;  // by epoch and lane
   for (const frame_seen& f : frames) {
     std::set<uint64_t>& h = highest[{f.epoch, f.lane}];
-    h.insert(f.sequence);
+    h.insert(f.lsn);
     if (h.size() > unfenced_max) h.erase(h.begin());
   }
   std::vector<bool> told(segments.size(), false);
   for (const frame_seen& f : frames) {
     if (f.lane >= s.geo.lane_count) continue;
-    const bool fenced = f.sequence < *highest[{f.epoch, f.lane}].begin();
+    const bool fenced = f.lsn < *highest[{f.epoch, f.lane}].begin();
     const bool behind_gap =
         f.behind_gap && (fenced || !location.is_apart() || SCUTE_PLANTED(evid_shared));
     if (f.flawed && fenced) tell(f.segment, f.position, f.length, SCUTE_OUTCOME_REPAIRED);
@@ -114,8 +114,8 @@ void tell_damage(pool::state& s, const log_location& location, const segment_lis
     }
   }
   // EVID-5
-  std::set<std::tuple<uint64_t, uint32_t, uint64_t>> there;  // epoch, lane, sequence
-  for (const frame_seen& f : frames) there.insert({f.epoch, f.lane, f.sequence});
+  std::set<std::tuple<uint64_t, uint32_t, uint64_t>> there;  // epoch, lane, LSN
+  for (const frame_seen& f : frames) there.insert({f.epoch, f.lane, f.lsn});
   const segment_order order = order_of(contents);
   for (size_t i = 0; i < segments.size(); ++i) {
     if (!contents[i].head || SCUTE_PLANTED(evid_left)) continue;

@@ -2,10 +2,10 @@
 // What a crash cannot have done to the log of engine `spec`, so damage has: told when the pool is opened, before the log is void.
 // A crash tears what no fence had passed, and nothing else; so the question is what had been fenced.
 //
-// EVID-1 A lane fences what it has appended before it appends under another sequence. So of a lane's frames all but those of its
-//    highest sequence were durable in all copies: where one of these is flawed, a copy was damaged. Of the checkpoint's lane, which
+// EVID-1 A lane fences what it has appended before it appends under another LSN. So of a lane's frames all but those of its
+//    highest LSN were durable in all copies: where one of these is flawed, a copy was damaged. Of the checkpoint's lane, which
 //    appends several before its fence, nothing of the kind is known. In a stream that all lanes share each of them may have one
-//    sequence that was not fenced, and fences are those of all that came before (CLOG-7): so all but as many of the
+//    LSN that was not fenced, and fences are those of all that came before (CLOG-7): so all but as many of the
 //    highest were durable as there are lanes.
 // EVID-2 So a frame of a lane behind a place without one (in a shared stream: one that was durable), or parts without the others before a later frame, prove
 //    that something decided is missing: it is told as lost, at that place. Which objects it was about nobody knows any more.
@@ -13,7 +13,7 @@
 //    it cannot be read. So have places that cannot be read in too many copies.
 // EVID-4 What cannot be told from a torn end is not told: the last frames of a lane, damaged in all copies.
 // EVID-5 The last frame of a segment has nothing behind it. So the head of the segment that its lane goes on in says which
-//    sequence the lane had fenced by then; if that is above the truncation point and no frame has it, it is missing.
+//    LSN the lane had fenced by then; if that is above the truncation point and no frame has it, it is missing.
 #pragma once
 
 #include <vector>
@@ -28,7 +28,7 @@ namespace scute::core::engine {
 struct frame_seen {
   size_t segment;
   uint64_t position, length;  // lines; bytes
-  uint64_t sequence, epoch;
+  uint64_t lsn, epoch;
   uint32_t lane;
   bool flawed, behind_gap;
   bool whole;  // all parts of what was decided with it are there

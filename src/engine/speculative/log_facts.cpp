@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is told of the log of engine `spec`: how large it is, how full, and up to which sequence it is void.
+// What is told of the log of engine `spec`: how large it is, how full, and up to which LSN it is void.
 #include "engine/speculative/replay.hpp"
 #include "engine/speculative/speculative.hpp"
 #include "engine/speculative/truncation_point.hpp"
@@ -36,7 +36,7 @@ void speculative::look_at_log_file() noexcept {
     const segment_list list = location->read();
     // TRUNC-1: after a clean closing the words have all of it, and no segment need be read.
     const uint64_t truncation_point = unclean_ ? find_truncation_point(s_, *location, list)
-                                               : read_truncation_point(s_, *location).sequence;
+                                               : read_truncation_point(s_, *location).lsn;
     // (After a recovery that was this session's alone the next one finds all of it again.)
     tell(seen_log_, commit_log(s_, *location, list, truncation_point, last_frames_));
     seen_log_.truncation_point = truncation_point;

@@ -228,7 +228,7 @@ void log_in_file::fence() {
 void log_in_file::renew_first_pages() {
   const truncation_found h = read_truncation_point(s_, *this);
   if (renew_lost_pages(w_, 0, format::log_file_chunks_offset) == 0) return;
-  if (h.sequence != 0) stream_truncation_point(s_, *this, w_, h);
+  if (h.lsn != 0) stream_truncation_point(s_, *this, w_, h);
   fence();
 }
 
@@ -299,7 +299,7 @@ void log_in_file::keep(medium::writer&, const segment_list&) {
     const locked turn(mutex_);
     if (s_.read_only) return;
     renew_first_pages();
-    if (const truncation_found h = read_truncation_point(s_, *this); h.sequence != 0)
+    if (const truncation_found h = read_truncation_point(s_, *this); h.lsn != 0)
       stream_truncation_point(s_, *this, w_, h);
     fence();
   }

@@ -16,7 +16,7 @@ segment_list log_in_pool::read() const {
 }
 
 void log_in_pool::keep(medium::writer& w, const segment_list& list) {
-  if (const truncation_found h = read_truncation_point(s_, *this); h.sequence != 0)
+  if (const truncation_found h = read_truncation_point(s_, *this); h.lsn != 0)
     stream_truncation_point(s_, *this, w, h);
   keep_list(s_, w, list);
 }

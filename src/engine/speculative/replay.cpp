@@ -25,7 +25,7 @@ namespace scute::core::engine {
 namespace {
 
 struct found_frame {
-  uint64_t sequence;
+  uint64_t lsn;
   size_t segment;
   uint64_t position;
   bool flawed, behind_gap;
@@ -40,16 +40,16 @@ struct found_frame {
 };
 
 struct written_range {
-  uint64_t sequence, offset, length;
+  uint64_t lsn, offset, length;
 };
 
-// Ranges of placed records, merged as they come, in the order of their sequences: so every record is looked at once, and of
+// Ranges of placed records, merged as they come, in the order of their LSNs: so every record is looked at once, and of
 // whatever a log claims to have placed no byte is passed over more than twice.
 class placed_ranges {
  public:
-  // Above all sequences so far.
-  void add(uint64_t begin, uint64_t end, uint64_t sequence) {
-    uint64_t lowest = sequence;
+  // Above all LSNs so far.
+  void add(uint64_t begin, uint64_t end, uint64_t lsn) {
+    uint64_t lowest = lsn;
     auto at = all_.lower_bound(begin);
     if (at != all_.begin() && std::prev(at)->second.end > begin) --at;
     while (at != all_.end() && at->first < end) {
@@ -60,21 +60,21 @@ class placed_ranges {
       if (from < begin) all_.emplace(from, range{begin, old.lowest, old.newest});
       if (end < old.end) at = all_.emplace(end, range{old.end, old.lowest, old.newest}).first;
     }
-    all_[begin] = {end, lowest, sequence};
+    all_[begin] = {end, lowest, lsn};
   }
   // Calls fn(begin, end) for the parts of a record that nothing placed later lies in.
   template <typename Fn>
-  void for_each_rest(uint64_t begin, uint64_t end, uint64_t sequence, Fn&& fn) const {
+  void for_each_rest(uint64_t begin, uint64_t end, uint64_t lsn, Fn&& fn) const {
     auto at = all_.upper_bound(begin);
     if (at != all_.begin()) --at;
     for (; at != all_.end() && at->first < end && begin < end; ++at) {
-      if (at->second.end <= begin || at->second.newest <= sequence) continue;
+      if (at->second.end <= begin || at->second.newest <= lsn) continue;
       if (begin < at->first) fn(begin, at->first);
       begin = at->second.end;
     }
     if (begin < end) fn(begin, end);
   }
-  // Calls fn(begin, end, lowest, newest): sequences of records that lie there; none is lower or higher.
+  // Calls fn(begin, end, lowest, newest): LSNs of records that lie there; none is lower or higher.
   template <typename Fn>
   void for_each(Fn&& fn) const {
     for (const auto& [begin, r] : all_) fn(begin, r.end, r.lowest, r.newest);
@@ -117,7 +117,7 @@ class part_places {
 
 uint64_t find_truncation_point(const pool::state& s, const log_location& location,
                                const segment_list& list) {
-  uint64_t truncation_point = read_truncation_point(s, location).sequence;
+  uint64_t truncation_point = read_truncation_point(s, location).lsn;
   log::segment_reader reader = reader_of(s, location, list.layout());
   for (const log::segment& at : list.segments(s.geo))
     if (const auto head = reader.read_head(at);
@@ -168,11 +168,11 @@ replayed replay(pool::state& s, medium::writer& w, log_location& location, const
       f->lane = c.head->lane;
     }
   }
-  require_sequence(s, r.highest);
+  require_lsn(s, r.highest);
   std::ranges::stable_sort(frames, [](const found_frame& a, const found_frame& b) {
     if (SCUTE_PLANTED(spec_newest)) return false;
-    return std::tuple(a.sequence, a.epoch, a.lane, a.head.flags >> frame_part_shift) <
-           std::tuple(b.sequence, b.epoch, b.lane, b.head.flags >> frame_part_shift);
+    return std::tuple(a.lsn, a.epoch, a.lane, a.head.flags >> frame_part_shift) <
+           std::tuple(b.lsn, b.epoch, b.lane, b.head.flags >> frame_part_shift);
   });
   // Parts of what was not decided are no records.
   std::vector<const found_frame*> counting;
@@ -182,7 +182,7 @@ replayed replay(pool::state& s, medium::writer& w, log_location& location, const
     uint32_t part = 0;
     bool complete = false;
     const auto same = [&](const found_frame& a, const found_frame& b) {
-      return a.sequence == b.sequence && a.epoch == b.epoch && a.lane == b.lane;
+      return a.lsn == b.lsn && a.epoch == b.epoch && a.lane == b.lane;
     };
     for (; end < frames.size() && same(frames[i], frames[end]); ++end) {
       if (frames[end].head.flags >> frame_part_shift == part) ++part;
@@ -192,7 +192,7 @@ replayed replay(pool::state& s, medium::writer& w, log_location& location, const
       counting.push_back(&frames[k]);
     for (size_t k = i; k < end; ++k) {
       const found_frame& f = frames[k];
-      seen.push_back({f.segment, f.position, f.lines.size(), f.sequence, f.epoch, f.lane, f.flawed,
+      seen.push_back({f.segment, f.position, f.lines.size(), f.lsn, f.epoch, f.lane, f.flawed,
                       f.behind_gap, complete});
     }
     if (complete && (frames[i].head.flags & frame_step) == 0) ++r.report.completed;
@@ -212,17 +212,17 @@ replayed replay(pool::state& s, medium::writer& w, log_location& location, const
   for (const found_frame* f : counting)
     each(*f, [&](format::record_kind, uint64_t offset, const std::byte* bytes, uint32_t n) {
       if (n == 0) return;
-      if (bytes == nullptr) return placed.add(offset, offset + n, f->sequence);
+      if (bytes == nullptr) return placed.add(offset, offset + n, f->lsn);
       places.need(offset, n);
-      written.push_back({f->sequence, offset, n});
+      written.push_back({f->lsn, offset, n});
     });
   placed.for_each([&](uint64_t begin, uint64_t end, uint64_t lowest, uint64_t newest) {
     places.need(begin, end - begin);
     written.push_back({lowest, begin, end - begin});
     if (newest != lowest) written.push_back({newest, begin, end - begin});
   });
-  std::ranges::stable_sort(written, {}, &written_range::sequence);
-  for (const written_range& x : written) r.written.add(x.offset, x.length, x.sequence);
+  std::ranges::stable_sort(written, {}, &written_range::lsn);
+  for (const written_range& x : written) r.written.add(x.offset, x.length, x.lsn);
   // REPLAY-1
   const log::segment_layout layout = list.layout();
   medium::writer own(location.target());
@@ -249,7 +249,7 @@ replayed replay(pool::state& s, medium::writer& w, log_location& location, const
         renewed += renew_lost_pages(to, at.at[copy], at.at[copy] + layout.size());
   size_t last = segments.size();
   for (const found_frame* f : counting) {
-    r.last_frames[f->segment] = std::max(r.last_frames[f->segment], f->sequence);
+    r.last_frames[f->segment] = std::max(r.last_frames[f->segment], f->lsn);
     // Its segment's head says whose it is.
     if (f->segment != last && !SCUTE_PLANTED(spec_replay_head))
       keep(f->segment, 0, std::as_bytes(std::span(&heads[f->segment], 1)), true);
@@ -270,7 +270,7 @@ replayed replay(pool::state& s, medium::writer& w, log_location& location, const
   for (const found_frame* f : counting)
     each(*f, [&](format::record_kind, uint64_t offset, const std::byte* bytes, uint32_t n) {
       if (bytes == nullptr) return;
-      placed.for_each_rest(offset, offset + n, f->sequence, [&](uint64_t begin, uint64_t end) {
+      placed.for_each_rest(offset, offset + n, f->lsn, [&](uint64_t begin, uint64_t end) {
         w.stream(s.at(begin), bytes + (begin - offset), end - begin, medium::purpose::data);
       });
     });

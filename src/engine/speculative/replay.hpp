@@ -3,7 +3,7 @@
 //
 //   0. the truncation point: the greatest of what the lanes' words and the segments' heads tell
 //   1. frames above it whose transaction is complete; those that are damaged in one copy are stored again, all are written back, a fence
-//   2. their records, in the order of their sequences: of a byte the newest one is stored last, and written back
+//   2. their records, in the order of their LSNs: of a byte the newest one is stored last, and written back
 //   3. a fence. The parity of the columns that this has touched is computed later (unresolved.hpp)
 //
 // REPLAY-1 Nothing is written that rests on a frame, a segment's head, a list or a truncation point that may not be durable in all
@@ -26,7 +26,7 @@ namespace scute::core::engine {
 
 struct replayed {
   uint64_t truncation_point = 0;
-  uint64_t highest = 0;               // sequence of any frame
+  uint64_t highest = 0;               // LSN of any frame
   std::vector<uint64_t> last_frames;  // of each segment, of those that count; 0: none
   recovered_ranges written;           // what their records say
   tx::recovery_report report;
@@ -38,7 +38,7 @@ replayed replay(pool::state& s, medium::writer& w, log_location& location, const
 // The truncation point alone, of a pool that was closed properly.
 uint64_t find_truncation_point(const pool::state& s, const log_location& location,
                                const segment_list& list);
-// The highest sequence of any frame; 0: there is none. Reads all of the log that was ever used.
+// The highest LSN of any frame; 0: there is none. Reads all of the log that was ever used.
 uint64_t highest_frame(const pool::state& s, const log_location& location,
                        const segment_list& list);
 

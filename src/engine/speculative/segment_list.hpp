@@ -22,7 +22,7 @@
 
 namespace scute::core::engine {
 
-// No sequence of a log, and no number of a list, comes near it (TRUNC-3).
+// No LSN of a log, and no number of a list, comes near it (TRUNC-3).
 inline constexpr uint64_t sequence_max = uint64_t{1} << 62;
 
 struct segment_list {

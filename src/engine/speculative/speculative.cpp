@@ -85,8 +85,8 @@ void speculative::prepare() {
   log_location& location = find_location(true);
   if (!unclean_) {
     const segment_list list = location.read();
-    floor_ = find_floor(location, list);
-    if (!SCUTE_PLANTED(truncation_late)) renew_truncation_point(location, list, *floor_);
+    checkpoint_lsn_ = find_start_lsn(location, list);
+    if (!SCUTE_PLANTED(truncation_late)) renew_truncation_point(location, list, *checkpoint_lsn_);
   }
   if ((s_.sb.incompat & format::incompat_log_file) == 0) return;
   // LOGFILE-3: of an unclean pool the epoch that was found may be in a cache only, and a head that is two ahead fits nothing.
@@ -113,47 +113,47 @@ void speculative::start() {
   find_log();  // of one that an engine switch has made
   location.retain(list);
   const uint64_t truncation_point = find_truncation_point(s_, location, list);
-  const uint64_t floor =
-      unclean_ ? std::max(SCUTE_PLANTED(late_floor) ? 0 : recovered_, truncation_point)  // LATE-4
-      : floor_ ? *floor_
-               : find_floor(location, list);
+  const uint64_t checkpoint_lsn = unclean_ ? std::max(SCUTE_PLANTED(late_lsn) ? 0 : recovered_,
+                                                      truncation_point)  // LATE-4
+                                  : checkpoint_lsn_ ? *checkpoint_lsn_
+                                                    : find_start_lsn(location, list);
   if (SCUTE_PLANTED(truncation_late) && !unclean_ && !s_.read_only)
-    renew_truncation_point(location, list, floor);
-  log_ = std::make_unique<commit_log>(s_, location, list,
-                                      late_ != nullptr ? truncation_point : floor, last_frames_);
-  checkpoint_ = std::make_unique<checkpoint>(s_, *table_, *log_, floor, late_.get());
+    renew_truncation_point(location, list, checkpoint_lsn);
+  log_ = std::make_unique<commit_log>(
+      s_, location, list, late_ != nullptr ? truncation_point : checkpoint_lsn, last_frames_);
+  checkpoint_ = std::make_unique<checkpoint>(s_, *table_, *log_, checkpoint_lsn, late_.get());
   room_ = std::make_unique<log_room>(s_, location, *log_, *checkpoint_, std::move(list));
   care_ = std::make_unique<log_care>(s_, location, *log_, *checkpoint_, *room_);
-  for (lane_state& l : lanes_) l.clock = floor;
-  log_->drawn(floor);
+  for (lane_state& l : lanes_) l.last_lsn = checkpoint_lsn;
+  log_->drawn(checkpoint_lsn);
   if (unclean_ || s_.read_only) return;
   if (!SCUTE_PLANTED(care_heads)) care_->repair_heads();  // CARE-4
 }
 
-// What the sequences of a session are above, after a clean closing (TRUNC-1, TRUNC-2).
-uint64_t speculative::find_floor(const log_location& location, const segment_list& list) const {
+// What the LSNs of a session are above, after a clean closing (TRUNC-1, TRUNC-2).
+uint64_t speculative::find_start_lsn(const log_location& location, const segment_list& list) const {
   const uint64_t truncation_point = find_truncation_point(s_, location, list);
   if ((look_at_truncation_point(s_, location) == truncation_words::alike ||
        SCUTE_PLANTED(truncation_unlike)) &&
       location.was_closed())
     return truncation_point;
   const uint64_t highest = highest_frame(s_, location, list);
-  require_sequence(s_, highest);
+  require_lsn(s_, highest);
   return std::max(truncation_point, highest);
 }
 
 // LOGFILE-9. Of a log that was closed the words have all of it, unless they were damaged; of another one they may be in a cache only.
 void speculative::renew_truncation_point(log_location& location, const segment_list& list,
-                                         uint64_t floor) {
-  const uint64_t told = read_truncation_point(s_, location).sequence;
-  if (floor == 0 || (floor <= told && location.was_closed())) return;
+                                         uint64_t checkpoint_lsn) {
+  const uint64_t told = read_truncation_point(s_, location).lsn;
+  if (checkpoint_lsn == 0 || (checkpoint_lsn <= told && location.was_closed())) return;
   medium::writer& w = s_.service_alone();
   if (location.is_apart()) location.keep(w, list);  // LOGFILE-5: also where a page of it is lost
   commit_log log(s_, location, list, told, {});
-  log.write_truncation_point(w, floor);
+  log.write_truncation_point(w, checkpoint_lsn);
   log.fence_truncation_point(w);
   s_.require_healthy();
-  if (floor <= told || !location.was_closed()) return;
+  if (checkpoint_lsn <= told || !location.was_closed()) return;
   s_.repaired.fetch_add(1, std::memory_order_relaxed);
   s_.events.post({SCUTE_EVENT_LOG, SCUTE_OUTCOME_REPAIRED, scute_finder{},
                   location.truncation_at(0, 0), 4 * sizeof(uint64_t)});
@@ -261,13 +261,14 @@ void speculative::make_room(pool::lane& l, lane_state& mine, commit_log::stream_
 // SPEC-3
 uint64_t speculative::draw(lane_state& mine) noexcept {
   uint64_t highest =
-      std::max({mine.clock, log_->drawn(), SCUTE_PLANTED(spec_floor) ? 0 : checkpoint_->floor()});
+      std::max({mine.last_lsn, log_->drawn(),
+                SCUTE_PLANTED(spec_checkpoint_lsn) ? 0 : checkpoint_->checkpoint_lsn()});
   for (const uint64_t b : mine.blocks)
-    if (!SCUTE_PLANTED(spec_clock))
-      highest = std::max(highest, table_->at(b).clock.load(std::memory_order_acquire));
-  mine.clock = highest + 1;
-  log_->drawn(mine.clock);
-  return mine.clock;
+    if (!SCUTE_PLANTED(spec_newest_lsn))
+      highest = std::max(highest, table_->at(b).newest_lsn.load(std::memory_order_acquire));
+  mine.last_lsn = highest + 1;
+  log_->drawn(mine.last_lsn);
+  return mine.last_lsn;
 }
 
 void speculative::find_blocks(lane_state& mine) {
@@ -312,7 +313,7 @@ void speculative::store_parity(pool::lane& l, lane_state& mine, uint64_t offset,
 }
 
 // Step 3, of l.pieces. Cached stores: the frames have these bytes.
-void speculative::apply(pool::lane& l, lane_state& mine, uint64_t sequence, how stores) noexcept {
+void speculative::apply(pool::lane& l, lane_state& mine, uint64_t lsn, how stores) noexcept {
   const medium::cost_scope as(medium::cost_part::parity);
   for (const pool::piece& p : l.pieces) {
     if (!s_.locks.lock_exclusive(p.stripe)) l.w.count.lock_waits.add(1);
@@ -329,7 +330,7 @@ void speculative::apply(pool::lane& l, lane_state& mine, uint64_t sequence, how 
         l.w.store(data, p.src, p.length);
         table_->stored(b, p.offset, p.length, block_table::bytes_are::in_record);
       }
-      table_->recorded(b, sequence);
+      table_->recorded(b, lsn);
     }
     s_.locks.unlock_exclusive(
         p.stripe,
@@ -354,18 +355,18 @@ void speculative::fetch_ahead(const pool::lane& l, const lane_state& mine) const
 void speculative::decide(pool::lane& l, lane_state& mine, commit_log::stream_guard& turn,
                          uint32_t flags, how stores, std::span<const tx::inplace_range> ranges) {
   const pins held(*this, mine);
-  const flight under_way(*checkpoint_, l.index, mine.clock);
-  const uint64_t sequence = draw(mine);
-  log_->append(l.w, l.index, mine.records, flags, sequence, l.transaction);
+  const flight under_way(*checkpoint_, l.index, mine.last_lsn);
+  const uint64_t lsn = draw(mine);
+  log_->append(l.w, l.index, mine.records, flags, lsn, l.transaction);
   turn.end();
   fetch_ahead(l, mine);
   if (!SCUTE_PLANTED(spec_placed_early) || stores == how::cached)
     log_->fence(l.w, l.index, fence_site::spec_decide);
   s_.require_healthy();
-  log_->fenced(l.index, sequence);
+  log_->fenced(l.index, lsn);
   l.begun.store(++l.sequence, std::memory_order_release);
-  apply(l, mine, sequence, stores);
-  apply_in_place(l, mine, sequence, ranges);
+  apply(l, mine, lsn, stores);
+  apply_in_place(l, mine, lsn, ranges);
   l.applied.store(l.sequence, std::memory_order_release);
   if (stores == how::streamed) l.w.fence(fence_site::spec_placed);
 }
@@ -440,8 +441,8 @@ void speculative::prepare_reuse(pool::lane&, uint64_t chunk, uint64_t length) {
   for_each_page(chunk, length, [&](uint64_t at, uint64_t) {
     const block_table::block& b = table_->at(table_->number_of(at));
     if (b.first.load(std::memory_order_relaxed) != 0 ||
-        b.clock.load(std::memory_order_relaxed) > log_->truncation_point())
-      highest = std::max(highest, b.clock.load(std::memory_order_relaxed));
+        b.newest_lsn.load(std::memory_order_relaxed) > log_->truncation_point())
+      highest = std::max(highest, b.newest_lsn.load(std::memory_order_relaxed));
   });
   checkpoint_->past(highest);
 }

@@ -5,7 +5,7 @@
 // medium together are what CPUs see. A checkpoint writes blocks back, in the background, and moves the truncation point, up to
 // which the log is void.
 //
-//   1. clocks of the blocks, a sequence above them                        nothing
+//   1. LSNs of the blocks, an LSN above them                        nothing
 //   2. frames with all new bytes to the lane's segment; one fence         -- decided, durable --
 //   3. cached stores to data and parity, block by block under stripes
 //
@@ -18,23 +18,23 @@
 //   in recovery              the same again
 //   columns unresolved       the same again, and what was committed since is above it
 //
-// A record says what a range holds from its sequence on; so an undo record is a record of old bytes, and the newest record of a
+// A record says what a range holds from its LSN on; so an undo record is a record of old bytes, and the newest record of a
 // byte counts, whatever its kind.
 //
 // SPEC-1 No store of a transaction with micro-buffers reaches the pool before its frames are durable; they count as a whole or
 //    not at all.
 // SPEC-2 A granule that is open in place has an image, before the first store: all its bytes are in durable records since the
 //    block's last checkpoint, with nothing placed above them (TABLE-3), or in undo records.
-// SPEC-3 A record's sequence is above those of all records of its blocks and above the floor. The lane's bound is visible
+// SPEC-3 A record's LSN is above those of all records of its blocks and above the checkpoint LSN. The lane's active LSN is visible
 //    before these are read.
-// SPEC-4 Of a byte the record with the highest sequence counts; a placed one says that the medium has the bytes, and the log
+// SPEC-4 Of a byte the record with the highest LSN counts; a placed one says that the medium has the bytes, and the log
 //    does not.
 // SPEC-5 A dirty line is durable before the truncation point passes its records; the truncation point passes a record only when its blocks are
-//    checkpointed past it and no lane has a bound at or below it; it never falls.
-// SPEC-6 From the look at a block's granules until the range is open its stripe is held, or the lane's bound keeps the truncation point
-//    below. From before a commit's sequence until its ranges in place are closed their blocks are pinned; checkpoints pass over
+//    checkpointed past it and no lane has an active LSN at or below it; it never falls.
+// SPEC-6 From the look at a block's granules until the range is open its stripe is held, or the lane's active LSN keeps the truncation point
+//    below. From before a commit's LSN until its ranges in place are closed their blocks are pinned; checkpoints pass over
 //    them. Nobody waits for room or for a checkpoint while he pins.
-// SPEC-7 A checkpoint that finds ranges open in place writes undo records of them, with a sequence drawn under the stripe.
+// SPEC-7 A checkpoint that finds ranges open in place writes undo records of them, with an LSN drawn under the stripe.
 // SPEC-8 (commit_log.hpp, segment_list.hpp) Segments are listed before their use, and reused behind a durable truncation point.
 // SPEC-9 An abort, and recovery, leave the lines that they store dirty, or write them back.
 // SPEC-10 Records, the list and the truncation point are in two copies, or in tracks, wherever logs are replicated; and what recovery
@@ -114,17 +114,18 @@ class speculative final : public tx::engine {
   void make_room(pool::lane& l, lane_state& mine, commit_log::stream_guard& turn, growth may);
   uint64_t draw(lane_state& mine) noexcept;
   log_location& find_location(bool clean);
-  uint64_t find_floor(const log_location& location, const segment_list& list) const;
-  void renew_truncation_point(log_location& location, const segment_list& list, uint64_t floor);
+  uint64_t find_start_lsn(const log_location& location, const segment_list& list) const;
+  void renew_truncation_point(log_location& location, const segment_list& list,
+                              uint64_t checkpoint_lsn);
   void look_at_log_file() noexcept;
   enum class how : uint8_t { cached, streamed };
   void decide(pool::lane& l, lane_state& mine, commit_log::stream_guard& turn, uint32_t flags,
               how stores, std::span<const tx::inplace_range> ranges);
   void store_parity(pool::lane& l, lane_state& mine, uint64_t offset, uint64_t parity, uint32_t n,
                     const std::byte* old, const std::byte* fresh, how stores) noexcept;
-  void apply(pool::lane& l, lane_state& mine, uint64_t sequence, how stores) noexcept;
+  void apply(pool::lane& l, lane_state& mine, uint64_t lsn, how stores) noexcept;
   void fetch_ahead(const pool::lane& l, const lane_state& mine) const noexcept;
-  void apply_in_place(pool::lane& l, lane_state& mine, uint64_t sequence,
+  void apply_in_place(pool::lane& l, lane_state& mine, uint64_t lsn,
                       std::span<const tx::inplace_range> ranges) noexcept;
   void add_part(pool::lane& l, lane_state& mine, const tx::small_member& m, uint64_t begin,
                 uint64_t end, medium::purpose why);
@@ -133,18 +134,18 @@ class speculative final : public tx::engine {
   void end_reservation(pool::lane& l, lane_state& mine) noexcept;
   void open_range(pool::lane& l, const tx::inplace_range& r);
   bool open_imaged(pool::lane& l, const tx::inplace_range& r);
-  bool open_part(pool::lane& l, const tx::inplace_range& r, uint64_t at, uint64_t n,
-                 uint64_t sequence);
+  bool open_part(pool::lane& l, const tx::inplace_range& r, uint64_t at, uint64_t n, uint64_t lsn);
 
   pool::state& s_;
   heap::heap& heap_;
   std::deque<lane_state> lanes_;
-  // Of recovery, if there was one: the highest sequence, and the last one of each segment.
+  // Of recovery, if there was one: the highest LSN, and the last one of each segment.
   uint64_t recovered_ = 0;
   std::vector<uint64_t> last_frames_;
-  log_state seen_log_;             // of a session that only reads, and has a log in a file
-  bool unclean_ = false;           // it was needed
-  std::optional<uint64_t> floor_;  // of a pool that was closed properly, if it was looked for
+  log_state seen_log_;    // of a session that only reads, and has a log in a file
+  bool unclean_ = false;  // it was needed
+  std::optional<uint64_t>
+      checkpoint_lsn_;  // of a pool that was closed properly, if it was looked for
   std::unique_ptr<log_location> location_;
   log_in_file* in_file_ = nullptr;  // location_, if it is one
   uint64_t seen_ = 0;               // by background(): what was appended by its last look
@@ -166,7 +167,7 @@ struct speculative::lane_state {
   std::vector<uint64_t> pinned;  // of ranges in place, ascending
   byte_buffer copies;
   std::vector<std::byte> scratch;  // a page for a delta, and one for each parity
-  uint64_t clock = 0;              // the sequence last drawn
+  uint64_t last_lsn = 0;           // the LSN last drawn
   uint64_t reserved = 0;           // for undo records of its ranges
 
   void start() noexcept {

@@ -18,8 +18,8 @@ bool is_truncation_point(const pool::state& s, const uint64_t (&words)[2]) noexc
 
 }  // namespace
 
-uint64_t check_of_truncation_point(const pool::state& s, uint64_t sequence) noexcept {
-  const uint64_t message[2] = {s.salt, sequence};
+uint64_t check_of_truncation_point(const pool::state& s, uint64_t lsn) noexcept {
+  const uint64_t message[2] = {s.salt, lsn};
   return truncation_magic | codec::crc32c(0, message, sizeof message);
 }
 
@@ -31,7 +31,7 @@ truncation_found read_truncation_point(const pool::state& s,
       uint64_t words[2];
       if (!location.target().read(location.truncation_at(which, r), words, sizeof words)) continue;
       if (is_truncation_point(s, words) &&
-          (words[0] > best.sequence || SCUTE_PLANTED(truncation_greatest)))
+          (words[0] > best.lsn || SCUTE_PLANTED(truncation_greatest)))
         best = {words[0], which};
     }
   return best;
@@ -39,7 +39,7 @@ truncation_found read_truncation_point(const pool::state& s,
 
 void stream_truncation_point(const pool::state& s, const log_location& location, medium::writer& w,
                              truncation_found to) noexcept {
-  const uint64_t words[2] = {to.sequence, check_of_truncation_point(s, to.sequence)};
+  const uint64_t words[2] = {to.lsn, check_of_truncation_point(s, to.lsn)};
   for (uint32_t r = 0;
        r < location.truncation_copies() && (r == 0 || !SCUTE_PLANTED(truncation_copy)); ++r)
     w.stream(location.target().base() + location.truncation_at(to.place, r), words, sizeof words,
@@ -63,11 +63,10 @@ truncation_words look_at_truncation_point(const pool::state& s,
   return alike ? truncation_words::alike : truncation_words::unlike;
 }
 
-void require_sequence(const pool::state& s, uint64_t sequence) {
-  if (sequence < sequence_max || SCUTE_PLANTED(truncation_wraps)) return;
-  throw failure(SCUTE_E_CORRUPT, s.path + ": its log tells of a sequence that no log can have (" +
-                                     std::to_string(sequence) +
-                                     "); restore the pool from a backup");
+void require_lsn(const pool::state& s, uint64_t lsn) {
+  if (lsn < sequence_max || SCUTE_PLANTED(truncation_wraps)) return;
+  throw failure(SCUTE_E_CORRUPT, s.path + ": its log tells of a lsn that no log can have (" +
+                                     std::to_string(lsn) + "); restore the pool from a backup");
 }
 
 }  // namespace scute::core::engine

@@ -7,11 +7,11 @@
 
 namespace scute::core::engine {
 
-// Published before the clocks are read, until all that the sequence stands for is applied (SPEC-3).
+// Published before the LSNs are read, until all that the LSN stands for is applied (SPEC-3).
 class speculative::flight {
  public:
-  flight(checkpoint& f, uint32_t lane, uint64_t bound) noexcept : checkpoint_(f), lane_(lane) {
-    if (!SCUTE_PLANTED(spec_bound)) checkpoint_.enter(lane_, bound);
+  flight(checkpoint& f, uint32_t lane, uint64_t active_lsn) noexcept : checkpoint_(f), lane_(lane) {
+    if (!SCUTE_PLANTED(spec_active_lsn)) checkpoint_.enter(lane_, active_lsn);
   }
   ~flight() { checkpoint_.leave(lane_); }
   flight(const flight&) = delete;

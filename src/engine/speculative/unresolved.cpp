@@ -20,14 +20,14 @@ unresolved_columns::unresolved_columns(pool::state& s, block_table& t,
   };
   uint64_t parts = 0;
   each([&](uint64_t b, uint64_t, uint64_t, size_t i) {
-    const uint64_t sequence = found.sequences[i];
+    const uint64_t lsn = found.lsns[i];
     if (place_[b] == none) {
-      blocks_.push_back({b, sequence, 0});
+      blocks_.push_back({b, lsn, 0});
       place_[b] = static_cast<uint32_t>(blocks_.size());
     }
     ++blocks_[place_[b] - 1].end;
     ++parts;
-    t.know_clock(b, sequence);
+    t.know_lsn(b, lsn);
   });
   for (uint64_t before = 0; block & x : blocks_) {
     x.begin = before;

@@ -12,7 +12,7 @@
 // LATE-3 The truncation point stays below the records of an unresolved block. A resolved one is a dirty block of the table, with the
 //    oldest of these records as its first, until it is checkpointed. So whenever a crash comes, the next recovery finds the records of
 //    all blocks whose parity is not durable, and what this session has committed above them.
-// LATE-4 What this session draws is above all sequences that recovery has found, those of what was not decided included.
+// LATE-4 What this session draws is above all LSNs that recovery has found, those of what was not decided included.
 // LATE-5 The block with the oldest record comes first, so that segments become free one after the other; and a checkpoint resolves
 //    some blocks each time, so who waits for room does not wait for somebody else's thread.
 #pragma once
@@ -25,20 +25,20 @@
 
 namespace scute::core::engine {
 
-// Records that recovery has found, in ascending order of their sequences.
+// Records that recovery has found, in ascending order of their LSNs.
 struct recovered_ranges {
   std::vector<pool::data_range> ranges;
-  std::vector<uint64_t> sequences;  // of each
+  std::vector<uint64_t> lsns;  // of each
 
-  void add(uint64_t offset, uint64_t length, uint64_t sequence) {
+  void add(uint64_t offset, uint64_t length, uint64_t lsn) {
     ranges.push_back({offset, length});
-    sequences.push_back(sequence);
+    lsns.push_back(lsn);
   }
 };
 
 class unresolved_columns final : public pool::resolver {
  public:
-  // Blocks of a pool with parity. The table gets their clocks. Alone in the pool.
+  // Blocks of a pool with parity. The table gets their LSNs. Alone in the pool.
   unresolved_columns(pool::state& s, block_table& t, const recovered_ranges& found);
 
   // ---- pool::resolver: any thread that holds no stripe ----------------------------------------------------
@@ -62,7 +62,7 @@ class unresolved_columns final : public pool::resolver {
 
   // Resolves up to so many of the oldest ones. They are dirty then, and on the table's list.
   void resolve_oldest(uint64_t blocks) noexcept;
-  // The lowest sequence of a record of a block that is not resolved; UINT64_MAX: there is none.
+  // The lowest LSN of a record of a block that is not resolved; UINT64_MAX: there is none.
   uint64_t lowest() noexcept;
 
  private:
@@ -71,7 +71,7 @@ class unresolved_columns final : public pool::resolver {
     uint32_t length;
   };
   struct block {
-    uint64_t number, first;   // of the table; sequence of the oldest record
+    uint64_t number, first;   // of the table; LSN of the oldest record
     uint64_t begin, end = 0;  // in parts_
   };
   bool is_open(size_t i) const noexcept { return open_[i].load(std::memory_order_acquire); }

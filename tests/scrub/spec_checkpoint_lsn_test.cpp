@@ -15,9 +15,9 @@ namespace {
 
 // ---- the log in the pool --------------------------------------------------------------------------------
 
-class spec_floor : public testing::TestWithParam<log::redundancy> {
+class spec_checkpoint_lsn : public testing::TestWithParam<log::redundancy> {
  protected:
-  spec_floor() : f(GetParam()) {
+  spec_checkpoint_lsn() : f(GetParam()) {
     for (uint64_t round = 0; round < 3; ++round) f.change(1, 1000 * round);
     const pool::state& s = f.in().s;
     SCUTE_OKAY_E(scute_drain(f));
@@ -56,24 +56,24 @@ class spec_floor : public testing::TestWithParam<log::redundancy> {
 
 constexpr size_t words_size = 4 * sizeof(uint64_t);
 
-TEST_P(spec_floor, TheTruncationPointIsNoise) {
+TEST_P(spec_checkpoint_lsn, TheTruncationPointIsNoise) {
   expect_all_after([](unsigned char* words, size_t copy) {
     const bytes fresh = pattern(7 + copy, words_size);
     std::copy(fresh.begin(), fresh.end(), words);
   });
 }
 
-TEST_P(spec_floor, TheTruncationPointIsGone) {
+TEST_P(spec_checkpoint_lsn, TheTruncationPointIsGone) {
   expect_all_after([](unsigned char* words, size_t) { std::fill_n(words, words_size, 0); });
 }
 
-TEST_P(spec_floor, OnePlaceIsNoise) {
+TEST_P(spec_checkpoint_lsn, OnePlaceIsNoise) {
   for (const size_t place : {0, 1})
     expect_all_after([&](unsigned char* words, size_t) { words[16 * place + 8] ^= 1; });
 }
 
 // Nothing but that of an earlier checkpoint is left.
-TEST_P(spec_floor, OnePlaceIsOldAndTheOtherNoise) {
+TEST_P(spec_checkpoint_lsn, OnePlaceIsOldAndTheOtherNoise) {
   for (const size_t place : {0, 1})
     expect_all_after([&](unsigned char* words, size_t) {
       std::memcpy(words + 16 * place, earlier.data(), 16);
@@ -81,7 +81,7 @@ TEST_P(spec_floor, OnePlaceIsOldAndTheOtherNoise) {
     });
 }
 
-TEST_P(spec_floor, OnePlaceIsOldAndTheOtherGone) {
+TEST_P(spec_checkpoint_lsn, OnePlaceIsOldAndTheOtherGone) {
   for (const size_t place : {0, 1})
     expect_all_after([&](unsigned char* words, size_t) {
       std::memcpy(words + 16 * place, earlier.data(), 16);
@@ -89,7 +89,7 @@ TEST_P(spec_floor, OnePlaceIsOldAndTheOtherGone) {
     });
 }
 
-TEST_P(spec_floor, WhatIsPutRightIsTold) {
+TEST_P(spec_checkpoint_lsn, WhatIsPutRightIsTold) {
   bytes image = closed;
   for (const uint64_t at : truncation_points) std::fill_n(&image[at], words_size, 0x5a);
   f.load(image);
@@ -101,7 +101,7 @@ TEST_P(spec_floor, WhatIsPutRightIsTold) {
 }
 
 // TRUNC-3: one with a check that is right is noise, a frame is refused.
-TEST_P(spec_floor, SequencesThatWouldWrapDoNotCount) {
+TEST_P(spec_checkpoint_lsn, SequencesThatWouldWrapDoNotCount) {
   SCUTE_OKAY(f.try_open());
   const uint64_t words[2] = {UINT64_MAX, engine::check_of_truncation_point(f.in().s, UINT64_MAX)};
   f.close();
@@ -111,7 +111,7 @@ TEST_P(spec_floor, SequencesThatWouldWrapDoNotCount) {
   });
 }
 
-TEST_P(spec_floor, AFrameWithSuchASequenceIsRefused) {
+TEST_P(spec_checkpoint_lsn, AFrameWithSuchASequenceIsRefused) {
   SCUTE_OKAY(f.try_open());
   f.rest();
   f.change(30);
@@ -137,7 +137,7 @@ TEST_P(spec_floor, AFrameWithSuchASequenceIsRefused) {
   for (int i = 0; i < 2; ++i) SCUTE_FAILS(SCUTE_E_CORRUPT, f.try_open());
 }
 
-INSTANTIATE_TEST_SUITE_P(, spec_floor,
+INSTANTIATE_TEST_SUITE_P(, spec_checkpoint_lsn,
                          testing::Values(log::redundancy::two_copies, log::redundancy::tracks),
                          [](const auto& p) {
                            return p.param == log::redundancy::tracks ? "tracks" : "two_copies";
@@ -145,9 +145,9 @@ INSTANTIATE_TEST_SUITE_P(, spec_floor,
 
 // ---- the log in a file ------------------------------------------------------------------------------------
 
-class spec_floor_file : public testing::Test {
+class spec_checkpoint_lsn_file : public testing::Test {
  protected:
-  spec_floor_file() : f(scratch::disk), log(f.path + ".log") {
+  spec_checkpoint_lsn_file() : f(scratch::disk), log(f.path + ".log") {
     scute_options o = options(4 * mib, {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_SPEC});
     o.medium = SCUTE_MEDIUM_FILE;
     o.lanes = 2;
@@ -184,11 +184,11 @@ class spec_floor_file : public testing::Test {
 };
 
 // A copy of the log from the middle of the session, beside the pool of its end.
-TEST_F(spec_floor_file, TheLogIsOfAnEarlierMoment) {
+TEST_F(spec_checkpoint_lsn_file, TheLogIsOfAnEarlierMoment) {
   expect_all_after(in_use);
 }
 
-TEST_F(spec_floor_file, TheTruncationPointIsNoise) {
+TEST_F(spec_checkpoint_lsn_file, TheTruncationPointIsNoise) {
   bytes image = closed;
   for (const uint64_t at : {8192U, 12288U}) {
     const bytes fresh = pattern(at, 80);
