@@ -30,7 +30,7 @@ struct change {
   uint32_t value;
 };
 
-// Records of these were followed by so many others that a crash cannot have torn them; those of the last ones it can (EVID-4).
+// Records of these were followed by so many others that a crash cannot have torn them; those of the last ones it can (GAP-4).
 constexpr size_t followed = log_objects - 3;
 
 class one_run {

@@ -105,7 +105,7 @@ class spec_crash : public crash_story, public testing::TestWithParam<log::redund
   spec_crash() : crash_story(GetParam()) {}
 };
 
-// REPLAY-1, EVID-1: a page of the log in one copy, or in one track.
+// REPLAY-1, GAP-1: a page of the log in one copy, or in one track.
 TEST_P(spec_crash, OneCopyOfTheLogIsEnough) {
   SCUTE_RANDOM(random);
   const auto live = f.live();
@@ -138,7 +138,7 @@ TEST_P(spec_crash, DamageToOneCopyIsToldAsDamage) {
   EXPECT_EQ(f.count(SCUTE_EVENT_LOG, SCUTE_OUTCOME_REPAIRED), 0u);
 }
 
-// EVID-2, EVID-4: a record that is missing in all copies is told if others are behind it.
+// GAP-2, GAP-4: a record that is missing in all copies is told if others are behind it.
 TEST_P(spec_crash, AMissingRecordIsTold) {
   SCUTE_RANDOM(random);
   const auto frames = f.frames();
@@ -157,7 +157,7 @@ TEST_P(spec_crash, AMissingRecordIsTold) {
   }
 }
 
-// EVID-5: nothing is behind the last record of a segment.
+// GAP-5: nothing is behind the last record of a segment.
 TEST_P(spec_crash, AMissingLastRecordOfASegmentIsTold) {
   SCUTE_RANDOM(random);
   const auto frames = f.frames();
@@ -181,7 +181,7 @@ TEST_P(spec_crash, AMissingLastRecordOfASegmentIsTold) {
   EXPECT_NE(tried, 0u);
 }
 
-// EVID-3
+// GAP-3
 TEST_P(spec_crash, ASegmentThatIsGoneIsTold) {
   SCUTE_RANDOM(random);
   bytes image = after;

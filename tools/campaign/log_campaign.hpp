@@ -8,7 +8,7 @@
 //           above: what the log had lost was checkpointed (CARE-3).
 // crossing  The process is killed in the middle of its work; then the log is damaged. What damage leaves in one copy, or but for one
 //           track, costs nothing. Beyond that an object may be refused with an error, or be of an older version; never anything
-//           else, where it has a checksum. Opening has to tell what is missing where the log itself proves it (EVID-1, EVID-2;
+//           else, where it has a checksum. Opening has to tell what is missing where the log itself proves it (GAP-1, GAP-2;
 //           log_picture.hpp knows when), names the place, and tells it once.
 #pragma once
 

@@ -205,7 +205,7 @@ log_picture::prospects log_picture::judge(std::span<const std::byte> after, uint
     p.quiet = p.quiet && whole;
   }
   p.quiet = p.quiet && p.intact;
-  // A gap before a frame that was fenced: so many later ones of its stream are there (EVID-1, EVID-2).
+  // A gap before a frame that was fenced: so many later ones of its stream are there (GAP-1, GAP-2).
   // One more may be torn, of what was under way when the process was killed.
   const size_t later = kind_ == log_kind::tracks ? 1 : lanes + 1;
   for (size_t k = 0; k < frames_.size(); ++k) {

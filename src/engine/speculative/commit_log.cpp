@@ -231,7 +231,7 @@ void commit_log::append(medium::writer& w, uint32_t lane, std::span<const log_ra
   lane_end& l = lanes_[lane];
   // Of this one itself nothing is fenced yet.
   const uint64_t before =
-      SCUTE_PLANTED(evid_before) ? lsn : l.fenced.load(std::memory_order_relaxed);
+      SCUTE_PLANTED(gap_before) ? lsn : l.fenced.load(std::memory_order_relaxed);
   if (l.first == 0) begin_next(to, lane, before);
   uint32_t part = 0;
   const auto put = [&](uint32_t more) {

@@ -8,7 +8,7 @@
 #include "base/planted.hpp"
 #include "base/rounding.hpp"
 #include "engine/speculative/file_pages.hpp"
-#include "engine/speculative/log_evidence.hpp"
+#include "engine/speculative/gap_detection.hpp"
 #include "pool/optimistic.hpp"
 
 namespace scute::core::engine {
@@ -107,7 +107,7 @@ log_care::seen log_care::look_at(const commit_log::live_segment& x, bool repair,
     gaps = gaps || f.behind_gap;
     if (f.flawed) found.push_back({f.position, {f.lines.begin(), f.lines.end()}});
   });
-  // Of what an earlier session's checkpoint had appended, or its lanes to a shared stream, one fence was to cover several (EVID-1).
+  // Of what an earlier session's checkpoint had appended, or its lanes to a shared stream, one fence was to cover several (GAP-1).
   const bool grouped = x.head == nullptr && c.head &&
                        (c.head->lane == log_.checkpoint_lane() ||
                         (location_.is_apart() && c.head->epoch != s_.sb.epoch));

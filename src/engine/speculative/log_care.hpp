@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Damage to the log of engine `spec` while the pool is open: found, and put right, before a crash could ask for what is
-// missing. (What a crash finds damaged is replay.hpp's and log_evidence.hpp's.)
+// missing. (What a crash finds damaged is replay.hpp's and gap_detection.hpp's.)
 //
 //   frame, head   stored again in all copies, from the copy or the tracks that have it
 //   beyond that   everything is checkpointed at once: then nothing of it is needed
@@ -15,7 +15,7 @@
 // CARE-4 Of a pool that was closed properly all copies of the list and the truncation point were durable. So whichever is not as the
 //    one that counts was damaged: an opening puts it right, and tells it. (After a crash recovery writes all of them, and cannot
 //    tell damage from what was being written.)
-// CARE-5 Nobody goes on behind a gap, be it one of void frames: a crash could not tell that nothing is missing there (EVID-2), and
+// CARE-5 Nobody goes on behind a gap, be it one of void frames: a crash could not tell that nothing is missing there (GAP-2), and
 //    would have it told as lost.
 #pragma once
 

@@ -9,7 +9,7 @@
 #include "base/rounding.hpp"
 #include "codec/parity.hpp"
 #include "engine/common/in_place.hpp"
-#include "engine/speculative/log_evidence.hpp"
+#include "engine/speculative/gap_detection.hpp"
 #include "engine/speculative/log_in_pool.hpp"
 #include "engine/speculative/pages.hpp"
 #include "engine/speculative/replay.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Engine spec: damage to the log itself, while the pool is open (engine/speculative/log_care.hpp) and before a crash is recovered from
-// (engine/speculative/log_evidence.hpp). Of pools whose log is in two copies.
+// (engine/speculative/gap_detection.hpp). Of pools whose log is in two copies.
 #include <algorithm>
 #include <cstring>
 #include <functional>
@@ -203,7 +203,7 @@ testing::scenario of_void(const level& l) {
   return s;
 }
 
-// What was decided, and is missing from all copies, is told when the pool is opened, and once (EVID-2, EVID-3, EVID-5), as soon as all is
+// What was decided, and is missing from all copies, is told when the pool is opened, and once (GAP-2, GAP-3, GAP-5), as soon as all is
 // checkpointed.
 testing::scenario gone(const level& l) {
   auto s = spec_scene("spec-log-gone", l, 1);

@@ -174,8 +174,8 @@ testing::scenario dead(const level& l) {
   return s;
 }
 
-// Two tracks are more than the XOR makes up for: what was decided is told as lost, once (EVID-2). Behind it another
-// transaction: a last record that is missing is told by nobody (EVID-4).
+// Two tracks are more than the XOR makes up for: what was decided is told as lost, once (GAP-2). Behind it another
+// transaction: a last record that is missing is told by nobody (GAP-4).
 testing::scenario gone(const level& l) {
   auto s = scene("spec-tracks-gone", l);
   s.may_lose().observe([](scute::pool& p) { return contents(p, 0); });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "engine/speculative/log_evidence.hpp"
+#include "engine/speculative/gap_detection.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -17,14 +17,14 @@ namespace {
 // Words that are the same in every head of the segment: each is there, or still what a lent chunk begins with.
 bool may_be_torn(const pool::state& s, const log::segment_layout& layout,
                  const format::segment_head& h) noexcept {
-  if (SCUTE_PLANTED(evid_torn)) return false;
+  if (SCUTE_PLANTED(gap_torn)) return false;
   const auto either = [](uint64_t found, uint64_t wanted) { return found == 0 || found == wanted; };
   return either(h.magic, format::segment_magic) && either(h.salt, s.salt) &&
          either(h.redundancy, static_cast<uint32_t>(layout.how())) &&
          either(h.size, layout.size()) && h.lane <= s.geo.lane_count && h.epoch <= s.sb.epoch;
 }
 
-// EVID-3, of a segment without a valid head.
+// GAP-3, of a segment without a valid head.
 bool has_lost_head(const pool::state& s, const log_location& location,
                    const log::segment_layout& layout, const log::segment& at) noexcept {
   const bool tracks = layout.how() == log::redundancy::tracks;
@@ -71,13 +71,13 @@ void clear_misleading(pool::state& s, medium::writer& w, const log_location& loc
   const std::byte nothing[log::line_size] = {};
   bool any = false;
   for (const log::segment& at : list.segments(s.geo)) {
-    if (SCUTE_PLANTED(evid_misleading)) break;
+    if (SCUTE_PLANTED(gap_misleading)) break;
     if (!is_misleading(s, location, layout, at)) continue;
     log::store_lines(to, location.target().base(), layout, at, 0, nothing);
     any = true;
   }
   if (!any) return;
-  to.fence(fence_site::log_evidence);
+  to.fence(fence_site::gap_detection);
   if (location.target().failed()) s.medium->fail_with(location.target().failure());
   s.require_healthy();
 }
@@ -92,7 +92,7 @@ void tell_damage(pool::state& s, const log_location& location, const segment_lis
     s.events.post({SCUTE_EVENT_LOG, outcome, scute_finder{},
                    segments[segment].at[0] + layout.offset_of(position), n});
   };
-  // EVID-1
+  // GAP-1
   const size_t unfenced_max = location.is_apart() ? s.geo.lane_count : 1;
   std::map<std::pair<uint64_t, uint32_t>, std::set<uint64_t>> highest;  // by epoch and lane
   for (const frame_seen& f : frames) {
@@ -105,20 +105,20 @@ void tell_damage(pool::state& s, const log_location& location, const segment_lis
     if (f.lane >= s.geo.lane_count) continue;
     const bool fenced = f.lsn < *highest[{f.epoch, f.lane}].begin();
     const bool behind_gap =
-        f.behind_gap && (fenced || !location.is_apart() || SCUTE_PLANTED(evid_shared));
+        f.behind_gap && (fenced || !location.is_apart() || SCUTE_PLANTED(gap_shared));
     if (f.flawed && fenced) tell(f.segment, f.position, f.length, SCUTE_OUTCOME_REPAIRED);
-    if (SCUTE_PLANTED(evid_silent)) continue;
-    if ((behind_gap || ((fenced || SCUTE_PLANTED(evid_parts)) && !f.whole)) && !told[f.segment]) {
+    if (SCUTE_PLANTED(gap_silent)) continue;
+    if ((behind_gap || ((fenced || SCUTE_PLANTED(gap_parts)) && !f.whole)) && !told[f.segment]) {
       tell(f.segment, 0, list.segment_size, SCUTE_OUTCOME_LOST);
       told[f.segment] = true;
     }
   }
-  // EVID-5
+  // GAP-5
   std::set<std::tuple<uint64_t, uint32_t, uint64_t>> there;  // epoch, lane, LSN
   for (const frame_seen& f : frames) there.insert({f.epoch, f.lane, f.lsn});
   const segment_order order = order_of(contents);
   for (size_t i = 0; i < segments.size(); ++i) {
-    if (!contents[i].head || SCUTE_PLANTED(evid_left)) continue;
+    if (!contents[i].head || SCUTE_PLANTED(gap_left)) continue;
     const format::segment_head& h = *contents[i].head;
     if (h.lane >= s.geo.lane_count || h.before <= truncation_point ||
         there.contains({h.epoch, h.lane, h.before}))
