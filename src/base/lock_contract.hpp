@@ -3,7 +3,7 @@
 // compiles (docs/internals/architecture.md, "Threads"). For other compilers they are empty.
 //
 // The words name locks that are members or globals, one by one. Locks that are chosen at run time from many, and
-// sets of them, cannot be named: stripes (pool/stripes.hpp), claims (pool/claims.hpp), the window of a log-free
+// sets of them, cannot be named: stripes (pool/stripes.hpp), object locks (pool/object_locks.hpp), the window of a log-free
 // commit and lanes. Those are held to their rules by assertions, the explorer and ThreadSanitizer.
 #pragma once
 

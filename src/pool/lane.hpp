@@ -142,8 +142,8 @@ struct alignas(64) lane {
     stripe_owner owner;
   };
   byte_buffer image;
-  std::vector<uint32_t> claims;  // of the commit, ascending
-  byte_buffer in_place;          // what in-place ranges hold at commit
+  std::vector<uint32_t> object_locks;  // of the commit, ascending
+  byte_buffer in_place;                // what in-place ranges hold at commit
   std::vector<piece> pieces;
   std::vector<pending_invalidation> invalidating;
   std::vector<handled_many> handled;

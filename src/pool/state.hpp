@@ -18,7 +18,6 @@
 #include "medium/medium.hpp"
 #include "medium/user_file.hpp"
 #include "pool/accounting.hpp"
-#include "pool/claims.hpp"
 #include "pool/engines.hpp"
 #include "pool/erasure_hints.hpp"
 #include "pool/event_log.hpp"
@@ -28,6 +27,7 @@
 #include "pool/idle_watch.hpp"
 #include "pool/lane.hpp"
 #include "pool/lost_log_pages.hpp"
+#include "pool/object_locks.hpp"
 #include "pool/overlays.hpp"
 #include "pool/prewritten.hpp"
 #include "pool/resolver.hpp"
@@ -72,7 +72,7 @@ struct state {
 
   std::deque<lane> lanes;
   stripes locks;
-  claims claimed;
+  object_locks locked_objects;
   overlays overlaid;
   prewritten being_prewritten;
   idle_watch watch;

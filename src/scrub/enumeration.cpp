@@ -11,7 +11,7 @@
 #include "pool/optimistic.hpp"
 #include "repair/repair.hpp"
 #include "scrub/damage_classifier.hpp"
-#include "tx/claim_guard.hpp"
+#include "tx/object_lock_guard.hpp"
 
 namespace scute::core::scrub {
 namespace {
@@ -82,7 +82,7 @@ enumeration::outcome enumeration::put_right(const fragment_ref& g) {
   };
   if (const damage_class c = classify(s_, g); c != damage_class::damaged) return tell(c);
   try {
-    const tx::repair_claim mine(s_, nullptr, g.object());  // CLAIM-3
+    const tx::repair_lock mine(s_, nullptr, g.object());  // OBJLOCK-3
     repair::repair_fragment(s_, nullptr, g.f, "object", repair::on_loss::leave);
     return outcome::whole;
   } catch (const failure& e) {

@@ -16,7 +16,7 @@
 #include "repair/decode_candidates.hpp"
 #include "repair/erasure_decoder.hpp"
 #include "repair/repair.hpp"
-#include "tx/claim_guard.hpp"
+#include "tx/object_lock_guard.hpp"
 
 namespace scute::core::scrub {
 namespace {
@@ -98,8 +98,8 @@ suspect_repairer::outcome suspect_repairer::try_repair(uint64_t zone, const frag
   }
   if (!known) ++tallies_[zone].damaged;
   try {
-    // CLAIM-3: what a commit has found out about the object stays true until it has written it.
-    std::optional<tx::repair_claim> mine;
+    // OBJLOCK-3: what a commit has found out about the object stays true until it has written it.
+    std::optional<tx::repair_lock> mine;
     if (g.chunk != nullptr) mine.emplace(s_, nullptr, g.object());
     repair::repair_fragment(s_, nullptr, g.f, g.what(), repair::on_loss::leave);
   } catch (const failure& e) {

@@ -7,7 +7,7 @@
 #include "base/lock.hpp"
 #include "base/planted.hpp"
 #include "pool/foreign.hpp"
-#include "tx/claim_guard.hpp"
+#include "tx/object_lock_guard.hpp"
 #include "tx/replacer.hpp"
 #include "tx/verify.hpp"
 
@@ -139,7 +139,7 @@ bool foreign_file::try_replace(tx::transaction& t,
       return false;
     }
   tx::replacer& r = *in_.replacing;
-  tx::claim_guard mine(in_.s, t.lane());
+  tx::object_lock_guard mine(in_.s, t.lane());
   r.begin();
   heap::object o;
   uint64_t zone = UINT64_MAX;

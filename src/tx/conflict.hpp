@@ -3,8 +3,8 @@
 // other one is told SCUTE_E_CONFLICT.
 //
 // CONFLICT-1 A fragment that is about to be written still has the header that the transaction has read. This is
-//    tested when nobody else can change the fragment any more: in engine redo under the object's claim
-//    (pool/claims.hpp), in engine logfree under the window. It costs a look at a line that is written next.
+//    tested when nobody else can change the fragment any more: in engine redo under the object's lock
+//    (pool/object_locks.hpp), in engine logfree under the window. It costs a look at a line that is written next.
 //    A header that damage has changed is no other transaction's: a member that fails its checksum then is put right,
 //    with no columns held, and tested again. (Found by an hour of campaigns: a lost page that was rebuilt under the
 //    window, beside a damaged cell, from which several parities can be told only by the checksum.)
@@ -21,7 +21,7 @@
 // CONFLICT-3 While a transaction has ranges of a fragment open in place nobody else commits to the fragment, nor frees
 //    it, nor opens ranges of it in place; its stores are on the medium, and nobody else reads them as the
 //    object's bytes. What is open in place is told by state::overlaid, which changes under the columns'
-//    stripes, or the claim.
+//    stripes, or the object lock.
 //    A transaction that is aborted closes them when no recovery can put its old bytes back any more, neither
 //    from parity nor from an undo entry: whoever commits there next would lose what it has written.
 //    (Found by the explorer, when threads could be switched while one is sealing.)
@@ -45,7 +45,7 @@ struct change {
 
   explicit operator bool() const noexcept { return which != nullptr; }
 };
-// The first one. The caller has their columns or claims.
+// The first one. The caller has their columns or object locks.
 change find_changed(const pool::state& s, const pool::lane& l,
                     std::span<const member> members) noexcept;
 // Puts a damaged member right, and returns: it has to be tested again. Throws SCUTE_E_CONFLICT if it is not damaged,

@@ -116,18 +116,18 @@ void transaction::give_back() noexcept {
 }
 
 // CONFLICT-1: nobody else changes these objects until they are durable.
-void transaction::claim_changes(claim_guard& mine) {
+void transaction::lock_changes(object_lock_guard& mine) {
   const auto changes = [this](const micro_buffer& b) {
-    return !b.fresh && needs_claim(b) && (b.freed || !b.open.empty() || !b.in_place.empty());
+    return !b.fresh && needs_object_lock(b) && (b.freed || !b.open.empty() || !b.in_place.empty());
   };
   bool any = false;
   for (size_t i = 0; i < count_; ++i)
     if (changes(*buffers_[i])) {
-      any = buffers_[i]->claimed = true;
+      any = buffers_[i]->object_locked = true;
       mine.add(buffers_[i]->where.payload);
     }
   if (!any) return;
-  if (!SCUTE_PLANTED(claims)) mine.take();
+  if (!SCUTE_PLANTED(object_locks)) mine.take();
   for (size_t i = 0; i < count_; ++i) {
     const micro_buffer& b = *buffers_[i];
     if (!changes(b)) continue;
@@ -165,8 +165,8 @@ void transaction::commit() {
       switch_point();  // what is prewritten has no header yet
     }
     make_excess();
-    claim_guard mine(s_, lane_);
-    claim_changes(mine);
+    object_lock_guard mine(s_, lane_);
+    lock_changes(mine);
     sealer_.begin();
     uint64_t allocs = 0, frees = 0;
     for (size_t i = 0; i < count_; ++i) {

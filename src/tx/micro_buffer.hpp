@@ -31,7 +31,7 @@ struct micro_buffer {
   std::vector<inplace_range> in_place;
   tx::origins origins;
   format::fragment_header head{};       // freed: its first header then (VERIFY-2)
-  bool claimed = false;                 // for the commit (pool/claims.hpp)
+  bool object_locked = false;           // for the commit (pool/object_locks.hpp)
   const std::byte* expected = nullptr;  // all that the object must hold when it is committed
 
   // Fragment headers kept in front of `bytes`, where they also serve as canary until commit.
@@ -69,7 +69,7 @@ struct micro_buffer {
     in_place_set.clear();
     in_place.clear();
     origins.clear();
-    claimed = false;
+    object_locked = false;
     expected = nullptr;
     head.meta = 0;
   }

@@ -38,7 +38,7 @@ class replacer {
   // object's first fragment among all.
   void put(const heap::object& o, uint64_t first, uint64_t offset, const std::byte* bytes,
            const std::byte* old, uint64_t length);
-  // The caller has the objects' claims (CONFLICT-1). False: REPLACE-3.
+  // The caller has the objects' locks (CONFLICT-1). False: REPLACE-3.
   bool prepare(pool::lane& l);
   write_set result() const noexcept { return {patches_, {}, members_}; }
   // It is durable.

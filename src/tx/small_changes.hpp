@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the short way of a commit derives from small members, for engines that claim objects (pool/claims.hpp) and write
+// What the short way of a commit derives from small members, for engines that lock objects (pool/object_locks.hpp) and write
 // their changes piece by piece: whether a member still is what was read, its new header, and the parts of it that are written.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace scute::core::tx {
 
-// CONFLICT-1: the caller has its claim. What is odd about a header is for the general way to find out, and to repair.
+// CONFLICT-1: the caller has its object lock. What is odd about a header is for the general way to find out, and to repair.
 bool is_unchanged(const pool::state& s, const pool::lane& l, const small_member& m) noexcept;
 
 // Its header is written. Without checksums a change leaves it as it is (CONFLICT-4).

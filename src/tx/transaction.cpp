@@ -6,8 +6,8 @@
 
 #include "base/planted.hpp"
 #include "pool/columns.hpp"
-#include "tx/claim_guard.hpp"
 #include "tx/conflict.hpp"
+#include "tx/object_lock_guard.hpp"
 #include "tx/verify.hpp"
 
 namespace scute::core::tx {
@@ -22,7 +22,7 @@ static_assert(SCUTE_SIZE_MIN > SCUTE_DIRECT_MAX);
 
 void transaction::begin() {
   // The one before has ended, and nothing of it is left in the lane, unless its abort met a failed medium.
-  SCUTE_ASSERT(count_ == 0 && lane_.claims.empty());
+  SCUTE_ASSERT(count_ == 0 && lane_.object_locks.empty());
   SCUTE_ASSERT((lane_.hold.load(std::memory_order_relaxed) == 0 && lane_.held.stripes.empty()) ||
                s_.medium->failed());
   ++lane_.transaction;
@@ -30,12 +30,12 @@ void transaction::begin() {
   reads = {s_.attentive ? 0 : (s_.geo.file_size - SCUTE_DIRECT_MAX) / 32, 0};
 }
 
-// Engine redo writes an object piece by piece; of larger ones a window covers a part (pool/claims.hpp, CLAIM-2).
-bool transaction::needs_claim(const micro_buffer& b) const noexcept {
+// Engine redo writes an object piece by piece; of larger ones a window covers a part (pool/object_locks.hpp, OBJLOCK-2).
+bool transaction::needs_object_lock(const micro_buffer& b) const noexcept {
   return !s_.parity_is_log || b.size > format::fragment_payload;
 }
 
-// For an object that is claimed: what none of the fragments that change may tell.
+// For an object that is locked: what none of the fragments that change may tell.
 void transaction::require_same(const micro_buffer& b) {
   if (s_.has_checksums && b.size <= format::fragment_payload) return;
   const auto same = [&](const format::fragment_header& h) {
@@ -339,8 +339,8 @@ void* transaction::in_place(uint64_t oid, uint64_t offset, uint64_t length) {
     materialise(b);  // its header room will hold the new headers
     for (const byte_range& r : fresh) {
       std::byte* old = arena_.scratch(r.end - r.begin);
-      claim_guard mine(s_, lane_);
-      if (needs_claim(b)) mine.add(b.where.payload);
+      object_lock_guard mine(s_, lane_);
+      if (needs_object_lock(b)) mine.add(b.where.payload);
       mine.take();
       require_same(b);
       copy_verified(s_, &lane_, b.where, b.size, r.begin, r.end, old, &b.origins);

@@ -16,9 +16,9 @@
 
 #include "heap/heap.hpp"
 #include "tx/arena.hpp"
-#include "tx/claim_guard.hpp"
 #include "tx/engine.hpp"
 #include "tx/micro_buffer.hpp"
+#include "tx/object_lock_guard.hpp"
 #include "tx/sealer.hpp"
 
 namespace scute::core::tx {
@@ -108,9 +108,9 @@ class transaction final : private slot_reclaimer {
   bool commit_short();
   void fill(micro_buffer& b, uint64_t begin, uint64_t end);
   void check_range(uint64_t size, uint64_t offset, uint64_t length) const;
-  bool needs_claim(const micro_buffer& b) const noexcept;
+  bool needs_object_lock(const micro_buffer& b) const noexcept;
   void require_same(const micro_buffer& b);
-  void claim_changes(claim_guard& mine);
+  void lock_changes(object_lock_guard& mine);
   void check_canaries();
   void give_back() noexcept override;
   void release_freed(bool spans) noexcept;

@@ -13,7 +13,7 @@
 #include "pool/optimistic.hpp"
 #include "pool/resolver.hpp"
 #include "repair/repair.hpp"
-#include "tx/claim_guard.hpp"
+#include "tx/object_lock_guard.hpp"
 
 namespace scute::core::tx {
 namespace {
@@ -57,7 +57,7 @@ damage look_again(pool::state& s, const pool::lane* l, const heap::object& o,
 // (Found by an attack from outside.)
 void repair(pool::state& s, pool::lane* l, const heap::object& o, const pool::fragment& f,
             repair::on_loss then = repair::on_loss::tell) {
-  const repair_claim mine(s, l, o.payload);
+  const repair_lock mine(s, l, o.payload);
   try {
     repair::repair_fragment(s, l, f, "object", repair::on_loss::leave);
   } catch (const failure& e) {

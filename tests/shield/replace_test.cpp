@@ -11,7 +11,7 @@
 #include "shield/foreign_file.hpp"
 #include "support/seed.hpp"
 #include "support/shielded.hpp"
-#include "tx/claim_guard.hpp"
+#include "tx/object_lock_guard.hpp"
 #include "tx/replacer.hpp"
 
 namespace scute::test {
@@ -153,7 +153,7 @@ TEST_P(replace_checked, APageIsDamagedBeforeItIsWritten) {
       t.depth = 1;
       t.begin();
       {
-        core::tx::claim_guard mine(in.s, t.lane());
+        core::tx::object_lock_guard mine(in.s, t.lane());
         const auto o = in.heap->zones().locate(f.in().s.foreign->payload_offset(in.s.geo, 0));
         mine.add(o.payload);
         r.begin();

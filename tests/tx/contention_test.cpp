@@ -109,7 +109,7 @@ TEST_P(contention, CountsEverySuccess) {
   }
 }
 
-// Whole objects, several in a transaction. (CONFLICT-1, CLAIM-2)
+// Whole objects, several in a transaction. (CONFLICT-1, OBJLOCK-2)
 TEST_P(contention, ObjectsAreOfOneVersion) {
   std::deque<ledger> books;
   for (const size_t size : {64u, 450u, 4096u, 9000u, 40000u}) {

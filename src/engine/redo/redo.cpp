@@ -12,8 +12,8 @@
 #include "pool/columns.hpp"
 #include "pool/fragment.hpp"
 #include "pool/optimistic.hpp"
-#include "tx/claim_guard.hpp"
 #include "tx/conflict.hpp"
+#include "tx/object_lock_guard.hpp"
 #include "tx/small_changes.hpp"
 
 namespace scute::core::engine {
@@ -117,10 +117,10 @@ bool redo::commit_short(pool::lane& l, std::span<const tx::small_member> members
   using change = tx::small_member::change;
   if (!in_place.empty()) return false;
   s_.require_healthy();
-  tx::claim_guard mine(s_, l);
+  tx::object_lock_guard mine(s_, l);
   for (const tx::small_member& m : members)
     if (m.what != change::fresh) mine.add(m.header + format::header_size);
-  if (!SCUTE_PLANTED(claims)) mine.take();
+  if (!SCUTE_PLANTED(object_locks)) mine.take();
   patch_room patches;
   size_t count = 0;
   entry_image image(l, format::entry_final);

@@ -90,7 +90,7 @@ void speculative::save(pool::lane& l, const tx::inplace_range& r,
   open_range(l, r);
 }
 
-// Under the claim of what the range is in, which is as the transaction has read it.
+// Under the object lock of what the range is in, which is as the transaction has read it.
 void speculative::open_range(pool::lane& l, const tx::inplace_range& r) {
   lane_state& mine = lanes_[l.index];
   const granules g(r);

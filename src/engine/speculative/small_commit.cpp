@@ -8,7 +8,7 @@
 #include "engine/common/in_place.hpp"
 #include "engine/speculative/speculative.hpp"
 #include "pool/columns.hpp"
-#include "tx/claim_guard.hpp"
+#include "tx/object_lock_guard.hpp"
 #include "tx/small_changes.hpp"
 
 namespace scute::core::engine {
@@ -39,10 +39,10 @@ bool speculative::commit_short(pool::lane& l, std::span<const tx::small_member> 
                                std::span<const tx::inplace_range> in_place, tx::slot_reclaimer*) {
   if (s_.medium->failed()) return false;
   if (in_place.empty() && room_->is_larger()) room_->shrink(l);
-  tx::claim_guard claimed(s_, l);
+  tx::object_lock_guard locks(s_, l);
   for (const tx::small_member& m : members)
-    if (m.what != change::fresh) claimed.add(m.header + format::header_size);
-  claimed.take();
+    if (m.what != change::fresh) locks.add(m.header + format::header_size);
+  locks.take();
   lane_state& mine = lanes_[l.index];
   mine.start();
   mine.blocks.clear();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The short way of engine `spec` for ranges in place of small objects: what in_place_records.cpp does, without what a
-// general write set needs. The claim of an object (CONFLICT-1) stands for the test that the general way makes of its
+// general write set needs. The object lock of an object (CONFLICT-1) stands for the test that the general way makes of its
 // fragments; from then on nobody else changes it (CONFLICT-3).
 #include <cstring>
 
@@ -11,7 +11,7 @@
 #include "pool/fragment.hpp"
 #include "pool/library_call.hpp"
 #include "pool/optimistic.hpp"
-#include "tx/claim_guard.hpp"
+#include "tx/object_lock_guard.hpp"
 
 namespace scute::core::engine {
 namespace {
@@ -46,9 +46,9 @@ const tx::small_member& member_of(std::span<const tx::small_member> members,
 bool speculative::save_short(pool::lane& l, const tx::small_member& m, small_is known,
                              const tx::inplace_range& r, std::byte* old) {
   if (s_.resolving->pending() || s_.medium->failed()) return false;
-  tx::claim_guard claimed(s_, l);
-  claimed.add(m.header + format::header_size);
-  claimed.take();
+  tx::object_lock_guard locks(s_, l);
+  locks.add(m.header + format::header_size);
+  locks.take();
   if (known == small_is::opened && !read_small(s_, l, m)) return false;
   if (s_.has_checksums) {
     std::memcpy(old, m.image + (r.offset - m.header), r.length);

@@ -2,17 +2,17 @@
 // Which objects are being committed: so that of two transactions that have opened one object without a
 // lock only one at a time tests whether the object is still what it has read, and writes.
 //
-// A claim is a 32-bit word that all objects share which hash to it. A lane claims the objects that it is
+// An object lock is a 32-bit word that all objects share which hash to it. A lane locks the objects that it is
 // about to change before it seals them, and lets go when its engine has made them durable.
 //
-// CLAIM-1 A commit takes all of its claims at once, in ascending order, holding no stripe that could not be
-//    taken from it (engine/logfree/in_place_hold.hpp, HOLD-1), and no user's code runs meanwhile. Whoever has a claim
-//    may wait for stripes; whoever has a stripe waits for no claim. So nobody waits for ever.
-// CLAIM-2 Engine redo writes an object piece by piece, and its log entry before that: the claim covers all of it.
+// OBJLOCK-1 A commit takes all of its object locks at once, in ascending order, holding no stripe that could not be
+//    taken from it (engine/logfree/in_place_hold.hpp, HOLD-1), and no user's code runs meanwhile. Whoever has an object lock
+//    may wait for stripes; whoever has a stripe waits for no object lock. So nobody waits for ever.
+// OBJLOCK-2 Engine redo writes an object piece by piece, and its log entry before that: the object lock covers all of it.
 //    In engine logfree the window covers whole fragments, so objects of one fragment, most of them, need no
-//    claim; of larger ones it covers the fragments that change, and the claim keeps the object from being
+//    object lock; of larger ones it covers the fragments that change, and the object lock keeps the object from being
 //    freed meanwhile.
-// CLAIM-3 Whoever finds an object damaged, in engines redo and spec, repairs it under its claim, be it a reader or a scrub: what a
+// OBJLOCK-3 Whoever finds an object damaged, in engines redo and spec, repairs it under its object lock, be it a reader or a scrub: what a
 //    commit has found out about the object, which bytes differ among it, stays true until it has written them.
 #pragma once
 
@@ -25,11 +25,11 @@
 
 namespace scute::core::pool {
 
-class claims {
+class object_locks {
  public:
   static constexpr uint32_t count = 1u << 14;
 
-  claims() : words_(new std::atomic<uint32_t>[count]()) {}
+  object_locks() : words_(new std::atomic<uint32_t>[count]()) {}
 
   // Of the object whose payload begins at this file offset.
   static uint32_t index(uint64_t payload) noexcept {
