@@ -115,7 +115,7 @@ class scenario : public basic_scenario {
   scenario& share_locks(unsigned locks);
   /// After a crash a checkpoint of engine spec resolves so many column blocks each time, as one of a large pool resolves but a part
   /// of them. Otherwise it is 64, which is all that a small pool has.
-  scenario& late_at_once(unsigned blocks);
+  scenario& resolve_at_once(unsigned blocks);
   /// The pool is on a disk, as far as that can be simulated: there is a folder beside it, in which engine spec keeps its log
   /// in a file of its own. What is durable of the one file says nothing of the other one.
   scenario& with_log_file();

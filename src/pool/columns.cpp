@@ -22,7 +22,7 @@ class exclusive_stripe {
       : s_(s), i_(stripes::index(zone, column / column_block)) {
     s_.locks.lock_exclusive(i_);
     held_.emplace(s, i_, in_flight_write::mode::exclusive);
-    if (s.resolving->pending()) s.resolving->before_trust(zone, column);  // LATE-2
+    if (s.resolving->pending()) s.resolving->before_trust(zone, column);  // UNRES-2
   }
   ~exclusive_stripe() {
     held_.reset();

@@ -13,12 +13,12 @@
 namespace scute::core::engine {
 
 checkpoint::checkpoint(pool::state& s, block_table& t, commit_log& log, uint64_t checkpoint_lsn,
-                       unresolved_columns* late)
+                       unresolved_columns* unresolved)
     : s_(s),
       table_(t),
       log_(log),
       checkpoint_lsn_(checkpoint_lsn),
-      late_(late),
+      unresolved_(unresolved),
       w_(*s.medium),
       taken_(t.new_list()) {
   for (uint32_t i = 0; i < s.geo.lane_count; ++i) active_lsns_.emplace_back();
@@ -117,9 +117,9 @@ uint64_t checkpoint::oldest_active_lsn() const noexcept {
 
 // How far the truncation point can move, whatever becomes of the blocks that were taken off the list.
 uint64_t checkpoint::in_reach() const noexcept {
-  // LATE-3, in this order.
-  const uint64_t late = late_ != nullptr ? late_->lowest() : UINT64_MAX;
-  const uint64_t lowest = std::min(late, table_.lowest());
+  // UNRES-3, in this order.
+  const uint64_t unresolved = unresolved_ != nullptr ? unresolved_->lowest() : UINT64_MAX;
+  const uint64_t lowest = std::min(unresolved, table_.lowest());
   return std::min(oldest_active_lsn(), lowest == UINT64_MAX ? lowest : lowest - 1);
 }
 
@@ -164,7 +164,7 @@ bool checkpoint::is_open(uint64_t b) {
 
 bool checkpoint::rests() {
   const locked turn(mutex_);
-  if (late_ != nullptr && late_->lowest() != UINT64_MAX) return false;
+  if (unresolved_ != nullptr && unresolved_->lowest() != UINT64_MAX) return false;
   // CKPT-4
   const uint64_t lowest = table_.lowest();
   if (log_.written() < std::min(checkpoint_lsn_.load(std::memory_order_relaxed), lowest - 1))
@@ -182,11 +182,11 @@ bool checkpoint::rests() {
 bool checkpoint::round(size_t blocks) {
   s_.require_healthy();
   short_of_memory_ = false;
-  if (late_ != nullptr) late_->resolve_oldest(pool::resolver::at_once());  // LATE-5
+  if (unresolved_ != nullptr) unresolved_->resolve_oldest(pool::resolver::at_once());  // UNRES-5
   table_.take_list(taken_, blocks);
   uint64_t highest = checkpoint_lsn_.load(std::memory_order_relaxed);
   reach_ = UINT64_MAX;
-  // CKPT-3. A heap stays within its bounds though an LSN may fall meanwhile (LATE-3).
+  // CKPT-3. A heap stays within its bounds though an LSN may fall meanwhile (UNRES-3).
   if (log_.is_keeping_more() && !SCUTE_PLANTED(checkpoint_turns)) {
     reach_ = in_reach();
     const auto oldest = [&](uint64_t b) {
@@ -206,16 +206,17 @@ bool checkpoint::round(size_t blocks) {
   log_.fenced(log_.checkpoint_lane(), renewal_lsn_);
   checkpoint_lsn_.store(highest, std::memory_order_seq_cst);
   const uint64_t active_lsn = oldest_active_lsn();
-  // LATE-3, in this order: what is resolved meanwhile goes over to the table.
-  const uint64_t late = late_ != nullptr ? late_->lowest() : UINT64_MAX;
-  const uint64_t low = SCUTE_PLANTED(spec_lowest)       ? late
-                       : SCUTE_PLANTED(late_truncation) ? table_.lowest()
-                                                        : std::min(late, table_.lowest());
+  // UNRES-3, in this order: what is resolved meanwhile goes over to the table.
+  const uint64_t unresolved = unresolved_ != nullptr ? unresolved_->lowest() : UINT64_MAX;
+  const uint64_t low = SCUTE_PLANTED(spec_lowest) ? unresolved
+                       : SCUTE_PLANTED(unresolved_truncation)
+                           ? table_.lowest()
+                           : std::min(unresolved, table_.lowest());
   const uint64_t to = std::min({highest, active_lsn, low == UINT64_MAX ? low : low - 1});
   log_.write_truncation_point(w_, std::max(to, log_.written()));
   const bool more = !table_.is_clean() ||
                     (log_.written() < highest && !SCUTE_PLANTED(checkpoint_left)) ||
-                    late != UINT64_MAX;
+                    unresolved != UINT64_MAX;
   // By this thread: another one's fence completes nothing of what this one has streamed.
   log_.fence_truncation_point(w_);
   s_.require_healthy();

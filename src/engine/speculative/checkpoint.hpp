@@ -36,9 +36,9 @@ namespace scute::core::engine {
 
 class checkpoint {
  public:
-  // Everything up to `checkpoint_lsn` is of earlier sessions: what it left to resolve is in `late`, which may be null.
+  // Everything up to `checkpoint_lsn` is of earlier sessions: what it left to resolve is in `unresolved`, which may be null.
   checkpoint(pool::state& s, block_table& t, commit_log& log, uint64_t checkpoint_lsn,
-             unresolved_columns* late);
+             unresolved_columns* unresolved);
 
   // ---- what commits tell and ask: by lane, in the lane's thread -----------------------------------------
 
@@ -98,7 +98,7 @@ class checkpoint {
   commit_log& log_;
   std::deque<lane_lsn> active_lsns_;
   std::atomic<uint64_t> checkpoint_lsn_;
-  unresolved_columns* const late_;
+  unresolved_columns* const unresolved_;
   waiting_mutex mutex_;  // one cycle at a time
   medium::writer w_;     // of whoever has mutex_, as are the last three below
   block_table::list taken_ SCUTE_GUARDED_BY(mutex_);

@@ -275,7 +275,7 @@ replayed replay(pool::state& s, medium::writer& w, log_location& location, const
       });
     });
   overlay_lent(s, lent, nullptr);
-  // LATE-1
+  // UNRES-1
   w.fence(fence_site::spec_replay);
   s.require_healthy();
   if (watch != nullptr) watch->parity_begins(r.written.ranges);

@@ -29,7 +29,7 @@ speculative::speculative(pool::state& s, heap::heap& h) : s_(s), heap_(h) {
     lanes_.emplace_back().scratch.resize((1 + uint64_t{s.geo.parity}) * block_table::page);
 }
 speculative::~speculative() {
-  if (s_.resolving == late_.get()) s_.resolving = &pool::nothing_to_resolve;
+  if (s_.resolving == unresolved_.get()) s_.resolving = &pool::nothing_to_resolve;
 }
 
 // ---- its life -----------------------------------------------------------------------------------------
@@ -66,9 +66,9 @@ tx::recovery_report speculative::recover(medium::writer& w, tx::recovery_watch* 
   table_ = std::make_unique<block_table>(s_);
   if (s_.has_parity && !r.written.ranges.empty()) {
     last_frames_ = std::move(r.last_frames);
-    late_ = std::make_unique<unresolved_columns>(s_, *table_, r.written);
-    s_.resolving = late_.get();
-    w.fence(fence_site::spec_late);
+    unresolved_ = std::make_unique<unresolved_columns>(s_, *table_, r.written);
+    s_.resolving = unresolved_.get();
+    w.fence(fence_site::spec_unresolved);
   } else {
     // Everything is where it belongs, durably: nothing of the log is needed any more.
     commit_log log(s_, location, list, r.truncation_point, r.last_frames);
@@ -113,15 +113,15 @@ void speculative::start() {
   find_log();  // of one that an engine switch has made
   location.retain(list);
   const uint64_t truncation_point = find_truncation_point(s_, location, list);
-  const uint64_t checkpoint_lsn = unclean_ ? std::max(SCUTE_PLANTED(late_lsn) ? 0 : recovered_,
-                                                      truncation_point)  // LATE-4
+  const uint64_t recovered = SCUTE_PLANTED(unresolved_lsn) ? 0 : recovered_;  // UNRES-4
+  const uint64_t checkpoint_lsn = unclean_          ? std::max(recovered, truncation_point)
                                   : checkpoint_lsn_ ? *checkpoint_lsn_
                                                     : find_start_lsn(location, list);
   if (SCUTE_PLANTED(truncation_late) && !unclean_ && !s_.read_only)
     renew_truncation_point(location, list, checkpoint_lsn);
   log_ = std::make_unique<commit_log>(
-      s_, location, list, late_ != nullptr ? truncation_point : checkpoint_lsn, last_frames_);
-  checkpoint_ = std::make_unique<checkpoint>(s_, *table_, *log_, checkpoint_lsn, late_.get());
+      s_, location, list, unresolved_ != nullptr ? truncation_point : checkpoint_lsn, last_frames_);
+  checkpoint_ = std::make_unique<checkpoint>(s_, *table_, *log_, checkpoint_lsn, unresolved_.get());
   room_ = std::make_unique<log_room>(s_, location, *log_, *checkpoint_, std::move(list));
   care_ = std::make_unique<log_care>(s_, location, *log_, *checkpoint_, *room_);
   for (lane_state& l : lanes_) l.last_lsn = checkpoint_lsn;

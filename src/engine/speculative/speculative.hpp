@@ -68,7 +68,7 @@ class speculative final : public tx::engine {
   void find_log() override;
   tx::recovery_report recover(medium::writer& w, tx::recovery_watch* watch) override;
   bool has_unresolved(uint64_t) const noexcept override {
-    return late_ != nullptr && late_->pending();
+    return unresolved_ != nullptr && unresolved_->pending();
   }
   void resume(uint64_t) override {}
   void prepare() override;
@@ -152,7 +152,7 @@ class speculative final : public tx::engine {
   uint64_t begun_ = 0;              // and how many segments were begun
   unsigned looks_ = 0;              // since the last checkpoint
   std::unique_ptr<block_table> table_;
-  std::unique_ptr<unresolved_columns> late_;  // null: nothing is left
+  std::unique_ptr<unresolved_columns> unresolved_;  // null: nothing is left
   // From start() on.
   std::unique_ptr<commit_log> log_;
   std::unique_ptr<checkpoint> checkpoint_;

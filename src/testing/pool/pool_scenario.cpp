@@ -93,8 +93,8 @@ scenario& scenario::share_locks(unsigned locks) {
   recipe_->locks = locks;
   return *this;
 }
-scenario& scenario::late_at_once(unsigned blocks) {
-  recipe_->late = blocks;
+scenario& scenario::resolve_at_once(unsigned blocks) {
+  recipe_->resolve_at_once = blocks;
   return *this;
 }
 scenario& scenario::with_log_file() {

@@ -16,11 +16,11 @@ pool_subject::pool_subject(const detail::pool_recipe& recipe)
     : options_(recipe.options),
       log_file_(recipe.log_file),
       locks_before_(share_locks(recipe.locks)),
-      late_before_(resolve_at_once(recipe.late)) {}
+      at_once_before_(resolve_at_once(recipe.resolve_at_once)) {}
 
 pool_subject::~pool_subject() {
   share_locks(locks_before_);
-  resolve_at_once(late_before_);
+  resolve_at_once(at_once_before_);
 }
 
 uint64_t pool_subject::size() const {

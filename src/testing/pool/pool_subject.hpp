@@ -17,7 +17,8 @@ struct pool_recipe {
   scute_options options{};
   unsigned locks = 0;     // of column blocks; 0: as many as there are
   bool log_file = false;  // there is room for one beside the pool
-  uint64_t late = 0;      // blocks that a checkpoint resolves at once; 0: as many as there are
+  uint64_t resolve_at_once =
+      0;  // blocks that a checkpoint resolves at once; 0: as many as there are
 };
 }  // namespace detail
 
@@ -57,7 +58,7 @@ class pool_subject final : public subject {
   const scute_options options_;
   const bool log_file_;
   const unsigned locks_before_;
-  const uint64_t late_before_;
+  const uint64_t at_once_before_;
   std::optional<scute::pool> pool_;
 };
 

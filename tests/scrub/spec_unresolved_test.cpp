@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Engine spec: the parity of columns is computed behind the opening (engine/speculative/unresolved.hpp, LATE-1 to LATE-5). Whatever
+// Engine spec: the parity of columns is computed behind the opening (engine/speculative/unresolved.hpp, UNRES-1 to UNRES-5). Whatever
 // comes before that is done finds its log, and nobody is told anything by columns that do not add up.
 #include <gtest/gtest.h>
 
@@ -10,9 +10,9 @@ namespace scute::test {
 using namespace core;
 namespace {
 
-class spec_late : public testing::Test {
+class spec_unresolved : public testing::Test {
  protected:
-  spec_late() {
+  spec_unresolved() {
     f.fill();
     before = f.file();
     f.change(5);
@@ -51,8 +51,8 @@ class spec_late : public testing::Test {
   bytes before, after;
 };
 
-// LATE-1, LATE-3
-TEST_F(spec_late, HalfResolvedThenThePowerFailsAgain) {
+// UNRES-1, UNRES-3
+TEST_F(spec_unresolved, HalfResolvedThenThePowerFailsAgain) {
   SCUTE_RANDOM(random);
   open_torn(random);
   bytes last = f.file();
@@ -76,7 +76,7 @@ TEST_F(spec_late, HalfResolvedThenThePowerFailsAgain) {
   EXPECT_EQ(left(), 0u);
 }
 
-TEST_F(spec_late, ADrainResolvesAllAndTheLogIsVoid) {
+TEST_F(spec_unresolved, ADrainResolvesAllAndTheLogIsVoid) {
   SCUTE_RANDOM(random);
   open_torn(random);
   const uint64_t truncation_point = f.in().engine->log().truncation_point;
@@ -93,8 +93,8 @@ TEST_F(spec_late, ADrainResolvesAllAndTheLogIsVoid) {
   f.expect_objects();
 }
 
-// What a clean pool begins with is above all that was in the log (LATE-4).
-TEST_F(spec_late, ClosedWhileUnresolved) {
+// What a clean pool begins with is above all that was in the log (UNRES-4).
+TEST_F(spec_unresolved, ClosedWhileUnresolved) {
   SCUTE_RANDOM(random);
   open_torn(random);
   f.reopen(SCUTE_LAZY_RECOVERY);
@@ -105,7 +105,7 @@ TEST_F(spec_late, ClosedWhileUnresolved) {
   f.expect_sound_objects();
 }
 
-TEST_F(spec_late, AnotherEngineWhileUnresolved) {
+TEST_F(spec_unresolved, AnotherEngineWhileUnresolved) {
   SCUTE_RANDOM(random);
   open_torn(random);
   f.in().set_engine(*pool::find_engine(SCUTE_ENGINE_REDO), 0);
@@ -115,8 +115,8 @@ TEST_F(spec_late, AnotherEngineWhileUnresolved) {
   f.expect_sound_objects();
 }
 
-// LATE-5: a checkpoint that resolves few makes segments free all the same.
-TEST_F(spec_late, ACheckpointResolvesTheOldestFirst) {
+// UNRES-5: a checkpoint that resolves few makes segments free all the same.
+TEST_F(spec_unresolved, ACheckpointResolvesTheOldestFirst) {
   SCUTE_RANDOM(random);
   const uint64_t usual = pool::resolver::at_once();
   pool::resolver::resolve_at_once(2);
@@ -134,8 +134,8 @@ TEST_F(spec_late, ACheckpointResolvesTheOldestFirst) {
   f.expect_sound_objects();
 }
 
-// LATE-2: the damaged cell's column may tell an older version, which a checksum accepts.
-TEST_F(spec_late, ADamagedObjectIsNeverAnOlderOne) {
+// UNRES-2: the damaged cell's column may tell an older version, which a checksum accepts.
+TEST_F(spec_unresolved, ADamagedObjectIsNeverAnOlderOne) {
   SCUTE_RANDOM(random);
   open_torn(random);
   uint64_t refused = 0, n = 0;
@@ -150,7 +150,7 @@ TEST_F(spec_late, ADamagedObjectIsNeverAnOlderOne) {
 }
 
 // PAGE-9
-TEST_F(spec_late, ALostPageIsNeverAnOlderOne) {
+TEST_F(spec_unresolved, ALostPageIsNeverAnOlderOne) {
   SCUTE_RANDOM(random);
   const std::vector<std::byte> bad(4096, std::byte{0x55});
   for (int round = 0; round < 6; ++round) {

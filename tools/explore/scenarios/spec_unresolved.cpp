@@ -30,10 +30,10 @@ void die_with_old_parity(const testing::stage& at, const std::function<void(chan
 }
 
 // Columns that an opening has left unresolved: others are written, some are resolved by a checkpoint, all are, or none; and then the
-// power fails again (LATE-1, LATE-3, LATE-4).
-testing::scenario late_by(const std::string& name, const level& l, unsigned at_once) {
+// power fails again (UNRES-1, UNRES-3, UNRES-4).
+testing::scenario unresolved_by(const std::string& name, const level& l, unsigned at_once) {
   auto s = spec_scene(name, l, 2);
-  s.late_at_once(at_once);
+  s.resolve_at_once(at_once);
   s.observe([](scute::pool& p) { return contents(p, 0); });
   for (unsigned k = 0; k < 3; ++k) {
     s.step_on_stage("two objects are overwritten; the power fails", [k](const testing::stage& at) {
@@ -61,10 +61,10 @@ testing::scenario late_by(const std::string& name, const level& l, unsigned at_o
   return s;
 }
 
-// Segments whose columns are unresolved are not used again, however much is written (LATE-3, LATE-5).
+// Segments whose columns are unresolved are not used again, however much is written (UNRES-3, UNRES-5).
 testing::scenario turns_by(const std::string& name, const level& l, unsigned at_once) {
   auto s = spec_scene(name, l, 1);
-  s.late_at_once(at_once);
+  s.resolve_at_once(at_once);
   s.observe([](scute::pool& p) { return contents(p, 0); });
   s.step_on_stage("the small ones are overwritten; the power fails", [](const testing::stage& at) {
     die_with_old_parity(at, [](change& c) {
@@ -79,10 +79,10 @@ testing::scenario turns_by(const std::string& name, const level& l, unsigned at_
 }
 
 // What the log has brought back is damaged, or lost, before its columns are resolved: what they tell is older, and no one is told
-// it (LATE-2, PAGE-9).
-testing::scenario late_damage(const level& l) {
-  auto s = spec_scene("spec-late-damage", l, 2);
-  s.late_at_once(1).may_lose();
+// it (UNRES-2, PAGE-9).
+testing::scenario unresolved_damage(const level& l) {
+  auto s = spec_scene("spec-unresolved-damage", l, 2);
+  s.resolve_at_once(1).may_lose();
   s.observe([](scute::pool& p) { return contents(p, 0); });
   for (unsigned k = 0; k < 4; ++k)
     s.step_on_stage(
@@ -108,36 +108,36 @@ testing::scenario late_damage(const level& l) {
   return s;
 }
 
-testing::scenario late(const level& l) {
-  return late_by("spec-late", l, all_at_once);
+testing::scenario unresolved(const level& l) {
+  return unresolved_by("spec-unresolved", l, all_at_once);
 }
-testing::scenario late_slowly(const level& l) {
-  return late_by("spec-late-slowly", l, 1);
+testing::scenario unresolved_slowly(const level& l) {
+  return unresolved_by("spec-unresolved-slowly", l, 1);
 }
-testing::scenario late_turns(const level& l) {
-  return turns_by("spec-late-turns", l, all_at_once);
+testing::scenario unresolved_turns(const level& l) {
+  return turns_by("spec-unresolved-turns", l, all_at_once);
 }
-testing::scenario late_turns_slowly(const level& l) {
-  return turns_by("spec-late-turns-slowly", l, 1);
+testing::scenario unresolved_turns_slowly(const level& l) {
+  return turns_by("spec-unresolved-turns-slowly", l, 1);
 }
 
 }  // namespace
 
-void add_late_scenarios(std::vector<entry>& to) {
+void add_unresolved_scenarios(std::vector<entry>& to) {
   const std::initializer_list<level> at = {spec_levels[0], spec_levels[1], spec_levels[2],
                                            spec_levels[3], spec_levels[5]};
   add_at(at,
-         {{"spec-late", "engine spec: columns that an opening leaves unresolved", late},
-          {"spec-late-turns", "engine spec: a log that is turned over behind such an opening",
-           late_turns}},
+         {{"spec-unresolved", "engine spec: columns that an opening leaves unresolved", unresolved},
+          {"spec-unresolved-turns", "engine spec: a log that is turned over behind such an opening",
+           unresolved_turns}},
          to);
   // Without parity nothing is left.
   add_at({spec_levels[1], spec_levels[2]},
-         {{"spec-late-slowly", "engine spec: such columns, of which each checkpoint resolves one",
-           late_slowly},
-          {"spec-late-turns-slowly", "engine spec: the same while the log is turned over",
-           late_turns_slowly},
-          {"spec-late-damage", "engine spec: damage in such columns", late_damage}},
+         {{"spec-unresolved-slowly",
+           "engine spec: such columns, of which each checkpoint resolves one", unresolved_slowly},
+          {"spec-unresolved-turns-slowly", "engine spec: the same while the log is turned over",
+           unresolved_turns_slowly},
+          {"spec-unresolved-damage", "engine spec: damage in such columns", unresolved_damage}},
          to);
 }
 
