@@ -226,8 +226,8 @@ int scute_stats(scute_pool* pool, scute_counters* counters) {
     scute_counters c{};
     for (const auto& l : in.s.lanes) {
       capi::sum(c, l.w.count);
-      capi::sum(c, l.relief.count);
-      capi::sum(c, l.rescue.count);
+      capi::sum(c, l.drain_writer.count);
+      capi::sum(c, l.spill_writer.count);
     }
     capi::sum(c, in.s.service_count());
     if (const auto* count = in.engine->background_count()) capi::sum(c, *count);

@@ -90,7 +90,7 @@ struct window_progress {
 };
 
 struct alignas(64) lane {
-  lane(uint32_t i, medium::medium& m) : index(i), w(m), relief(m), rescue(m) {}
+  lane(uint32_t i, medium::medium& m) : index(i), w(m), drain_writer(m), spill_writer(m) {}
 
   const uint32_t index;
   medium::writer w;
@@ -110,8 +110,8 @@ struct alignas(64) lane {
   std::atomic<uint64_t> begun{0};
 
   // Windows: the one under way and the one before it, which may be deferred (WIN-2). While it is, whoever
-  // gets `deferral` from deferred to draining owns `last`, and `relief` to write with; else the lane owns
-  // `last`, and nobody has a use for `relief`.
+  // gets `deferral` from deferred to draining owns `last`, and `drain_writer` to write with; else the lane owns
+  // `last`, and nobody has a use for `drain_writer`.
   window_columns windows[2];
   uint32_t current = 0;  // which of them is the one under way
   window_point point = window_point::closed;
@@ -122,15 +122,15 @@ struct alignas(64) lane {
   window_progress progress;
   byte_buffer deltas;
   alignas(64) std::atomic<uint32_t> deferral{0};
-  medium::writer relief;
+  medium::writer drain_writer;
 
   // In-place ranges of the running transaction that hold their columns (engine/logfree/in_place_hold.hpp).
   window_columns held;
   byte_buffer undo_image;  // the undo entry that they would need if they had to let go
-  // Whoever gets `hold` to demoting writes with `rescue`. Another one may be draining meanwhile, so this is
-  // not `relief`: a writer belongs to one thread from its first store to its fence.
+  // Whoever gets `hold` to demoting writes with `spill_writer`. Another one may be draining meanwhile, so this is
+  // not `drain_writer`: a writer belongs to one thread from its first store to its fence.
   alignas(64) std::atomic<uint32_t> hold{0};
-  medium::writer rescue;
+  medium::writer spill_writer;
 
   // Scratch of the commit in progress, kept to save allocations.
   struct pending_invalidation {

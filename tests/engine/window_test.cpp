@@ -321,11 +321,11 @@ TEST_F(window, WhoeverWantsAStripeDrains) {
   commit(0, {at(1, c), at(2, 15 * block)}, pattern(1, 64));
   EXPECT_EQ(stored.get() - before, 128u) << "counted when it is stored";
   const uint64_t own = fences(lane(0));
-  const auto& relief = lane(0).relief.count;
-  EXPECT_EQ(relief.drains.get(), 0u);
+  const auto& drained = lane(0).drain_writer.count;
+  EXPECT_EQ(drained.drains.get(), 0u);
   begin(1, {at(3, c + 2000)}, pattern(2, 64));  // other columns: the stripe is enough
-  EXPECT_EQ(relief.drains.get(), 1u);
-  EXPECT_EQ(relief.fences.get(), 1u);
+  EXPECT_EQ(drained.drains.get(), 1u);
+  EXPECT_EQ(drained.fences.get(), 1u);
   EXPECT_EQ(fences(lane(0)), own) << "the drain is not the lane's own writer's";
   EXPECT_EQ(lane(1).w.count.lock_waits.get(), 1u);
   EXPECT_TRUE(is_free(15 * block)) << "a window is let go of as a whole";
@@ -335,11 +335,11 @@ TEST_F(window, WhoeverWantsAStripeDrains) {
   // Readers of a stripe (repairs, scrubs) drain as well.
   const uint32_t stripe = pool::stripes::index(0, 12);
   s->locks.lock_exclusive(stripe);
-  EXPECT_EQ(lane(1).relief.count.drains.get(), 1u);
+  EXPECT_EQ(lane(1).drain_writer.count.drains.get(), 1u);
   s->locks.unlock_exclusive(stripe);
   commit(2, {at(0, c + 500)}, pattern(3, 64));
   s->locks.lock_shared(stripe);
-  EXPECT_EQ(lane(2).relief.count.drains.get(), 1u);
+  EXPECT_EQ(lane(2).drain_writer.count.drains.get(), 1u);
   s->locks.unlock_shared(stripe, [](pool::stripe_owner o) { return o; });
   EXPECT_EQ(f.stats().drains, 3u);
   expect_consistent(c, block);
@@ -350,16 +350,16 @@ TEST_F(window, DrainingTwiceDoesNothing) {
   engine::window(*s, lane(0)).drain();
   engine::window(*s, lane(0)).drain();
   engine::window(*s, lane(1)).drain();
-  EXPECT_EQ(lane(0).relief.count.drains.get(), 1u);
-  EXPECT_EQ(lane(0).relief.count.fences.get(), 1u);
-  EXPECT_EQ(lane(1).relief.count.drains.get(), 0u);
+  EXPECT_EQ(lane(0).drain_writer.count.drains.get(), 1u);
+  EXPECT_EQ(lane(0).drain_writer.count.fences.get(), 1u);
+  EXPECT_EQ(lane(1).drain_writer.count.drains.get(), 0u);
 }
 
 TEST_F(window, AWindowUnderWayIsNotDrained) {
   begin(0, {at(1, 12 * block)}, pattern(1, 64));
   engine::window(*s, lane(0)).drain();
   EXPECT_FALSE(is_free(12 * block));
-  EXPECT_EQ(lane(0).relief.count.drains.get(), 0u);
+  EXPECT_EQ(lane(0).drain_writer.count.drains.get(), 0u);
   decide(0);
 }
 
@@ -372,7 +372,7 @@ TEST_F(window, OneThatHasTakenBackAWindowWaitsForNobody) {
   begin(0, {at(1, 12 * block + 64), at(1, 14 * block + 64)}, pattern(3, 64));
   EXPECT_EQ(fences(lane(0)) - before, 1u) << "WIN-4: what was taken back is settled first";
   EXPECT_TRUE(lane(0).last().stripes.empty());
-  EXPECT_EQ(lane(1).relief.count.drains.get(), 1u);
+  EXPECT_EQ(lane(1).drain_writer.count.drains.get(), 1u);
   EXPECT_EQ(lane(0).w.count.lock_waits.get(), 2u) << "once for giving up, once for the lock";
   EXPECT_TRUE(lane(0).has_stripe(pool::stripes::index(0, 14)));
   decide(0);
@@ -400,7 +400,7 @@ TEST_F(window, TakingBackWaitsForWhoeverDrains) {
       std::this_thread::yield();
     }
   });
-  const auto& drains = lane(0).relief.count.drains;
+  const auto& drains = lane(0).drain_writer.count.drains;
   for (uint64_t i = 0; i < 5000 || drains.get() < 100; ++i)
     commit(0, {at(i % 4, 12 * block + i % 7 * 64)}, pattern(i, 64 + i % 3 * 64));
   over = true;

@@ -285,7 +285,7 @@ bool in_place_hold::add_small(pool::lane& l, const tx::small_member& m, bool kno
 void in_place_hold::demote(pool::lane& l) noexcept {
   SCUTE_ASSERT(is_acquired(l) || l.hold.load(std::memory_order_relaxed) == demoting);
   l.hold.store(demoting, std::memory_order_relaxed);
-  medium::writer& w = SCUTE_PLANTED(demote_writer) ? l.relief : l.rescue;
+  medium::writer& w = SCUTE_PLANTED(demote_writer) ? l.drain_writer : l.spill_writer;
   {
     const pool::in_flight_scope here(s_, l, pool::in_flight_write::phase::reading);
     if (!SCUTE_PLANTED(demote_undo)) log_.write_first_undo(l, l.undo_image, w);

@@ -343,9 +343,9 @@ void window::drain() noexcept {
     if (seen != deferred && seen != aged) return;
   } while (!l_.deferral.compare_exchange_weak(seen, draining, std::memory_order_acq_rel));
   if (!SCUTE_PLANTED(drain_flush))
-    flush_last(s_, l_, l_.relief, pool::in_flight_write::share::deferred);
-  l_.relief.fence(fence_site::drain);
-  l_.relief.count.drains.add(1);
+    flush_last(s_, l_, l_.drain_writer, pool::in_flight_write::share::deferred);
+  l_.drain_writer.fence(fence_site::drain);
+  l_.drain_writer.count.drains.add(1);
   for (const uint32_t stripe : l_.last().stripes) unlock(stripe);
   l_.last().clear();
   l_.deferral.store(none, std::memory_order_release);
