@@ -124,12 +124,12 @@ struct alignas(64) lane {
   alignas(64) std::atomic<uint32_t> deferral{0};
   medium::writer drain_writer;
 
-  // In-place ranges of the running transaction that hold their columns (engine/logfree/in_place_hold.hpp).
-  window_columns held;
+  // In-place ranges of the running transaction that hold their columns (engine/logfree/column_reservation.hpp).
+  window_columns reserved;
   byte_buffer undo_image;  // the undo entry that they would need if they had to let go
-  // Whoever gets `hold` to demoting writes with `spill_writer`. Another one may be draining meanwhile, so this is
+  // Whoever gets `reservation` to demoting writes with `spill_writer`. Another one may be draining meanwhile, so this is
   // not `drain_writer`: a writer belongs to one thread from its first store to its fence.
-  alignas(64) std::atomic<uint32_t> hold{0};
+  alignas(64) std::atomic<uint32_t> reservation{0};
   medium::writer spill_writer;
 
   // Scratch of the commit in progress, kept to save allocations.
@@ -151,7 +151,7 @@ struct alignas(64) lane {
 
   // The stripe is held for one of its windows, or for its in-place ranges.
   bool has_stripe(uint32_t stripe) const noexcept {
-    return now().has(stripe) || last().has(stripe) || held.has(stripe);
+    return now().has(stripe) || last().has(stripe) || reserved.has(stripe);
   }
   bool has_invalidated(uint64_t low_sequence) const noexcept {
     // Sequences are compared modulo 2^37, which is all a stripe word keeps. A word so old that the

@@ -6,7 +6,7 @@
 // about to change before it seals them, and lets go when its engine has made them durable.
 //
 // OBJLOCK-1 A commit takes all of its object locks at once, in ascending order, holding no stripe that could not be
-//    taken from it (engine/logfree/in_place_hold.hpp, HOLD-1), and no user's code runs meanwhile. Whoever has an object lock
+//    taken from it (engine/logfree/column_reservation.hpp, RESERVE-1), and no user's code runs meanwhile. Whoever has an object lock
 //    may wait for stripes; whoever has a stripe waits for no object lock. So nobody waits for ever.
 // OBJLOCK-2 Engine redo writes an object piece by piece, and its log entry before that: the object lock covers all of it.
 //    In engine logfree the window covers whole fragments, so objects of one fragment, most of them, need no

@@ -23,8 +23,9 @@ static_assert(SCUTE_SIZE_MIN > SCUTE_DIRECT_MAX);
 void transaction::begin() {
   // The one before has ended, and nothing of it is left in the lane, unless its abort met a failed medium.
   SCUTE_ASSERT(count_ == 0 && lane_.object_locks.empty());
-  SCUTE_ASSERT((lane_.hold.load(std::memory_order_relaxed) == 0 && lane_.held.stripes.empty()) ||
-               s_.medium->failed());
+  SCUTE_ASSERT(
+      (lane_.reservation.load(std::memory_order_relaxed) == 0 && lane_.reserved.stripes.empty()) ||
+      s_.medium->failed());
   ++lane_.transaction;
   doomed = false;
   reads = {s_.attentive ? 0 : (s_.geo.file_size - SCUTE_DIRECT_MAX) / 32, 0};

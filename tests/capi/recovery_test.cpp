@@ -251,7 +251,7 @@ TEST(drain, HappensByItselfWhenNothingElseDoes) {
 
 // As in a large pool: what a range in place holds is the lock of blocks that are still to be resolved. Of
 // another range that is done when it is opened; of a new object when the transaction commits, and nobody can
-// take the lock from the lane by then (engine/logfree/in_place_hold.hpp, HOLD-2). In a child, since it would hang.
+// take the lock from the lane by then (engine/logfree/column_reservation.hpp, RESERVE-2). In a child, since it would hang.
 TEST_F(recovery, RangesInPlaceWhereBlocksShareLocks) {
   f.close();
   for (const uint32_t stripes : {1u, 2u, 8u}) {

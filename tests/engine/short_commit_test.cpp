@@ -226,7 +226,7 @@ TEST_F(short_commit, ALostPageOfParity) {
   f.expect_sound();
 }
 
-// SHORT-5, HOLD-5: what goes the short way with ranges in place.
+// SHORT-5, RESERVE-5: what goes the short way with ranges in place.
 TEST_F(short_commit, WhatGoesTheShortWayInPlace) {
   create();
   std::vector<scute_oid> oids;

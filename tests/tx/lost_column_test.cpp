@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A transaction that holds columns with an in-place range meets a lost page of a column that it does not
-// hold. Another thread holds that one, and wants one of the transaction's: neither may wait for ever (HOLD-2).
+// hold. Another thread holds that one, and wants one of the transaction's: neither may wait for ever (RESERVE-2).
 #include <gtest/gtest.h>
 
 #include "support/pool_file.hpp"

@@ -47,7 +47,7 @@ void logfree::make_ring(const tx::write_set& w) {
   }
 }
 
-// LF-7. While nobody waits for this lane: resolving waits for stripes, and for other threads that resolve (HOLD-2).
+// LF-7. While nobody waits for this lane: resolving waits for stripes, and for other threads that resolve (RESERVE-2).
 void logfree::resolve(pool::lane& l, const tx::write_set& w) {
   if (!s_.resolving->pending()) return;
   for (const tx::member& m : w.members) s_.resolving->before_change(m.where);
@@ -77,7 +77,7 @@ void logfree::prepare_window(pool::lane& l, const tx::write_set& w) {
 bool logfree::open_window(pool::lane& l, const tx::write_set& w) {
   prepare_window(l, w);
   for (int attempt = 0;; ++attempt) {
-    if (!hold_.require_columns(l)) return false;
+    if (!reservation_.require_columns(l)) return false;
     window(s_, l).take_back();
     if (!window(s_, l).enter()) return false;
     tx::change change;
@@ -88,45 +88,45 @@ bool logfree::open_window(pool::lane& l, const tx::write_set& w) {
     }
     window(s_, l).retreat();
     s_.require_healthy();
-    if (change.damaged && hold_.is_acquired(l))
-      return false;  // a repair waits for columns (HOLD-2)
+    if (change.damaged && reservation_.is_acquired(l))
+      return false;  // a repair waits for columns (RESERVE-2)
     tx::repair_or_refuse(s_, l, change, attempt);
     window(s_, l).plan(extents_[l.index]);
   }
 }
 
 void logfree::commit_logged(pool::lane& l, const tx::write_set& w) {
-  if (hold_.is_acquired(l)) hold_.demote(l);
+  if (reservation_.is_acquired(l)) reservation_.demote(l);
   logged_.commit(l, w);  // if it throws, restore() follows
-  hold_.end(l);
+  reservation_.end(l);
 }
 
 void logfree::commit(pool::lane& l, const tx::write_set& w) {
   s_.require_healthy();
   list_extents(l, w);
   resolve(l, w);
-  const auto mine = hold_.acquire(l);
+  const auto mine = reservation_.acquire(l);
   bool entered = false;
   try {
-    entered = mine != in_place_hold::outcome::logged && fits(l, w) && open_window(l, w);
+    entered = mine != column_reservation::outcome::logged && fits(l, w) && open_window(l, w);
   } catch (...) {
-    hold_.release(l);
+    reservation_.release(l);
     throw;
   }
   if (!entered) return commit_logged(l, w);
   commit_window(l, w);
 }
 
-// For the owner, before it acquires its hold. While there is one another thread may be writing undo entries for it:
+// For the owner, before it acquires its reservation. While there is one another thread may be writing undo entries for it:
 // then acquire() tells.
 bool logfree::went_to_log(const pool::lane& l) const noexcept {
-  return in_place_hold::is_none(l) && logged_.has_undo(l);
+  return column_reservation::is_none(l) && logged_.has_undo(l);
 }
 
 bool logfree::commit_short(pool::lane& l, std::span<const tx::small_member> members,
                            std::span<const tx::inplace_range> in_place, tx::slot_reclaimer* freed) {
-  if (in_place_hold::is_none(l) != in_place.empty() || went_to_log(l)) return false;
-  return short_commit(s_, l, members, in_place, hold_).run(freed);
+  if (column_reservation::is_none(l) != in_place.empty() || went_to_log(l)) return false;
+  return short_commit(s_, l, members, in_place, reservation_).run(freed);
 }
 
 // From the first store on: the window is open.
@@ -143,7 +143,7 @@ void logfree::commit_window(pool::lane& l, const tx::write_set& w) {
     if (!SCUTE_PLANTED(window_parity_early)) window(s_, l).write_parity(write_back::later);
     for (const auto& r : w.in_place) pool::end_in_place(s_, r.offset, r.length);
   }
-  if (hold_.is_acquired(l)) hold_.end(l);
+  if (reservation_.is_acquired(l)) reservation_.end(l);
   if (s_.medium->failed() || SCUTE_PLANTED(window_release)) {
     window(s_, l).leave();
     return s_.require_healthy();
@@ -166,12 +166,12 @@ void logfree::save(pool::lane& l, const tx::inplace_range& r,
       s_.resolving->before_write(m.where.payload, m.extent);
     }
   }
-  const auto mine = hold_.acquire(l);
-  if (mine != in_place_hold::outcome::logged && !logged_.has_undo(l) && !noted) {
+  const auto mine = reservation_.acquire(l);
+  if (mine != column_reservation::outcome::logged && !logged_.has_undo(l) && !noted) {
     try {
-      if (hold_.add(l, r, fragments)) return hold_.release(l);
+      if (reservation_.add(l, r, fragments)) return reservation_.release(l);
     } catch (...) {
-      hold_.release(l);
+      reservation_.release(l);
       throw;
     }
   }
@@ -181,17 +181,17 @@ void logfree::save(pool::lane& l, const tx::inplace_range& r,
 bool logfree::save_short(pool::lane& l, const tx::small_member& m, small_is known,
                          const tx::inplace_range& r, std::byte* old) {
   if (s_.resolving->pending() || s_.medium->failed() || went_to_log(l)) return false;
-  return hold_.add_small(l, m, known == small_is::known, r, old);
+  return reservation_.add_small(l, m, known == small_is::known, r, old);
 }
 
 void logfree::restore(pool::lane& l, std::span<const tx::inplace_range> ranges) {
-  if (hold_.acquire(l) != in_place_hold::outcome::held) {
+  if (reservation_.acquire(l) != column_reservation::outcome::reserved) {
     logged_.restore(l, ranges);
-    return hold_.end(l);
+    return reservation_.end(l);
   }
   const auto let_go = [&] {
-    for (const uint32_t stripe : l.held.stripes) s_.locks.unlock_window(stripe, l.index);
-    hold_.end(l);
+    for (const uint32_t stripe : l.reserved.stripes) s_.locks.unlock_window(stripe, l.index);
+    reservation_.end(l);
   };
   try {
     const pool::in_flight_scope here(s_, l, pool::in_flight_write::phase::reading);
@@ -205,14 +205,14 @@ void logfree::restore(pool::lane& l, std::span<const tx::inplace_range> ranges) 
   let_go();
 }
 
-// What waits for columns must hold none that cannot be taken (HOLD-2).
+// What waits for columns must hold none that cannot be taken (RESERVE-2).
 void logfree::step(pool::lane& l, std::span<const pool::patch> patches) {
-  if (hold_.acquire(l) == in_place_hold::outcome::held) hold_.demote(l);
+  if (reservation_.acquire(l) == column_reservation::outcome::reserved) reservation_.demote(l);
   logged_.step(l, patches);
 }
 
 void logfree::prewrite(pool::lane& l, std::span<const pool::patch> patches) {
-  if (hold_.acquire(l) == in_place_hold::outcome::held) hold_.demote(l);
+  if (reservation_.acquire(l) == column_reservation::outcome::reserved) reservation_.demote(l);
   logged_.prewrite(l, patches);
 }
 
@@ -221,7 +221,7 @@ void logfree::write_unlogged(pool::lane& l, std::span<const pool::patch> patches
 }
 
 void logfree::prepare_reuse(pool::lane& l, uint64_t chunk, uint64_t length) {
-  if (hold_.acquire(l) == in_place_hold::outcome::held) hold_.demote(l);
+  if (reservation_.acquire(l) == column_reservation::outcome::reserved) reservation_.demote(l);
   logged_.prepare_reuse(l, chunk, length);
 }
 
@@ -249,7 +249,7 @@ void logfree::drain(pool::lane& l) noexcept {
 void logfree::make_way(uint32_t lane, uint32_t stripe) noexcept {
   if (lane >= s_.lanes.size()) return;
   window(s_, s_.lanes[lane]).drain();
-  hold_.take(s_.lanes[lane], stripe);
+  reservation_.take(s_.lanes[lane], stripe);
 }
 
 }  // namespace scute::core::engine

@@ -44,7 +44,7 @@
 #include <memory>
 #include <vector>
 
-#include "engine/logfree/in_place_hold.hpp"
+#include "engine/logfree/column_reservation.hpp"
 #include "engine/logfree/logged.hpp"
 #include "engine/logfree/resolution.hpp"
 #include "engine/logfree/window.hpp"
@@ -55,7 +55,7 @@ namespace scute::core::engine {
 class logfree final : public tx::engine, private pool::stripes::release_handler {
  public:
   logfree(pool::state& s, heap::heap& h)
-      : s_(s), log_(s, h), logged_(s, log_), hold_(s, log_), extents_(s.geo.lane_count) {
+      : s_(s), log_(s, h), logged_(s, log_), reservation_(s, log_), extents_(s.geo.lane_count) {
     s.locks.windows = this;
   }
   ~logfree() override {
@@ -102,7 +102,7 @@ class logfree final : public tx::engine, private pool::stripes::release_handler 
   pool::state& s_;
   lane_log log_;
   logged logged_;
-  in_place_hold hold_;
+  column_reservation reservation_;
   std::vector<std::vector<extent>> extents_;  // scratch, by lane
   std::unique_ptr<resolution> resolution_;  // of this session; null if there was nothing to resolve
 };

@@ -269,7 +269,8 @@ void short_commit::write_parity() noexcept {
   w.planned();
   if (!plan() || !reserve()) return leave_alone();
   require_columns();
-  if (!in_place_.empty() && (hold_.acquire(l_) != in_place_hold::outcome::held || !gather()))
+  if (!in_place_.empty() &&
+      (reservation_.acquire(l_) != column_reservation::outcome::reserved || !gather()))
     return leave_alone();
   cost_step(cost_part::seal);
   seal();
@@ -302,7 +303,7 @@ void short_commit::write_parity() noexcept {
     if (!SCUTE_PLANTED(window_parity_early)) store_parity(w);
     for (const tx::inplace_range& r : in_place_) pool::end_in_place(s_, r.offset, r.length);
   }
-  if (!in_place_.empty()) hold_.end(l_);
+  if (!in_place_.empty()) reservation_.end(l_);
   l_.w.count_writes(writes_);
   l_.w.count.shorts.add(1);
   if (failed || SCUTE_PLANTED(window_release)) {
@@ -318,7 +319,7 @@ void short_commit::write_parity() noexcept {
 // The general way has it now, as it was.
 bool short_commit::leave_alone() noexcept {
   now_.clear();
-  if (!in_place_.empty()) hold_.release(l_);
+  if (!in_place_.empty()) reservation_.release(l_);
   return false;
 }
 

@@ -15,13 +15,13 @@
 // SHORT-4 Before the window is entered the parity of all members has been looked at (docs/internals/logfree.md, "A lost page of
 //    parity is a lost undo log"), and there is all the memory that it can need.
 // SHORT-5 Of a member with ranges in place the columns are held since its first one, so that its image, with what the
-//    ranges hold at the end, is all that its header vouches for. A hold that somebody has taken meanwhile, and a
+//    ranges hold at the end, is all that its header vouches for. A reservation that somebody has taken meanwhile, and a
 //    page that was lost with what was stored there, are for the general way.
 #pragma once
 
 #include <span>
 
-#include "engine/logfree/in_place_hold.hpp"
+#include "engine/logfree/column_reservation.hpp"
 #include "engine/logfree/window.hpp"
 #include "tx/engine.hpp"
 
@@ -31,12 +31,13 @@ class short_commit {
  public:
   // in_place: all ranges that the lane's transaction has open in place, each in a member.
   short_commit(pool::state& s, pool::lane& l, std::span<const tx::small_member> members,
-               std::span<const tx::inplace_range> in_place, in_place_hold& hold) noexcept
+               std::span<const tx::inplace_range> in_place,
+               column_reservation& reservation) noexcept
       : s_(s),
         l_(l),
         members_(members),
         in_place_(in_place),
-        hold_(hold),
+        reservation_(reservation),
         now_(l.now()),
         base_(s.medium->base()),
         row_size_(s.geo.row_size),
@@ -78,7 +79,7 @@ class short_commit {
   pool::lane& l_;
   std::span<const tx::small_member> members_;
   std::span<const tx::inplace_range> in_place_;
-  in_place_hold& hold_;
+  column_reservation& reservation_;
   // Copies, since a store of a byte could change anything else, for all the compiler knows.
   pool::window_columns& now_;
   std::byte* const base_;

@@ -200,9 +200,9 @@ bool window::lock() noexcept {
   }
   const auto& want = l_.now().stripes;
   const auto ours = [&](uint32_t stripe) {
-    return (taken_back && l_.last().has(stripe)) || l_.held.has(stripe);
+    return (taken_back && l_.last().has(stripe)) || l_.reserved.has(stripe);
   };
-  if (taken_back || !l_.held.stripes.empty()) {
+  if (taken_back || !l_.reserved.stripes.empty()) {
     size_t got = 0;
     for (; got < want.size(); ++got)
       if (!s_.locks.try_lock_window(want[got], l_.index) && !ours(want[got])) break;
@@ -212,7 +212,7 @@ bool window::lock() noexcept {
     for (size_t i = 0; i < got; ++i)
       if (!ours(want[i])) unlock(want[i]);
     if (taken_back) finish_last();
-    if (!l_.held.stripes.empty()) return false;
+    if (!l_.reserved.stripes.empty()) return false;
   }
   for (const uint32_t stripe : want)
     if (!s_.locks.lock_window(stripe, l_.index)) l_.w.count.lock_waits.add(1);
@@ -222,7 +222,7 @@ bool window::lock() noexcept {
 void window::retreat() noexcept {
   go_to<point::open>(point::closed);
   for (const uint32_t stripe : l_.now().stripes)
-    if (!l_.last().has(stripe) && !l_.held.has(stripe)) unlock(stripe);
+    if (!l_.last().has(stripe) && !l_.reserved.has(stripe)) unlock(stripe);
   l_.now().clear();
   if (!l_.last().stripes.empty()) finish_last();
 }
@@ -284,7 +284,7 @@ void window::write_data() noexcept {
   for (const pool::piece& p : l_.pieces)
     SCUTE_ASSERT(
         p.length != 0 && p.offset % pool::column_block + p.length <= pool::column_block &&
-        (l_.now().has(p.stripe) || l_.held.has(p.stripe) || SCUTE_PLANTED(window_unlocked)));
+        (l_.now().has(p.stripe) || l_.reserved.has(p.stripe) || SCUTE_PLANTED(window_unlocked)));
   const medium::cost_scope as(medium::cost_part::data);
   const pool::in_flight_scope here(s_, l_, pool::in_flight_write::phase::data);
   if (s_.plain_encoding) return write_data_plain(s_, l_);

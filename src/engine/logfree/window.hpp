@@ -90,18 +90,18 @@ class window {
   // holds none that cannot be taken from him (WIN-1).
   void require_columns() noexcept;
 
-  // Locks l.now(), but for what l.held holds already, and with what take_back() has taken back. False, with nothing
-  // locked beyond that, if l.held holds anything and something else was not to be had at once: nobody who
+  // Locks l.now(), but for what l.reserved holds already, and with what take_back() has taken back. False, with nothing
+  // locked beyond that, if l.reserved holds anything and something else was not to be had at once: nobody who
   // holds what cannot be taken from him waits (WIN-1).
   bool enter() noexcept;
   // Unlocks l.now() after enter(), with nothing stored: the transaction may not have its way, or the medium has
-  // failed (WIN-5). What was taken back is ended; l.held keeps what it has.
+  // failed (WIN-5). What was taken back is ended; l.reserved keeps what it has.
   void retreat() noexcept;
   // The same without a fence: what was taken back is deferred again, with more of its parity written back than before.
   void give_up() noexcept {
     go_to<point::open>(point::closed);
     for (const uint32_t stripe : l_.now().stripes)
-      if ((!l_.last().has(stripe) || SCUTE_PLANTED(give_up_shared)) && !l_.held.has(stripe))
+      if ((!l_.last().has(stripe) || SCUTE_PLANTED(give_up_shared)) && !l_.reserved.has(stripe))
         unlock(stripe);
     l_.now().clear();
     if (l_.deferral.load(std::memory_order_relaxed) == taken)

@@ -230,7 +230,7 @@ testing::scenario prewritten(const level& kind, uint64_t) {
 }
 
 // In place, in the columns of what was deferred just now, and the other way round; aborts.
-// (HOLD-1, HOLD-4; notes of ranges are missing in some of the images, INPLACE-2)
+// (RESERVE-1, RESERVE-4; notes of ranges are missing in some of the images, INPLACE-2)
 testing::scenario in_place(const level& kind, uint64_t) {
   auto s = start(kind, "rings-in-place", [](scute::pool& p) {
     commit(p, 0, [](change& c) {

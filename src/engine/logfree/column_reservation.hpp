@@ -3,26 +3,26 @@
 // encodes the old bytes, is the undo log. From the first store to the end of the transaction the lane
 // holds the column blocks of all fragments concerned.
 //
-//   none -> busy -> held -> busy -> ... -> none      save(), save(), commit or abort by the owner
-//                   held -> demoting -> demoted      by whoever needs one of the columns
+//   none -> busy -> reserved -> busy -> ... -> none      save(), save(), commit or abort by the owner
+//                   reserved -> demoting -> demoted      by whoever needs one of the columns
 //
-// HOLD-1 `held` is the state while the user's code runs. Then anybody may demote the hold: he makes the old
+// RESERVE-1 `reserved` is the state while the user's code runs. Then anybody may demote the reservation: he makes the old
 //    bytes of all ranges durable in an undo entry in the owner's lane, and lets go of the columns. From
 //    then on the transaction goes through the log (engine/logfree/logged.hpp, LOGGED-2). So nobody waits for another
 //    thread's user code.
-// HOLD-2 `busy` and `demoting` last as long as library code runs that waits for no column: in busy the owner
-//    only tries to get further ones, and if that fails demotes his hold himself. Nor does it wait for other
+// RESERVE-2 `busy` and `demoting` last as long as library code runs that waits for no column: in busy the owner
+//    only tries to get further ones, and if that fails demotes its reservation himself. Nor does it wait for other
 //    threads: what a crash has left is resolved before (engine/logfree/logfree.hpp, LF-7), since that waits for
 //    stripes, which may be this lane's own where blocks share them. (Found by an attack from outside: no
 //    test had pools large enough for that.) Nor may it meet a lost page of a column that is not held, since
-//    the handler of the fault waits for that column: what a window needs is touched in state held. Who asks for one of the columns then gets it, though nothing
+//    the handler of the fault waits for that column: what a window needs is touched in state reserved. Who asks for one of the columns then gets it, though nothing
 //    may be lost; that costs him who has them the way through the log.
-// HOLD-3 The undo entry is put together in DRAM range by range, and always fits the lane's undo area, so that
+// RESERVE-3 The undo entry is put together in DRAM range by range, and always fits the lane's undo area, so that
 //    to demote takes no memory and no other lock; signal handlers do it, too.
-// HOLD-4 Until the transaction's end decoders see the old bytes through state::overlaid, whether the columns
+// RESERVE-4 Until the transaction's end decoders see the old bytes through state::overlaid, whether the columns
 //    are held or not; a crash finds them in the parity, or in the undo entry, which recovery puts back
 //    first.
-// HOLD-5 A small object comes in with its columns held: nobody changes it any more, so what is copied and verified then
+// RESERVE-5 A small object comes in with its columns reserved: nobody changes it any more, so what is copied and verified then
 //    is what its next header can be made of, and the commit need not ask whether it has changed. A thread
 //    that has not got the columns at the first few tries, or finds damage, lets go and takes the general way.
 #pragma once
@@ -36,15 +36,15 @@
 
 namespace scute::core::engine {
 
-class in_place_hold {
+class column_reservation {
  public:
-  in_place_hold(pool::state& s, lane_log& log)
+  column_reservation(pool::state& s, lane_log& log)
       : s_(s), log_(log), fragments_(s.geo.lane_count), hulls_(s.geo.lane_count) {}
 
   enum class outcome {
-    none,   // the transaction has no in-place ranges
-    held,   // it holds their columns, and nobody can take them now
-    logged  // it goes through the log
+    none,      // the transaction has no in-place ranges
+    reserved,  // it holds their columns, and nobody can take them now
+    logged     // it goes through the log
   };
 
   // For the owner, when the library begins to use the lane; after it release() or end().
@@ -53,12 +53,12 @@ class in_place_hold {
   bool is_acquired(const pool::lane& l) const noexcept;
   // The owner's transaction has no in-place ranges. (Nobody but the owner leaves, or enters, that state.)
   static bool is_none(const pool::lane& l) noexcept {
-    return l.hold.load(std::memory_order_relaxed) == 0;
+    return l.reservation.load(std::memory_order_relaxed) == 0;
   }
-  // window::require_columns() for l.now(), in which anybody can take what is held (HOLD-2). False if somebody did.
+  // window::require_columns() for l.now(), in which anybody can take what is held (RESERVE-2). False if somebody did.
   bool require_columns(pool::lane& l) noexcept;
 
-  // In state none or held: takes the columns of further fragments. False if that cannot be had: then
+  // In state none or reserved: takes the columns of further fragments. False if that cannot be had: then
   // everything that was held has been demoted, and the transaction goes through the log. Throws
   // SCUTE_E_CONFLICT if a fragment is not what the transaction has read.
   bool add(pool::lane& l, const tx::inplace_range& r, std::span<const tx::member> fragments);
@@ -66,12 +66,12 @@ class in_place_hold {
   // do it. Throws std::bad_alloc.
   bool add_small(pool::lane& l, const tx::small_member& m, bool known, const tx::inplace_range& r,
                  std::byte* old);
-  // In state held: lets go of the columns, with an undo entry.
+  // In state reserved: lets go of the columns, with an undo entry.
   void demote(pool::lane& l) noexcept;
   // The columns are a window's now, or free: the transaction is about to end, or has ended.
   void end(pool::lane& l) noexcept;
 
-  // Anybody: demotes the hold that this stripe is in, if it is in state `held`.
+  // Anybody: demotes the reservation that this stripe is in, if it is in state `reserved`.
   void take(pool::lane& l, uint32_t stripe) noexcept;
 
  private:

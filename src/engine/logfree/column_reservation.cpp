@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "engine/logfree/in_place_hold.hpp"
+#include "engine/logfree/column_reservation.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -17,7 +17,7 @@
 namespace scute::core::engine {
 namespace {
 
-enum state : uint32_t { nothing, busy, held, demoting, demoted };
+enum state : uint32_t { nothing, busy, reserved, demoting, demoted };
 
 void insert(std::vector<uint32_t>& sorted, uint32_t stripe) {
   sorted.insert(std::lower_bound(sorted.begin(), sorted.end(), stripe), stripe);
@@ -25,42 +25,43 @@ void insert(std::vector<uint32_t>& sorted, uint32_t stripe) {
 
 }  // namespace
 
-in_place_hold::outcome in_place_hold::acquire(pool::lane& l) noexcept {
+column_reservation::outcome column_reservation::acquire(pool::lane& l) noexcept {
   for (unsigned spins = 0;; spin_pause(spins)) {
-    uint32_t seen = l.hold.load(std::memory_order_acquire);
+    uint32_t seen = l.reservation.load(std::memory_order_acquire);
     if (seen == nothing) return outcome::none;
     if (seen == demoted) return outcome::logged;
-    if (seen == held && l.hold.compare_exchange_strong(seen, busy, std::memory_order_acq_rel))
-      return outcome::held;
+    if (seen == reserved &&
+        l.reservation.compare_exchange_strong(seen, busy, std::memory_order_acq_rel))
+      return outcome::reserved;
   }
 }
 
-void in_place_hold::release(pool::lane& l) noexcept {
-  if (is_acquired(l)) l.hold.store(held, std::memory_order_release);
+void column_reservation::release(pool::lane& l) noexcept {
+  if (is_acquired(l)) l.reservation.store(reserved, std::memory_order_release);
 }
 
-bool in_place_hold::is_acquired(const pool::lane& l) const noexcept {
-  return l.hold.load(std::memory_order_relaxed) == busy;
+bool column_reservation::is_acquired(const pool::lane& l) const noexcept {
+  return l.reservation.load(std::memory_order_relaxed) == busy;
 }
 
-bool in_place_hold::require_columns(pool::lane& l) noexcept {
+bool column_reservation::require_columns(pool::lane& l) noexcept {
   const bool holds = is_acquired(l);
   release(l);
   window(s_, l).require_columns();
-  return !holds || acquire(l) == outcome::held;
+  return !holds || acquire(l) == outcome::reserved;
 }
 
-void in_place_hold::end(pool::lane& l) noexcept {
-  SCUTE_ASSERT(l.hold.load(std::memory_order_relaxed) != held);
-  l.held.clear();
+void column_reservation::end(pool::lane& l) noexcept {
+  SCUTE_ASSERT(l.reservation.load(std::memory_order_relaxed) != reserved);
+  l.reserved.clear();
   fragments_[l.index].clear();
   if (hulls_[l.index].length != 0) pool::forget_in_place(s_, l);
   hulls_[l.index] = {};
   l.undo_image.clear();
-  l.hold.store(nothing, std::memory_order_release);
+  l.reservation.store(nothing, std::memory_order_release);
 }
 
-bool in_place_hold::try_lock(pool::lane& l, uint32_t stripe) noexcept {
+bool column_reservation::try_lock(pool::lane& l, uint32_t stripe) noexcept {
   bool have = s_.locks.try_lock_window(stripe, l.index);
   for (int attempt = 0; !have && attempt < 3; ++attempt) {
     // Deferred parity, our own as well, or another in-place range.
@@ -70,13 +71,13 @@ bool in_place_hold::try_lock(pool::lane& l, uint32_t stripe) noexcept {
   return have;
 }
 
-// Locks what l.now() lists and l.held does not: `got`.
-bool in_place_hold::lock(pool::lane& l, std::vector<uint32_t>& got) {
+// Locks what l.now() lists and l.reserved does not: `got`.
+bool column_reservation::lock(pool::lane& l, std::vector<uint32_t>& got) {
   const auto& want = l.now().stripes;
-  l.held.stripes.reserve(l.held.stripes.size() + want.size());
+  l.reserved.stripes.reserve(l.reserved.stripes.size() + want.size());
   got.reserve(want.size());
   for (const uint32_t stripe : want) {
-    if (std::binary_search(l.held.stripes.begin(), l.held.stripes.end(), stripe)) continue;
+    if (std::binary_search(l.reserved.stripes.begin(), l.reserved.stripes.end(), stripe)) continue;
     if (!try_lock(l, stripe)) {
       l.w.count.lock_waits.add(1);
       for (const uint32_t g : got) s_.locks.unlock_window(g, l.index);
@@ -87,8 +88,8 @@ bool in_place_hold::lock(pool::lane& l, std::vector<uint32_t>& got) {
   return true;
 }
 
-bool in_place_hold::add(pool::lane& l, const tx::inplace_range& r,
-                        std::span<const tx::member> fragments) {
+bool column_reservation::add(pool::lane& l, const tx::inplace_range& r,
+                             std::span<const tx::member> fragments) {
   // A fragment may come again, and is held already then. It is known by its header: another one may have
   // the same columns, in another row, and must not be held besides.
   auto& mine = fragments_[l.index];
@@ -110,11 +111,12 @@ bool in_place_hold::add(pool::lane& l, const tx::inplace_range& r,
       l.undo_image.clear();
     return false;
   };
-  if (!window(s_, l).plan(extents) || overlap(l.now().columns, l.held.columns)) return give_up();
+  if (!window(s_, l).plan(extents) || overlap(l.now().columns, l.reserved.columns))
+    return give_up();
   l.pieces.clear();  // of what the lane did before
   if (!require_columns(l)) return false;
   const auto& columns = l.now().columns;
-  l.held.columns.reserve(l.held.columns.size() + columns.size());
+  l.reserved.columns.reserve(l.reserved.columns.size() + columns.size());
   mine.reserve(mine.size() + fresh.size());
   std::vector<uint32_t> got;
   try {
@@ -135,19 +137,19 @@ bool in_place_hold::add(pool::lane& l, const tx::inplace_range& r,
     l.now().clear();
     tx::refuse_change(s_, change.which->where.header);
   }
-  for (const uint32_t g : got) insert(l.held.stripes, g);
+  for (const uint32_t g : got) insert(l.reserved.stripes, g);
   mine.insert(mine.end(), fresh.begin(), fresh.end());
-  l.held.columns.insert(l.held.columns.end(), columns.begin(), columns.end());
-  std::sort(l.held.columns.begin(), l.held.columns.end(),
+  l.reserved.columns.insert(l.reserved.columns.end(), columns.begin(), columns.end());
+  std::sort(l.reserved.columns.begin(), l.reserved.columns.end(),
             [](const auto& a, const auto& b) { return a.begin < b.begin; });
   l.now().clear();
   open(l, r, undo_before);
   return true;
 }
 
-// With its columns held, and its undo record in the image, at undo_before. From here on somebody may demote the hold.
-void in_place_hold::open(pool::lane& l, const tx::inplace_range& r, size_t undo_before) {
-  l.hold.store(busy, std::memory_order_relaxed);
+// With its columns reserved, and its undo record in the image, at undo_before. From here on somebody may demote the reservation.
+void column_reservation::open(pool::lane& l, const tx::inplace_range& r, size_t undo_before) {
+  l.reservation.store(busy, std::memory_order_relaxed);
   try {
     s_.require_healthy();  // WIN-5
     pool::overlay_in_place(s_, l, r.offset, r.old, r.length, pool::stripes_are::held);
@@ -157,7 +159,7 @@ void in_place_hold::open(pool::lane& l, const tx::inplace_range& r, size_t undo_
     if (undo_before != 0) {
       demote(l);
     } else {
-      for (const uint32_t stripe : l.held.stripes) s_.locks.unlock_window(stripe, l.index);
+      for (const uint32_t stripe : l.reserved.stripes) s_.locks.unlock_window(stripe, l.index);
       end(l);
     }
     throw;
@@ -169,7 +171,7 @@ void in_place_hold::open(pool::lane& l, const tx::inplace_range& r, size_t undo_
   pool::note_in_place(s_, l, hull);
 }
 
-// ---- small objects (HOLD-5) ---------------------------------------------------------------------------
+// ---- small objects (RESERVE-5) ---------------------------------------------------------------------------
 
 namespace {
 
@@ -184,33 +186,33 @@ struct small_blocks {
 }  // namespace
 
 // For one more small object.
-void in_place_hold::make_room(pool::lane& l) {
+void column_reservation::make_room(pool::lane& l) {
   constexpr size_t step = tx::small_members_max;
   const auto grow = [](auto& v, size_t n) {
     if (v.capacity() - v.size() < n) [[unlikely]]
       v.reserve(2 * v.capacity() + step);
   };
-  grow(l.held.stripes, 2);
-  grow(l.held.columns, 1);
+  grow(l.reserved.stripes, 2);
+  grow(l.reserved.columns, 1);
   grow(fragments_[l.index], 1);
 }
 
 // False, with nothing locked, if it is not to be had, or has a column in common with what is held.
-bool in_place_hold::lock_small(pool::lane& l, const tx::small_member& m) noexcept {
+bool column_reservation::lock_small(pool::lane& l, const tx::small_member& m) noexcept {
   const uint64_t begin = m.zone * s_.geo.row_size + m.column, end = begin + m.extent();
-  for (const pool::column_range& c : l.held.columns)
+  for (const pool::column_range& c : l.reserved.columns)
     if (c.begin < end && begin < c.end) return false;
   const small_blocks mine(m);
-  const bool has_first = l.held.has(mine.first), has_last = l.held.has(mine.last);
+  const bool has_first = l.reserved.has(mine.first), has_last = l.reserved.has(mine.last);
   if (!has_first && !try_lock(l, mine.first)) return false;
   if (!has_last && mine.last != mine.first && !try_lock(l, mine.last)) {
     if (!has_first) s_.locks.unlock_window(mine.first, l.index);
     return false;
   }
   // There is room.
-  if (!has_first) insert(l.held.stripes, mine.first);
-  if (!has_last && mine.last != mine.first) insert(l.held.stripes, mine.last);
-  auto& columns = l.held.columns;
+  if (!has_first) insert(l.reserved.stripes, mine.first);
+  if (!has_last && mine.last != mine.first) insert(l.reserved.stripes, mine.last);
+  auto& columns = l.reserved.columns;
   columns.push_back({begin, end});
   for (auto* at = &columns.back(); at != columns.data() && at[-1].begin > at[0].begin; --at)
     std::swap(at[-1], at[0]);
@@ -219,14 +221,14 @@ bool in_place_hold::lock_small(pool::lane& l, const tx::small_member& m) noexcep
 }
 
 // The last thing that lock_small() has locked.
-void in_place_hold::unlock_small(pool::lane& l, const tx::small_member& m) noexcept {
+void column_reservation::unlock_small(pool::lane& l, const tx::small_member& m) noexcept {
   const uint64_t begin = m.zone * s_.geo.row_size + m.column;
-  std::erase_if(l.held.columns, [&](const pool::column_range& c) { return c.begin == begin; });
+  std::erase_if(l.reserved.columns, [&](const pool::column_range& c) { return c.begin == begin; });
   fragments_[l.index].pop_back();
-  std::erase_if(l.held.stripes, [&](uint32_t stripe) {
+  std::erase_if(l.reserved.stripes, [&](uint32_t stripe) {
     const small_blocks mine(m);
     if (stripe != mine.first && stripe != mine.last) return false;
-    for (const pool::column_range& c : l.held.columns) {
+    for (const pool::column_range& c : l.reserved.columns) {
       const uint64_t zone = c.begin / s_.geo.row_size, column = c.begin % s_.geo.row_size;
       for (uint64_t b = column / pool::column_block;
            b <= (column + (c.end - c.begin) - 1) / pool::column_block; ++b)
@@ -238,7 +240,7 @@ void in_place_hold::unlock_small(pool::lane& l, const tx::small_member& m) noexc
 }
 
 // Copies the object to its image. False if it is not what was read, or open in place, or damaged.
-bool in_place_hold::read_small(pool::lane& l, const tx::small_member& m) noexcept {
+bool column_reservation::read_small(pool::lane& l, const tx::small_member& m) noexcept {
   const pool::in_flight_scope here(s_, l, pool::in_flight_write::phase::reading);
   const std::byte* there = s_.at(m.header);
   if (s_.overlaid.touches(m.header + format::header_size, m.room)) return false;
@@ -250,14 +252,14 @@ bool in_place_hold::read_small(pool::lane& l, const tx::small_member& m) noexcep
          SCUTE_PLANTED(verify_open);
 }
 
-bool in_place_hold::add_small(pool::lane& l, const tx::small_member& m, bool known,
-                              const tx::inplace_range& r, std::byte* old) {
+bool column_reservation::add_small(pool::lane& l, const tx::small_member& m, bool known,
+                                   const tx::inplace_range& r, std::byte* old) {
   // Its parity will be its undo log: the pages are there, or this fault brings them back, without columns held.
   if (s_.medium->any_revoked()) return false;
   if (!known) touch_parity(s_, m.parity, m.extent());
   const outcome before = acquire(l);
   if (before == outcome::logged) return false;
-  SCUTE_ASSERT(!known || before == outcome::held);
+  SCUTE_ASSERT(!known || before == outcome::reserved);
   bool locked = false;
   const size_t undo_before = l.undo_image.size();
   const auto back_out = [&] {
@@ -282,9 +284,9 @@ bool in_place_hold::add_small(pool::lane& l, const tx::small_member& m, bool kno
   return true;
 }
 
-void in_place_hold::demote(pool::lane& l) noexcept {
-  SCUTE_ASSERT(is_acquired(l) || l.hold.load(std::memory_order_relaxed) == demoting);
-  l.hold.store(demoting, std::memory_order_relaxed);
+void column_reservation::demote(pool::lane& l) noexcept {
+  SCUTE_ASSERT(is_acquired(l) || l.reservation.load(std::memory_order_relaxed) == demoting);
+  l.reservation.store(demoting, std::memory_order_relaxed);
   medium::writer& w = SCUTE_PLANTED(demote_writer) ? l.drain_writer : l.spill_writer;
   {
     const pool::in_flight_scope here(s_, l, pool::in_flight_write::phase::reading);
@@ -293,18 +295,20 @@ void in_place_hold::demote(pool::lane& l) noexcept {
     log_.undo_decided(l);
     w.count.demotions.add(1);
   }
-  for (const uint32_t stripe : l.held.stripes) s_.locks.unlock_window(stripe, l.index);
-  l.held.clear();
-  l.hold.store(demoted, std::memory_order_release);
+  for (const uint32_t stripe : l.reserved.stripes) s_.locks.unlock_window(stripe, l.index);
+  l.reserved.clear();
+  l.reservation.store(demoted, std::memory_order_release);
 }
 
-void in_place_hold::take(pool::lane& l, uint32_t stripe) noexcept {
-  uint32_t seen = l.hold.load(std::memory_order_relaxed);
-  if (seen != held || !l.hold.compare_exchange_strong(seen, demoting, std::memory_order_acq_rel))
+void column_reservation::take(pool::lane& l, uint32_t stripe) noexcept {
+  uint32_t seen = l.reservation.load(std::memory_order_relaxed);
+  if (seen != reserved ||
+      !l.reservation.compare_exchange_strong(seen, demoting, std::memory_order_acq_rel))
     return;
-  const bool ours = std::binary_search(l.held.stripes.begin(), l.held.stripes.end(), stripe);
+  const bool ours =
+      std::binary_search(l.reserved.stripes.begin(), l.reserved.stripes.end(), stripe);
   if (!ours) {
-    l.hold.store(held, std::memory_order_release);
+    l.reservation.store(reserved, std::memory_order_release);
     return;
   }
   demote(l);
