@@ -127,7 +127,7 @@ struct alignas(64) lane {
   // In-place ranges of the running transaction that hold their columns (engine/logfree/column_reservation.hpp).
   window_columns reserved;
   byte_buffer undo_image;  // the undo entry that they would need if they had to let go
-  // Whoever gets `reservation` to demoting writes with `spill_writer`. Another one may be draining meanwhile, so this is
+  // Whoever gets `reservation` to spilling writes with `spill_writer`. Another one may be draining meanwhile, so this is
   // not `drain_writer`: a writer belongs to one thread from its first store to its fence.
   alignas(64) std::atomic<uint32_t> reservation{0};
   medium::writer spill_writer;

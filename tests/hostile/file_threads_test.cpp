@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Threads of one process on medium `file`, whose power fails again and again: whatever the disk holds at any
 // moment must open as a pool with every transaction that had returned by then, and none of it in part. The
-// threads share columns, lanes and blocks, so they drain and demote each other all the time. More threads
+// threads share columns, lanes and blocks, so they drain and spill each other all the time. More threads
 // than lanes, so that lanes change hands.
 //
 // The disk has what syncs have brought there (hostile/lossy_disk.hpp), so a writer whose fence syncs too

@@ -17,7 +17,7 @@
 namespace scute::core::engine {
 namespace {
 
-enum state : uint32_t { nothing, busy, reserved, demoting, demoted };
+enum state : uint32_t { nothing, busy, reserved, spilling, spilled };
 
 void insert(std::vector<uint32_t>& sorted, uint32_t stripe) {
   sorted.insert(std::lower_bound(sorted.begin(), sorted.end(), stripe), stripe);
@@ -29,7 +29,7 @@ column_reservation::outcome column_reservation::acquire(pool::lane& l) noexcept 
   for (unsigned spins = 0;; spin_pause(spins)) {
     uint32_t seen = l.reservation.load(std::memory_order_acquire);
     if (seen == nothing) return outcome::none;
-    if (seen == demoted) return outcome::logged;
+    if (seen == spilled) return outcome::logged;
     if (seen == reserved &&
         l.reservation.compare_exchange_strong(seen, busy, std::memory_order_acq_rel))
       return outcome::reserved;
@@ -106,7 +106,7 @@ bool column_reservation::add(pool::lane& l, const tx::inplace_range& r,
     // Nobody keeps others from writing there, so what was to be put back may be out of date.
     l.undo_image.shrink(undo_before);
     if (is_acquired(l))
-      demote(l);
+      spill_to_undo_log(l);
     else
       l.undo_image.clear();
     return false;
@@ -147,7 +147,7 @@ bool column_reservation::add(pool::lane& l, const tx::inplace_range& r,
   return true;
 }
 
-// With its columns reserved, and its undo record in the image, at undo_before. From here on somebody may demote the reservation.
+// With its columns reserved, and its undo record in the image, at undo_before. From here on somebody may spill the reservation.
 void column_reservation::open(pool::lane& l, const tx::inplace_range& r, size_t undo_before) {
   l.reservation.store(busy, std::memory_order_relaxed);
   try {
@@ -157,7 +157,7 @@ void column_reservation::open(pool::lane& l, const tx::inplace_range& r, size_t 
     // Nobody knows of the range, so nothing of it may be put back over what others write there.
     l.undo_image.shrink(undo_before);
     if (undo_before != 0) {
-      demote(l);
+      spill_to_undo_log(l);
     } else {
       for (const uint32_t stripe : l.reserved.stripes) s_.locks.unlock_window(stripe, l.index);
       end(l);
@@ -284,26 +284,26 @@ bool column_reservation::add_small(pool::lane& l, const tx::small_member& m, boo
   return true;
 }
 
-void column_reservation::demote(pool::lane& l) noexcept {
-  SCUTE_ASSERT(is_acquired(l) || l.reservation.load(std::memory_order_relaxed) == demoting);
-  l.reservation.store(demoting, std::memory_order_relaxed);
-  medium::writer& w = SCUTE_PLANTED(demote_writer) ? l.drain_writer : l.spill_writer;
+void column_reservation::spill_to_undo_log(pool::lane& l) noexcept {
+  SCUTE_ASSERT(is_acquired(l) || l.reservation.load(std::memory_order_relaxed) == spilling);
+  l.reservation.store(spilling, std::memory_order_relaxed);
+  medium::writer& w = SCUTE_PLANTED(spill_other_writer) ? l.drain_writer : l.spill_writer;
   {
     const pool::in_flight_scope here(s_, l, pool::in_flight_write::phase::reading);
-    if (!SCUTE_PLANTED(demote_undo)) log_.write_first_undo(l, l.undo_image, w);
-    w.fence(fence_site::demote);
+    if (!SCUTE_PLANTED(spill_undo)) log_.write_first_undo(l, l.undo_image, w);
+    w.fence(fence_site::spill_to_undo_log);
     log_.undo_decided(l);
     w.count.demotions.add(1);
   }
   for (const uint32_t stripe : l.reserved.stripes) s_.locks.unlock_window(stripe, l.index);
   l.reserved.clear();
-  l.reservation.store(demoted, std::memory_order_release);
+  l.reservation.store(spilled, std::memory_order_release);
 }
 
 void column_reservation::take(pool::lane& l, uint32_t stripe) noexcept {
   uint32_t seen = l.reservation.load(std::memory_order_relaxed);
   if (seen != reserved ||
-      !l.reservation.compare_exchange_strong(seen, demoting, std::memory_order_acq_rel))
+      !l.reservation.compare_exchange_strong(seen, spilling, std::memory_order_acq_rel))
     return;
   const bool ours =
       std::binary_search(l.reserved.stripes.begin(), l.reserved.stripes.end(), stripe);
@@ -311,7 +311,7 @@ void column_reservation::take(pool::lane& l, uint32_t stripe) noexcept {
     l.reservation.store(reserved, std::memory_order_release);
     return;
   }
-  demote(l);
+  spill_to_undo_log(l);
 }
 
 }  // namespace scute::core::engine

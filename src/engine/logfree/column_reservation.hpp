@@ -4,21 +4,21 @@
 // holds the column blocks of all fragments concerned.
 //
 //   none -> busy -> reserved -> busy -> ... -> none      save(), save(), commit or abort by the owner
-//                   reserved -> demoting -> demoted      by whoever needs one of the columns
+//                   reserved -> spilling -> spilled      by whoever needs one of the columns
 //
-// RESERVE-1 `reserved` is the state while the user's code runs. Then anybody may demote the reservation: he makes the old
+// RESERVE-1 `reserved` is the state while the user's code runs. Then anybody may spill the reservation: he makes the old
 //    bytes of all ranges durable in an undo entry in the owner's lane, and lets go of the columns. From
 //    then on the transaction goes through the log (engine/logfree/logged.hpp, LOGGED-2). So nobody waits for another
 //    thread's user code.
-// RESERVE-2 `busy` and `demoting` last as long as library code runs that waits for no column: in busy the owner
-//    only tries to get further ones, and if that fails demotes its reservation himself. Nor does it wait for other
+// RESERVE-2 `busy` and `spilling` last as long as library code runs that waits for no column: in busy the owner
+//    only tries to get further ones, and if that fails spills its reservation himself. Nor does it wait for other
 //    threads: what a crash has left is resolved before (engine/logfree/logfree.hpp, LF-7), since that waits for
 //    stripes, which may be this lane's own where blocks share them. (Found by an attack from outside: no
 //    test had pools large enough for that.) Nor may it meet a lost page of a column that is not held, since
 //    the handler of the fault waits for that column: what a window needs is touched in state reserved. Who asks for one of the columns then gets it, though nothing
 //    may be lost; that costs him who has them the way through the log.
 // RESERVE-3 The undo entry is put together in DRAM range by range, and always fits the lane's undo area, so that
-//    to demote takes no memory and no other lock; signal handlers do it, too.
+//    to spill takes no memory and no other lock; signal handlers do it, too.
 // RESERVE-4 Until the transaction's end decoders see the old bytes through state::overlaid, whether the columns
 //    are held or not; a crash finds them in the parity, or in the undo entry, which recovery puts back
 //    first.
@@ -59,7 +59,7 @@ class column_reservation {
   bool require_columns(pool::lane& l) noexcept;
 
   // In state none or reserved: takes the columns of further fragments. False if that cannot be had: then
-  // everything that was held has been demoted, and the transaction goes through the log. Throws
+  // everything that was held has been spilled, and the transaction goes through the log. Throws
   // SCUTE_E_CONFLICT if a fragment is not what the transaction has read.
   bool add(pool::lane& l, const tx::inplace_range& r, std::span<const tx::member> fragments);
   // The same for a range of a small object (tx/engine.hpp, save_short()). False, with nothing taken, if add() has to
@@ -67,11 +67,11 @@ class column_reservation {
   bool add_small(pool::lane& l, const tx::small_member& m, bool known, const tx::inplace_range& r,
                  std::byte* old);
   // In state reserved: lets go of the columns, with an undo entry.
-  void demote(pool::lane& l) noexcept;
+  void spill_to_undo_log(pool::lane& l) noexcept;
   // The columns are a window's now, or free: the transaction is about to end, or has ended.
   void end(pool::lane& l) noexcept;
 
-  // Anybody: demotes the reservation that this stripe is in, if it is in state `reserved`.
+  // Anybody: spills the reservation that this stripe is in, if it is in state `reserved`.
   void take(pool::lane& l, uint32_t stripe) noexcept;
 
  private:

@@ -73,7 +73,7 @@ void logfree::prepare_window(pool::lane& l, const tx::write_set& w) {
 }
 
 // Everything up to the first store, which nothing can fail after. False if in-place ranges have to be
-// demoted, or have been. Throws if a member is not what the transaction has read (LF-9).
+// spilled, or have been. Throws if a member is not what the transaction has read (LF-9).
 bool logfree::open_window(pool::lane& l, const tx::write_set& w) {
   prepare_window(l, w);
   for (int attempt = 0;; ++attempt) {
@@ -96,7 +96,7 @@ bool logfree::open_window(pool::lane& l, const tx::write_set& w) {
 }
 
 void logfree::commit_logged(pool::lane& l, const tx::write_set& w) {
-  if (reservation_.is_acquired(l)) reservation_.demote(l);
+  if (reservation_.is_acquired(l)) reservation_.spill_to_undo_log(l);
   logged_.commit(l, w);  // if it throws, restore() follows
   reservation_.end(l);
 }
@@ -207,12 +207,14 @@ void logfree::restore(pool::lane& l, std::span<const tx::inplace_range> ranges) 
 
 // What waits for columns must hold none that cannot be taken (RESERVE-2).
 void logfree::step(pool::lane& l, std::span<const pool::patch> patches) {
-  if (reservation_.acquire(l) == column_reservation::outcome::reserved) reservation_.demote(l);
+  if (reservation_.acquire(l) == column_reservation::outcome::reserved)
+    reservation_.spill_to_undo_log(l);
   logged_.step(l, patches);
 }
 
 void logfree::prewrite(pool::lane& l, std::span<const pool::patch> patches) {
-  if (reservation_.acquire(l) == column_reservation::outcome::reserved) reservation_.demote(l);
+  if (reservation_.acquire(l) == column_reservation::outcome::reserved)
+    reservation_.spill_to_undo_log(l);
   logged_.prewrite(l, patches);
 }
 
@@ -221,7 +223,8 @@ void logfree::write_unlogged(pool::lane& l, std::span<const pool::patch> patches
 }
 
 void logfree::prepare_reuse(pool::lane& l, uint64_t chunk, uint64_t length) {
-  if (reservation_.acquire(l) == column_reservation::outcome::reserved) reservation_.demote(l);
+  if (reservation_.acquire(l) == column_reservation::outcome::reserved)
+    reservation_.spill_to_undo_log(l);
   logged_.prepare_reuse(l, chunk, length);
 }
 

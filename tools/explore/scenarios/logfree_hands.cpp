@@ -38,7 +38,7 @@ testing::scenario passed(const level& kind, uint64_t) {
 }
 
 // Thread 0 has a window deferred and a range open in place. Thread 1 needs the window's columns, thread 2
-// those of the range: one drains while the other one demotes.
+// those of the range: one drains while the other one spills.
 testing::scenario relieved(const level& kind, uint64_t) {
   auto s = with_directories(std::string("hands-relieved/") + kind.name, kind.protection, 3);
   s.setup([](scute::pool& p) {
@@ -82,7 +82,7 @@ testing::scenario relieved(const level& kind, uint64_t) {
 
 void add_hand_scenarios(std::vector<entry>& to) {
   add_log_free({{"hands-passed", "one lane for two threads", passed},
-                {"hands-relieved", "one thread drains a lane, another one demotes it", relieved}},
+                {"hands-relieved", "one thread drains a lane, another one spills it", relieved}},
                to);
 }
 

@@ -233,8 +233,8 @@ testing::scenario beside_prewritten(const level& kind, uint64_t) {
 }
 // One thread waits for the other one's lock with ranges open in place; the other one needs their columns, and
 // takes them.
-testing::scenario demote(const level& kind, uint64_t) {
-  auto s = start(kind, "windows-demote", 2, [](scute::pool& p) {
+testing::scenario spill(const level& kind, uint64_t) {
+  auto s = start(kind, "windows-spill", 2, [](scute::pool& p) {
     make_twins(p);
     commit(p, 1, [](change& c) { c.alloc(5, 3000, 15); });  // in a block of its own
   });
@@ -403,7 +403,7 @@ void add_window_scenarios(std::vector<entry>& to) {
        {"windows-beside-in-place", "rings beside one transaction in place", beside_in_place},
        {"windows-beside-prewritten", "rings beside one prewritten object", beside_prewritten},
        {"windows-beside-undo", "a ring beside undo entries of its columns", beside_undo},
-       {"windows-demote", "a thread waits with ranges open in place, and has to give way", demote},
+       {"windows-spill", "a thread waits with ranges open in place, and has to give way", spill},
        {"windows-chunks", "a chunk freed by one thread is used by the other", chunks},
        {"windows-lent", "a chunk is lent to a log in the columns of rings", lent},
        {"windows-three", "three threads, each in two of three blocks", three}},
