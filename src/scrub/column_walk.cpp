@@ -71,12 +71,12 @@ uint64_t column_walker::slots(const chunk_view& v, uint64_t chunk, uint64_t from
 }
 
 void column_walker::fragments(heap::zone& z, uint64_t zone, const page& p, walk_tally& t,
-                              std::vector<oddity>& oddities) {
+                              std::vector<suspect>& suspects) {
   const auto& g = s_.geo;
   const auto one = [&](const fragment_ref& x) {
     uint64_t size = 0;
     if (!looks_sound(s_, x, &size)) {
-      oddities.push_back({zone, 0, 0, x});
+      suspects.push_back({zone, 0, 0, x});
       return;
     }
     if (size != 0) {
@@ -118,7 +118,7 @@ void column_walker::fragments(heap::zone& z, uint64_t zone, const page& p, walk_
 }
 
 void column_walker::walk(uint64_t zone, uint64_t block, walk_tally& t,
-                         std::vector<oddity>& oddities) {
+                         std::vector<suspect>& suspects) {
   const pool::optimistic_reads mark;
   const auto& g = s_.geo;
   const uint64_t column = block * format::page;
@@ -160,13 +160,13 @@ void column_walker::walk(uint64_t zone, uint64_t block, walk_tally& t,
       }
     }
     t.bytes += format::page;
-    fragments(z, zone, p, t, oddities);
+    fragments(z, zone, p, t, suspects);
   }
-  if (columns && !codec::is_zero(sum_, g.parity * format::page)) look_again(zone, column, oddities);
+  if (columns && !codec::is_zero(sum_, g.parity * format::page)) look_again(zone, column, suspects);
 }
 
 // A commit at work leaves columns odd for an instant: looks again at those that are, and only those.
-void column_walker::look_again(uint64_t zone, uint64_t column, std::vector<oddity>& oddities) {
+void column_walker::look_again(uint64_t zone, uint64_t column, std::vector<suspect>& suspects) {
   uint64_t first = format::page, last = 0;
   unsigned spins = 0;
   pool::gather_room room;
@@ -189,11 +189,11 @@ void column_walker::look_again(uint64_t zone, uint64_t column, std::vector<oddit
     last = i + line;
   }
   if (last == 0) return;
-  oddity d;
+  suspect d;
   d.zone = zone;
   d.column = column + first;
   d.length = static_cast<uint32_t>(last - first);
-  oddities.push_back(d);
+  suspects.push_back(d);
 }
 
 }  // namespace scute::core::scrub

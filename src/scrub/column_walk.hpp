@@ -3,7 +3,7 @@
 // all fragments that end in these pages.
 //
 // WALK-1 Nothing is locked and nothing is written. What looks wrong may be a commit at work; it is noted
-//    as an oddity, and somebody else finds out (scrub/suspect_repair.hpp).
+//    as an suspect, and somebody else finds out (scrub/suspect_repair.hpp).
 // WALK-2 Pages are fetched ahead, and a fragment is tested with the page in which it ends: what it has in
 //    the page before was read with the column block before. So each byte comes from memory about once.
 #pragma once
@@ -31,7 +31,7 @@ struct walk_tally {
   }
 };
 
-struct oddity {
+struct suspect {
   uint64_t zone = 0, column = 0;
   uint32_t length = 0;  // of the columns that do not add up; 0: a fragment
   fragment_ref g;
@@ -42,7 +42,7 @@ class column_walker {
   column_walker(pool::state& s, heap::heap& h) : s_(s), heap_(h) {}
 
   // Looks at the column block `block` of a zone that is loaded.
-  void walk(uint64_t zone, uint64_t block, walk_tally& t, std::vector<oddity>& oddities);
+  void walk(uint64_t zone, uint64_t block, walk_tally& t, std::vector<suspect>& suspects);
 
  private:
   struct page {
@@ -51,11 +51,11 @@ class column_walker {
     const std::byte* bytes;
   };
   void fragments(heap::zone& z, uint64_t zone, const page& p, walk_tally& t,
-                 std::vector<oddity>& oddities);
+                 std::vector<suspect>& suspects);
   uint64_t slots(const chunk_view& v, uint64_t chunk, uint64_t from, uint64_t to,
                  walk_tally& t) const noexcept;
   void sum(uint64_t row, const std::byte* bytes, const std::byte* next) noexcept;
-  void look_again(uint64_t zone, uint64_t column, std::vector<oddity>& oddities);
+  void look_again(uint64_t zone, uint64_t column, std::vector<suspect>& suspects);
 
   pool::state& s_;
   heap::heap& heap_;

@@ -182,9 +182,9 @@ void scrubber::walk_batch(walker_state& w, uint64_t end) {
   for (; at != end && !stopping() && usable; ++at) {
     const uint64_t block = at % per_zone_, before = w.seen.bytes;
     pace(unit_bytes(zone, block));
-    w.walk.walk(zone, block, w.seen, w.oddities);
+    w.walk.walk(zone, block, w.seen, w.suspects);
     bytes_.fetch_add(w.seen.bytes - before, std::memory_order_relaxed);
-    if (!w.oddities.empty()) hand_over(w);
+    if (!w.suspects.empty()) hand_over(w);
     if (alone_) tell_progress(false);
   }
   if (!usable) at = end;
@@ -204,11 +204,11 @@ void scrubber::pace(uint64_t bytes) {
 }
 
 void scrubber::hand_over(walker_state& w) {
-  for (const oddity& d : w.oddities) submit({task::kind::look, d});
-  w.oddities.clear();
+  for (const suspect& d : w.suspects) submit({task::kind::look, d});
+  w.suspects.clear();
 }
 
-// Enters what was seen of a zone's units, which are done but for their oddities.
+// Enters what was seen of a zone's units, which are done but for their suspects.
 void scrubber::flush(walker_state& w, uint64_t zone, uint64_t units) {
   bool ended = false;
   {

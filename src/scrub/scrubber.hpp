@@ -5,7 +5,7 @@
 // number of threads, which lock nothing and write nothing, so it does no harm to put them off the CPU.
 // What they find odd goes to one suspect repairer (suspect_repair.hpp): the thread that called run().
 //
-// SCRUB-1 A unit counts as done when it was read and its oddities were looked into. The mark in the pool
+// SCRUB-1 A unit counts as done when it was read and its suspects were looked into. The mark in the pool
 //    (scrub_mark.hpp) never says more than that, so an interrupted scrub misses nothing.
 // SCRUB-2 A zone is ended, and its losses are told, when all of its units are done.
 // SCRUB-3 Callbacks run in the suspect repairer's thread.
@@ -63,11 +63,11 @@ class scrubber {
     uint64_t at = UINT64_MAX;  // others look at it: changed with the lock
     column_walker walk;
     walk_tally seen;  // not yet in its zone's
-    std::vector<oddity> oddities;
+    std::vector<suspect> suspects;
   };
   struct task {
     enum class kind : uint8_t { look, begin_zone, end_zone } what;
-    oddity d;
+    suspect d;
   };
 
   void copies();

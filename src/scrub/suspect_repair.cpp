@@ -229,7 +229,7 @@ bool suspect_repairer::begin_zone(uint64_t zone) {
   return true;
 }
 
-void suspect_repairer::look_into(const oddity& d) {
+void suspect_repairer::look_into(const suspect& d) {
   if (d.length != 0) return column({d.zone, d.column, d.length});
   const outcome o = fragment(d.zone, d.g);
   if (o == outcome::busy) return busy_.push_back(d);
@@ -237,13 +237,13 @@ void suspect_repairer::look_into(const oddity& d) {
 }
 
 void suspect_repairer::end_zone(uint64_t zone) {
-  const auto here = [zone](const oddity& d) { return d.zone == zone; };
+  const auto here = [zone](const suspect& d) { return d.zone == zone; };
   bool changing = false;  // others were at work there
   for (int round = 0; round < rounds_max; ++round) {
     const uint64_t before = repairs_;
-    std::vector<oddity> again;
+    std::vector<suspect> again;
     std::swap(again, busy_);
-    for (const oddity& d : again) {
+    for (const suspect& d : again) {
       if (d.zone == zone)
         look_into(d);
       else

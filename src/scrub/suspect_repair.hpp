@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Looking into what a walk oddities, and putting it right while transactions run.
+// Examines suspects that a walk over the pool has found, and repairs them while transactions run.
 //
 // SUSPECT-1 CHECK-1 (scrub/check.hpp) holds here as well: the parity of a column is computed anew only if every
 //    fragment with a byte in it was found sound between two readings of its syndrome that are alike, and the
@@ -54,7 +54,7 @@ class suspect_repairer {
 
   // Makes sure that the zone is loaded. False if it cannot be: its descriptor is lost.
   bool begin_zone(uint64_t zone);
-  void look_into(const oddity& d);
+  void look_into(const suspect& d);
   // Tries once more what is lost (SUSPECT-2), tells of what remains so, and forgets the zone.
   void end_zone(uint64_t zone);
 
@@ -98,7 +98,7 @@ class suspect_repairer {
     bool told = false, again = false;  // again: it may only have been at the wrong moment
   };
   std::map<columns, suspicion> suspects_;
-  std::vector<oddity> busy_;
+  std::vector<suspect> busy_;
   pool::erasure_hints hints_;
   uint64_t repairs_ = 0;  // of whatever kind; a measure of progress
   bool saw_all_ = true;
