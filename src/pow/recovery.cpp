@@ -9,8 +9,8 @@
 #include "base/planted.hpp"
 #include "pow/cleaner.hpp"
 #include "pow/decision.hpp"
+#include "pow/salvage_report.hpp"
 #include "pow/seal.hpp"
-#include "pow/wreck.hpp"
 
 namespace scute::core::pow {
 namespace {
@@ -161,7 +161,7 @@ class recoverer {
         d.session = r.session;
       }
       if (!d.lost || d.from >= d.to) continue;
-      const wreck left(s_, d.segment, d.from, d.to);
+      const salvage_report left(s_, d.segment, d.from, d.to);
       d.text += ": " + left.text();
       d.objects = left.ranges();
     }

@@ -13,10 +13,10 @@
 
 namespace scute::core::pow {
 
-class wreck {
+class salvage_report {
  public:
   // Lines [from, to) of the segment. Entries and places of the catalogue are known already.
-  wreck(state& s, uint32_t segment, uint64_t from, uint64_t to);
+  salvage_report(state& s, uint32_t segment, uint64_t from, uint64_t to);
 
   // "objects 3 to 17 of table accounts (4 records)", or that nothing can be told.
   std::string text() const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "pow/wreck.hpp"
+#include "pow/salvage_report.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -9,7 +9,7 @@
 
 namespace scute::core::pow {
 
-wreck::wreck(state& s, uint32_t segment, uint64_t from, uint64_t to) : s_(s) {
+salvage_report::salvage_report(state& s, uint32_t segment, uint64_t from, uint64_t to) : s_(s) {
   const uint64_t base = s.space->place(segment).at[0];
   std::vector<std::byte> lines((to - from) * log::line_size);
   for (uint64_t i = from; i < to; ++i)
@@ -48,7 +48,7 @@ wreck::wreck(state& s, uint32_t segment, uint64_t from, uint64_t to) : s_(s) {
 }
 
 // Before the tables have their names.
-std::string wreck::name_of(uint32_t number) const {
+std::string salvage_report::name_of(uint32_t number) const {
   if (number == catalogue_table) return "tables";
   const table* const catalogue = s_.find_table(catalogue_table);
   const entry* const e = catalogue == nullptr ? nullptr : catalogue->find(number);
@@ -63,14 +63,14 @@ std::string wreck::name_of(uint32_t number) const {
   return {};
 }
 
-std::vector<damage_range> wreck::ranges() const {
+std::vector<damage_range> salvage_report::ranges() const {
   std::vector<damage_range> all;
   for (const auto& [table, x] : of_)
     all.push_back({table, name_of(table), x.first, x.last, x.records});
   return all;
 }
 
-std::string wreck::text() const {
+std::string salvage_report::text() const {
   std::string s;
   for (const damage_range& x : ranges())
     s += (s.empty() ? "objects " : ", ") + std::to_string(x.first) + " to " +
