@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a lane of a log-free pool says of the in-place ranges of its transaction: from where to where they
 // lie. A killed process leaves them stored to, with the header of before, like a scribble; resolution, which
-// puts both back, tells them apart by the note (engine/logfree/cause.hpp, CAUSE-4).
+// puts both back, tells them apart by the note (engine/logfree/crash_or_damage.hpp, CAUSE-4).
 //
 // INPLACE-1 The note is there before the program gets its pointer, and until its transaction has ended, as far as a
 //    killed process goes. It is stored, not flushed: after a power failure it may be missing, or out of date.

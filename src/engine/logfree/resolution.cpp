@@ -49,7 +49,11 @@ class SCUTE_SCOPED resolution::solving {
 };
 
 resolution::resolution(pool::state& s, uint64_t resolved, uint64_t present)
-    : s_(s), resolved_(resolved), present_(present), cause_(s, resolved, present), w_(*s.medium) {
+    : s_(s),
+      resolved_(resolved),
+      present_(present),
+      crash_or_damage_(s, resolved, present),
+      w_(*s.medium) {
   per_zone_ = s.geo.row_size / block_size;
   total_ = per_zone_ * s.geo.zone_count;
   for (bitmap* const bits : {&sound_bits_, &seen_bits_, &resolved_bits_})
@@ -412,7 +416,7 @@ void resolution::recompute_rest(uint64_t zone, uint64_t block, const remains& le
       if (syndrome[p * n + i] != std::byte{0}) return true;
     return false;
   };
-  cause_.will_recompute(zone, column, n, wrong);
+  crash_or_damage_.will_recompute(zone, column, n, wrong);
   for (uint64_t from = 0, to = 0; from < n; from = to + 1) {
     for (to = from; to < n && wrong(to);) ++to;
     if (to == from) continue;

@@ -71,7 +71,7 @@
 
 #include "base/lock.hpp"
 #include "base/waiting.hpp"
-#include "engine/logfree/cause.hpp"
+#include "engine/logfree/crash_or_damage.hpp"
 #include "pool/columns.hpp"
 #include "pool/failed_searches.hpp"
 #include "pool/fragment.hpp"
@@ -97,7 +97,7 @@ class resolution final : public pool::resolver {
   progress done() const noexcept override {
     return {total_, done_.load(std::memory_order_relaxed)};
   }
-  // Damage is counted elsewhere (engine/logfree/cause.hpp).
+  // Damage is counted elsewhere (engine/logfree/crash_or_damage.hpp).
   outcome traces() const noexcept override {
     return {rolled_back_.load(std::memory_order_relaxed),
             finished_.load(std::memory_order_relaxed)};
@@ -207,7 +207,7 @@ class resolution final : public pool::resolver {
 
   pool::state& s_;
   const uint64_t resolved_, present_;
-  const cause cause_;
+  const crash_or_damage crash_or_damage_;
   uint64_t per_zone_ = 0, total_ = 0;
   bool synced_ = false;  // RES-8: everything is durable
   bitmap sound_bits_, seen_bits_, resolved_bits_;

@@ -73,13 +73,13 @@ bool resolution::repair(const pool::fragment& f) {
     sure = image.size();
     for (const repair::unit& u : units) pool::decode(s_, u.offset, image.data() + u.at, u.length);
   }
-  // The header last: it tells what this is (engine/logfree/cause.hpp, CAUSE-2).
+  // The header last: it tells what this is (engine/logfree/crash_or_damage.hpp, CAUSE-2).
   for (auto u = units.rbegin(); u != units.rend(); ++u) {
     if (u->at >= sure) continue;
     const size_t n = std::min(u->length, sure - u->at);
     write(u->offset, image.data() + u->at, n);
   }
-  if (cause_.put_back(f, stored, h)) rolled_back_.fetch_add(1, std::memory_order_relaxed);
+  if (crash_or_damage_.put_back(f, stored, h)) rolled_back_.fetch_add(1, std::memory_order_relaxed);
   ++explained_;
   return true;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "engine/logfree/cause.hpp"
+#include "engine/logfree/crash_or_damage.hpp"
 
 #include <cstring>
 #include <map>
@@ -27,18 +27,18 @@ constexpr uint32_t lane_of(uint64_t tag) noexcept {
 
 }  // namespace
 
-cause::cause(pool::state& s, uint64_t resolved, uint64_t present)
+crash_or_damage::crash_or_damage(pool::state& s, uint64_t resolved, uint64_t present)
     : s_(s),
       resolved_(resolved),
       present_(present),
       in_place_(pool::noted_in_place(s, resolved, present)) {}
 
-bool cause::in_doubt(uint64_t tag) const noexcept {
+bool crash_or_damage::in_doubt(uint64_t tag) const noexcept {
   return (((tag >> 40) - resolved_ - 1) & epoch_mask) < present_ - resolved_ - 1;
 }
 
-bool cause::put_back(const pool::fragment& f, const format::fragment_header& stored,
-                     const format::fragment_header& back) const noexcept {
+bool crash_or_damage::put_back(const pool::fragment& f, const format::fragment_header& stored,
+                               const format::fragment_header& back) const noexcept {
   if (torn(f, stored, back)) return true;
   s_.repaired.fetch_add(1, std::memory_order_relaxed);
   s_.events.post(repair::event_of(s_, f, SCUTE_OUTCOME_REPAIRED,
@@ -46,14 +46,14 @@ bool cause::put_back(const pool::fragment& f, const format::fragment_header& sto
   return false;
 }
 
-void cause::tell_parity(uint64_t zone, uint64_t column, uint64_t length) const noexcept {
+void crash_or_damage::tell_parity(uint64_t zone, uint64_t column, uint64_t length) const noexcept {
   s_.repaired.fetch_add(1, std::memory_order_relaxed);
   s_.events.post({SCUTE_EVENT_PARITY, SCUTE_OUTCOME_REPAIRED, scute_finder{},
                   pool::parity_offset(s_.geo, zone, column), length});
 }
 
-bool cause::torn(const pool::fragment& f, const format::fragment_header& stored,
-                 const format::fragment_header& back) const noexcept {
+bool crash_or_damage::torn(const pool::fragment& f, const format::fragment_header& stored,
+                           const format::fragment_header& back) const noexcept {
   if (f.metadata) return false;
   for (const pool::data_range& x : in_place_)
     if (f.payload < x.offset + x.length && f.payload + f.room > x.offset) return true;
@@ -65,7 +65,8 @@ bool cause::torn(const pool::fragment& f, const format::fragment_header& stored,
   return pool::covered(s_, f, stored) != pool::not_covered;
 }
 
-std::vector<bool> cause::open_columns(uint64_t zone, uint64_t column, uint64_t length) const {
+std::vector<bool> crash_or_damage::open_columns(uint64_t zone, uint64_t column,
+                                                uint64_t length) const {
   const auto& g = s_.geo;
   const uint64_t end = s_.used_end[zone].load(std::memory_order_acquire);
   std::vector<bool> open(length);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What is told after an unclean end: damage as damage, and the traces of a crash as nothing else.
-#include "engine/logfree/cause.hpp"
+#include "engine/logfree/crash_or_damage.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -21,9 +21,9 @@ namespace {
 
 // ---- images -------------------------------------------------------------------------------------------
 
-class causes : public testing::Test {
+class crash_or_damage : public testing::Test {
  protected:
-  causes() {
+  crash_or_damage() {
     for (uint64_t i = 0; i < 40; ++i) oids.push_back(f.add(pattern(i, 500)));
     large = f.add(pattern(77, 20000));
     f.cut([&](scute_tx* tx, auto& after) {
@@ -76,11 +76,11 @@ class causes : public testing::Test {
 };
 
 // CAUSE-2.
-TEST_F(causes, PayloadOverwritten) {
+TEST_F(crash_or_damage, PayloadOverwritten) {
   expect(damaged(f.old_file, header_of(oids[20]) + 40, 300), 1, 0);
 }
 
-TEST_F(causes, OneBit) {
+TEST_F(crash_or_damage, OneBit) {
   // Checksum, type, meta, tag (sequence, lane, epoch), next, and one of the payload.
   for (const uint64_t at : {0, 5, 8, 13, 17, 20, 23, 25, 100}) {
     SCOPED_TRACE(at);
@@ -90,11 +90,11 @@ TEST_F(causes, OneBit) {
   }
 }
 
-TEST_F(causes, PartOfALargeObject) {
+TEST_F(crash_or_damage, PartOfALargeObject) {
   expect(damaged(f.old_file, f.offset_of(large) + 9000, 500), 1, 0);
 }
 
-TEST_F(causes, AFreeSlot) {
+TEST_F(crash_or_damage, AFreeSlot) {
   const scute_oid gone = f.alloc(pattern(1, 500));
   ASSERT_EQ(SCUTE_OK, f.free(gone));
   const uint64_t at = f.in().heap->zones().locate(f.offset_of(gone)).header;
@@ -103,18 +103,18 @@ TEST_F(causes, AFreeSlot) {
 }
 
 // CAUSE-1.
-TEST_F(causes, AChunkHeader) {
+TEST_F(crash_or_damage, AChunkHeader) {
   expect(damaged(f.old_file, f.g.chunk_header_offset(0, 1) + 8, 40), 1, 0, SCUTE_EVENT_STRUCTURE);
 }
 
 // The columns of the first row's structures, where everything is vouched for, or was never in use. (CAUSE-5, CAUSE-6)
-TEST_F(causes, Parity) {
+TEST_F(crash_or_damage, Parity) {
   const uint64_t at = pool::parity_offset(f.g, 0, 0);
   expect(damaged(f.old_file, at, 4096), 1, 0, SCUTE_EVENT_PARITY);
 }
 
 // A commit was cut short, at any of its stores. (CAUSE-2, CAUSE-3)
-TEST_F(causes, AKilledCommit) {
+TEST_F(crash_or_damage, AKilledCommit) {
   for (size_t n = 0; n <= f.data.size(); n += n < 12 ? 1 : 7) {
     SCOPED_TRACE(n);
     const auto members = [&](scute_oid oid) {
@@ -137,7 +137,7 @@ TEST_F(causes, AKilledCommit) {
 }
 
 // Decided, with as much of its parity as there was. (CAUSE-3, CAUSE-6)
-TEST_F(causes, AKilledParityPhase) {
+TEST_F(crash_or_damage, AKilledParityPhase) {
   for (size_t n = 0; n <= f.parity.size(); n += 5) {
     SCOPED_TRACE(n);
     auto there = f.data;
@@ -151,14 +151,14 @@ TEST_F(causes, AKilledParityPhase) {
 }
 
 // Both at once, in different columns.
-TEST_F(causes, CrashAndDamage) {
+TEST_F(crash_or_damage, CrashAndDamage) {
   auto torn = f.words_of(oids[0]);
   torn.resize(torn.size() / 2);
   expect(damaged(f.with(torn), header_of(oids[20]) + 40, 300), 1, 1);
 }
 
 // CAUSE-4, INPLACE-1, INPLACE-2.
-TEST_F(causes, InPlaceRanges) {
+TEST_F(crash_or_damage, InPlaceRanges) {
   f.load(f.old_file);
   f.wait();
   bytes image;
@@ -185,7 +185,7 @@ TEST_F(causes, InPlaceRanges) {
 
 // The session after a crash uses the lane for another in-place range, and is killed as well, before all is resolved.
 // (INPLACE-1)
-TEST_F(causes, InPlaceRangesOfTwoSessions) {
+TEST_F(crash_or_damage, InPlaceRangesOfTwoSessions) {
   f.load(f.old_file);
   f.wait();
   const auto in_place = [&](scute_tx* tx, scute_oid oid) {

@@ -35,10 +35,10 @@
 
 namespace scute::core::engine {
 
-class cause {
+class crash_or_damage {
  public:
   // Before any lane of the session is used.
-  cause(pool::state& s, uint64_t resolved, uint64_t present);
+  crash_or_damage(pool::state& s, uint64_t resolved, uint64_t present);
 
   // f failed its checksum and has been put back; `stored` was its header, `back` is that of the version that
   // came back. True if it was torn by the crash; damage is told.
