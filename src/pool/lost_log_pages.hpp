@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Pages of a log that outlives transactions which could not be read, and are readable again: from the handler of the
-// fault, which made zeros of them, to the engine, which knows what they held (engine/speculative/log_care.hpp).
+// fault, which made zeros of them, to the engine, which knows what they held (engine/speculative/log_scrubber.hpp).
 //
 // LOSTLOG-1 Whoever notes a page comes after the page is readable, and whoever takes one out before it is looked into. So a
 //    page that is lost once more is looked into once more.

@@ -144,7 +144,7 @@ TEST_P(spec_list, OnePlaceIsNoiseAfterAKill) {
   }
 }
 
-// CARE-4: of a pool that was closed properly.
+// LOGSCRUB-4: of a pool that was closed properly.
 TEST_P(spec_list, WhatIsPutRightIsTold) {
   grow();
   const std::vector<uint64_t> places[2] = {copies_of(0), copies_of(1)};

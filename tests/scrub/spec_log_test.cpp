@@ -28,7 +28,7 @@ class spec_log : public testing::TestWithParam<log::redundancy> {
   spec_image f;
 };
 
-// CARE-2, CLOG-5: as it was, byte by byte.
+// LOGSCRUB-2, CLOG-5: as it was, byte by byte.
 TEST_P(spec_log, AScrubPutsBackWhatOneCopyLacks) {
   const auto frames = f.frames();
   ASSERT_GT(frames.size(), 50u);
@@ -71,7 +71,7 @@ TEST_P(spec_log, ACheckSeesItAndWithRepairPutsItRight) {
   expect_all_after_a_kill();
 }
 
-// CARE-3
+// LOGSCRUB-3
 TEST_P(spec_log, WhatNoCopyTellsIsFolded) {
   const auto frames = f.frames();
   for (const uint64_t at : f.lines_of(frames[5], true)) noise(at, 64);
@@ -124,7 +124,7 @@ TEST_P(spec_log, ListAndTruncationPointAreWrittenAgain) {
   expect_all_after_a_kill();
 }
 
-// CARE-1
+// LOGSCRUB-1
 TEST_P(spec_log, WhatIsVoidIsNobodysDamage) {
   SCUTE_OKAY(scute_drain(f));
   EXPECT_TRUE(f.live().empty());
@@ -214,7 +214,7 @@ TEST_P(spec_log, PagesThatAreLostInAllCopiesCostNothing) {
   expect_all_after_a_kill();
 }
 
-// CARE-4. Nobody looked at them before a check did.
+// LOGSCRUB-4. Nobody looked at them before a check did.
 TEST_P(spec_log, ADamagedListOfAClosedPoolIsRepairedByOpening) {
   SCUTE_RANDOM(random);
   for (uint32_t replica = 0; replica < 2; ++replica) {

@@ -5,7 +5,7 @@
 // rest      The pool is closed, and its log damaged anywhere. Nothing of it is needed: every byte has to be there, nothing may be told
 //           as lost, and so it has to stay in another session that is killed.
 // live      The log is damaged anywhere while the process commits; then the process has the pool checked, goes on, and is killed. As
-//           above: what the log had lost was checkpointed (CARE-3).
+//           above: what the log had lost was checkpointed (LOGSCRUB-3).
 // crossing  The process is killed in the middle of its work; then the log is damaged. What damage leaves in one copy, or but for one
 //           track, costs nothing. Beyond that an object may be refused with an error, or be of an older version; never anything
 //           else, where it has a checksum. Opening has to tell what is missing where the log itself proves it (GAP-1, GAP-2;

@@ -16,7 +16,7 @@
 //    last ones, and taken last; and no lane stays at one when what it has appended is fenced, since a lane without work would
 //    keep it for good. (A stream that lanes share may: whoever takes segments off has it, and leaves it.)
 // CLOG-5 What a lane has appended is fenced when the fence behind it has returned: from then on all copies have it, and what
-//    they lack of it is damage (log_care.hpp).
+//    they lack of it is damage (log_scrubber.hpp).
 // CLOG-6 Who has taken segments appends to all of them without waiting for anything but stripes, and takes none while he waits.
 //    So what others have taken comes back, and is worth waiting for, like what is full.
 // CLOG-7 Frames of one stream with one LSN are parts of one whole. So where lanes share a stream, one transaction at a
@@ -181,7 +181,7 @@ class commit_log {
   // one that `lane`, the caller's, is at and needs no more is free.
   bool take_off(uint32_t lane, const segment_list& shorter);
 
-  // ---- for who looks for damage (log_care.hpp): any thread ------------------------------------------------
+  // ---- for who looks for damage (log_scrubber.hpp): any thread ------------------------------------------------
 
   // A segment with frames above the durable truncation point, or that a lane appends to.
   struct live_segment {

@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "base/planted.hpp"
-#include "engine/speculative/log_care.hpp"
+#include "engine/speculative/log_scrubber.hpp"
 #include "log/segment_writer.hpp"
 
 namespace scute::core::engine {

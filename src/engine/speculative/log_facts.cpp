@@ -45,12 +45,12 @@ void speculative::look_at_log_file() noexcept {
 }
 
 void speculative::look_at_log(bool repair, const tx::log_finding_fn& tell) {
-  if (care_ != nullptr) care_->look(repair, tell);
+  if (scrubber_ != nullptr) scrubber_->look(repair, tell);
 }
 
 void speculative::for_each_live_log(
     const std::function<void(uint64_t offset, uint64_t length)>& fn) {
-  if (care_ != nullptr) care_->for_each_live(fn);
+  if (scrubber_ != nullptr) scrubber_->for_each_live(fn);
 }
 
 }  // namespace scute::core::engine

@@ -14,7 +14,7 @@
 #include "engine/speculative/commit_log.hpp"
 #include "engine/speculative/file_pages.hpp"
 #include "engine/speculative/gap_detection.hpp"
-#include "engine/speculative/log_care.hpp"
+#include "engine/speculative/log_scrubber.hpp"
 #include "engine/speculative/truncation_point.hpp"
 #include "log/segment_reader.hpp"
 #include "pool/blocks.hpp"

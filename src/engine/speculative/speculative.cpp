@@ -123,11 +123,11 @@ void speculative::start() {
       s_, location, list, unresolved_ != nullptr ? truncation_point : checkpoint_lsn, last_frames_);
   checkpoint_ = std::make_unique<checkpoint>(s_, *table_, *log_, checkpoint_lsn, unresolved_.get());
   room_ = std::make_unique<log_room>(s_, location, *log_, *checkpoint_, std::move(list));
-  care_ = std::make_unique<log_care>(s_, location, *log_, *checkpoint_, *room_);
+  scrubber_ = std::make_unique<log_scrubber>(s_, location, *log_, *checkpoint_, *room_);
   for (lane_state& l : lanes_) l.last_lsn = checkpoint_lsn;
   log_->drawn(checkpoint_lsn);
   if (unclean_ || s_.read_only) return;
-  if (!SCUTE_PLANTED(care_heads)) care_->repair_heads();  // CARE-4
+  if (!SCUTE_PLANTED(log_scrub_heads)) scrubber_->repair_heads();  // LOGSCRUB-4
 }
 
 // What the LSNs of a session are above, after a clean closing (TRUNC-1, TRUNC-2).
@@ -202,7 +202,7 @@ bool speculative::background() noexcept {
   }
   try {
     room_->keep_less();
-    const bool repaired = !s_.lost_log.pending() || care_->repair_lost_pages();
+    const bool repaired = !s_.lost_log.pending() || scrubber_->repair_lost_pages();
     if (!busy && repaired && checkpoint_->rests()) {
       // Chunks go back by steps, which are a lane's.
       if (!log_->is_apart() || !room_->is_larger()) return false;

@@ -51,9 +51,9 @@
 #include "engine/speculative/block_table.hpp"
 #include "engine/speculative/checkpoint.hpp"
 #include "engine/speculative/commit_log.hpp"
-#include "engine/speculative/log_care.hpp"
 #include "engine/speculative/log_in_file.hpp"
 #include "engine/speculative/log_room.hpp"
+#include "engine/speculative/log_scrubber.hpp"
 #include "engine/speculative/unresolved.hpp"
 #include "heap/heap.hpp"
 #include "tx/engine.hpp"
@@ -157,7 +157,7 @@ class speculative final : public tx::engine {
   std::unique_ptr<commit_log> log_;
   std::unique_ptr<checkpoint> checkpoint_;
   std::unique_ptr<log_room> room_;
-  std::unique_ptr<log_care> care_;
+  std::unique_ptr<log_scrubber> scrubber_;
 };
 
 // What a lane's transaction is about to log.

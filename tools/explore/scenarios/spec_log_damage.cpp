@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Engine spec: damage to the log itself, while the pool is open (engine/speculative/log_care.hpp) and before a crash is recovered from
+// Engine spec: damage to the log itself, while the pool is open (engine/speculative/log_scrubber.hpp) and before a crash is recovered from
 // (engine/speculative/gap_detection.hpp). Of pools whose log is in two copies.
 #include <algorithm>
 #include <cstring>
@@ -73,7 +73,7 @@ void die(const testing::stage& at) {
   at.open();
 }
 
-// What one copy lacks comes from the other, before that one is needed as well (CARE-2, LOSTLOG-1). Of an open pool pages are lost:
+// What one copy lacks comes from the other, before that one is needed as well (LOGSCRUB-2, LOSTLOG-1). Of an open pool pages are lost:
 // before other damage the explorer lets all be checkpointed.
 testing::scenario repaired(const level& l) {
   auto s = spec_scene("spec-log-repaired", l, 1);
@@ -92,7 +92,7 @@ testing::scenario repaired(const level& l) {
   return s;
 }
 
-// The same of the list and the truncation point: while the pool is open, and when it is opened (CARE-2, CARE-4).
+// The same of the list and the truncation point: while the pool is open, and when it is opened (LOGSCRUB-2, LOGSCRUB-4).
 testing::scenario lists(const level& l) {
   auto s = spec_scene("spec-log-lists", l, 1);
   s.observe([](scute::pool& p) { return contents(p, 0); });
@@ -167,7 +167,7 @@ std::string when_checkpointed(scute::pool& p) {
   return "checkpointed";
 }
 
-// What no copy tells any more is checkpointed at once, and nobody goes on behind it (CARE-3).
+// What no copy tells any more is checkpointed at once, and nobody goes on behind it (LOGSCRUB-3).
 testing::scenario checkpointed(const level& l) {
   auto s = spec_scene("spec-log-checkpointed", l, 1);
   s.may_lose().observe(when_checkpointed);
@@ -186,7 +186,7 @@ testing::scenario checkpointed(const level& l) {
   return s;
 }
 
-// Damage to what is void is nobody's (CARE-1).
+// Damage to what is void is nobody's (LOGSCRUB-1).
 testing::scenario of_void(const level& l) {
   auto s = spec_scene("spec-log-void", l, 1);
   s.observe([](scute::pool& p) { return contents(p, 0); });
@@ -243,7 +243,7 @@ testing::scenario gone(const level& l) {
   return s;
 }
 
-// A check beside commits: what is being appended is nobody's damage (CARE-1, CLOG-5).
+// A check beside commits: what is being appended is nobody's damage (LOGSCRUB-1, CLOG-5).
 testing::scenario checked(const level& l, uint64_t) {
   auto s = spec_scene("spec-log-checked", l, 2);
   auto one = s.in_thread(0);

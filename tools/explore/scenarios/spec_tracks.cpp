@@ -133,7 +133,7 @@ testing::scenario parts(const level& l) {
 }
 
 // A page of each track in turn is lost while the pool is open, and repaired; then one of another track is noise before a
-// crash is recovered from (CARE-2, LOSTLOG-1).
+// crash is recovered from (LOGSCRUB-2, LOSTLOG-1).
 testing::scenario repaired(const level& l) {
   auto s = scene("spec-tracks-repaired", l);
   with_long_object(s);
@@ -207,7 +207,7 @@ std::string when_checkpointed(scute::pool& p) {
   return "checkpointed";
 }
 
-// Pages of two tracks are lost while the pool is open: all is checkpointed at once, and nothing is missing (CARE-3).
+// Pages of two tracks are lost while the pool is open: all is checkpointed at once, and nothing is missing (LOGSCRUB-3).
 testing::scenario checkpointed(const level& l) {
   auto s = scene("spec-tracks-checkpointed", l);
   with_long_object(s);
@@ -226,7 +226,7 @@ testing::scenario checkpointed(const level& l) {
   return s;
 }
 
-// A check, and a checkpoint, beside commits (CARE-1, CLOG-5).
+// A check, and a checkpoint, beside commits (LOGSCRUB-1, CLOG-5).
 testing::scenario beside(const level& l, uint64_t) {
   auto s = scene("spec-tracks-beside", l, 2);
   for (unsigned t = 0; t < 2; ++t)

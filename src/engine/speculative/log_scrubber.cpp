@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "engine/speculative/log_care.hpp"
+#include "engine/speculative/log_scrubber.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -16,7 +16,7 @@ namespace scute::core::engine {
 // What a session that only reads has in private memory the file has not, so memory counts there. (A log of its own is in none.)
 log::segment_reader reader_of(const pool::state& s, const log_location& location,
                               const log::segment_layout& layout) {
-  const bool in_memory = s.read_only && !location.is_apart() && !SCUTE_PLANTED(care_file);
+  const bool in_memory = s.read_only && !location.is_apart() && !SCUTE_PLANTED(log_scrub_file);
   return {layout, s.salt,
           [&m = location.target(), in_memory](uint64_t offset, std::byte* to, size_t n) {
             // One lost page must not hide the others.
@@ -29,8 +29,8 @@ log::segment_reader reader_of(const pool::state& s, const log_location& location
           }};
 }
 
-log_care::log_care(pool::state& s, log_location& location, commit_log& log, checkpoint& f,
-                   log_room& room)
+log_scrubber::log_scrubber(pool::state& s, log_location& location, commit_log& log, checkpoint& f,
+                           log_room& room)
     : s_(s),
       location_(location),
       log_(log),
@@ -40,8 +40,8 @@ log_care::log_care(pool::state& s, log_location& location, commit_log& log, chec
       reader_(reader_of(s, location, log.layout())) {}
 
 // A page of a file that cannot be read cannot be written in part either; the pool's own were made readable before.
-bool log_care::can_store(const log::segment& where, uint64_t position,
-                         std::span<const std::byte> lines) const {
+bool log_scrubber::can_store(const log::segment& where, uint64_t position,
+                             std::span<const std::byte> lines) const {
   bool can = true;
   if (location_.is_apart())
     log_.layout().for_each_store(position, lines,
@@ -55,7 +55,7 @@ bool log_care::can_store(const log::segment& where, uint64_t position,
 }
 
 // Of a segment that nothing counts in.
-void log_care::renew_lost_pages(const log::segment& where, const tx::log_finding_fn& tell) {
+void log_scrubber::renew_lost_pages(const log::segment& where, const tx::log_finding_fn& tell) {
   for (uint32_t c = 0; c < log_.layout().copies(); ++c)
     engine::renew_lost_pages(w_, where.at[c], where.at[c] + log_.layout().size(),
                              [&](uint64_t page) {
@@ -64,8 +64,9 @@ void log_care::renew_lost_pages(const log::segment& where, const tx::log_finding
                              });
 }
 
-// CARE-1, CARE-2
-log_care::seen log_care::look_at(size_t segment, bool repair, const tx::log_finding_fn& tell) {
+// LOGSCRUB-1, LOGSCRUB-2
+log_scrubber::seen log_scrubber::look_at(size_t segment, bool repair,
+                                         const tx::log_finding_fn& tell) {
   seen result;
   log_.look_at(
       segment, [&](const commit_log::live_segment& x) { result = look_at(x, repair, tell); },
@@ -78,13 +79,13 @@ log_care::seen log_care::look_at(size_t segment, bool repair, const tx::log_find
           wrote_ = true;
         }
         // Before anybody begins it; end() asks whether that has failed.
-        if (wrote_) w_.fence(fence_site::log_care);
+        if (wrote_) w_.fence(fence_site::log_scrub);
       });
   return result;
 }
 
-log_care::seen log_care::look_at(const commit_log::live_segment& x, bool repair,
-                                 const tx::log_finding_fn& tell) {
+log_scrubber::seen log_scrubber::look_at(const commit_log::live_segment& x, bool repair,
+                                         const tx::log_finding_fn& tell) {
   struct damaged {
     uint64_t position;
     std::vector<std::byte> lines;
@@ -98,12 +99,12 @@ log_care::seen log_care::look_at(const commit_log::live_segment& x, bool repair,
   const uint64_t truncation_point = log_.truncation_point();
   bool gaps = false, gaps_of_void = false;
   const log::segment_contents c = reader_.read(x.where, [&](const log::frame& f) {
-    if (f.head.sequence > x.fenced && !SCUTE_PLANTED(care_fenced)) return;
+    if (f.head.sequence > x.fenced && !SCUTE_PLANTED(log_scrub_fenced)) return;
     if (x.head == nullptr && f.head.sequence > x.last) return;  // a crash has left it undecided
     any = true;
     last = last || f.head.sequence == x.last;
     gaps_of_void = gaps_of_void || f.behind_gap;
-    if (f.head.sequence <= truncation_point && !SCUTE_PLANTED(care_void)) return;
+    if (f.head.sequence <= truncation_point && !SCUTE_PLANTED(log_scrub_void)) return;
     gaps = gaps || f.behind_gap;
     if (f.flawed) found.push_back({f.position, {f.lines.begin(), f.lines.end()}});
   });
@@ -121,7 +122,7 @@ log_care::seen log_care::look_at(const commit_log::live_segment& x, bool repair,
   for (const damaged& d : found) {
     const uint64_t at = x.where.at[0] + log_.layout().offset_of(d.position);
     if (repair && can_store(x.where, d.position, d.lines)) {
-      if (!SCUTE_PLANTED(care_frame))
+      if (!SCUTE_PLANTED(log_scrub_frame))
         log::store_lines(w_, location_.target().base(), log_.layout(), x.where, d.position,
                          d.lines);
       wrote_ = true;
@@ -133,10 +134,10 @@ log_care::seen log_care::look_at(const commit_log::live_segment& x, bool repair,
       tell({location_.is_apart() ? "record in the log file" : "log record", at, d.lines.size(),
             repair});
   }
-  // CARE-5
+  // LOGSCRUB-5
   const bool has_gap =
       result.missing || gaps_of_void || (x.last != 0 && x.last <= x.fenced && !last);
-  if (has_gap && repair && x.head != nullptr && !SCUTE_PLANTED(care_leave))
+  if (has_gap && repair && x.head != nullptr && !SCUTE_PLANTED(log_scrub_leave))
     log_.leave_segment(x.lane);
   if (result.missing && tell)
     tell({location_.is_apart() ? "segment of the log file" : "log segment", x.where.at[0],
@@ -144,8 +145,8 @@ log_care::seen log_care::look_at(const commit_log::live_segment& x, bool repair,
   return result;
 }
 
-void log_care::store_again(uint64_t offset, std::span<const std::byte> bytes, const char* what,
-                           bool repair, const tx::log_finding_fn& tell) {
+void log_scrubber::store_again(uint64_t offset, std::span<const std::byte> bytes, const char* what,
+                               bool repair, const tx::log_finding_fn& tell) {
   std::byte* const at = location_.target().base() + offset;
   std::vector<std::byte> there(location_.is_apart() ? uint64_t{format::page} : 0);
   const uint64_t in_page = offset % format::page;
@@ -159,7 +160,7 @@ void log_care::store_again(uint64_t offset, std::span<const std::byte> bytes, co
     std::ranges::fill(there, std::byte{0});
     std::ranges::copy(bytes, there.begin() + static_cast<ptrdiff_t>(in_page));
   }
-  if (repair && SCUTE_PLANTED(care_list)) {
+  if (repair && SCUTE_PLANTED(log_scrub_list)) {
     // Told, and left.
   } else if (repair && there.empty()) {
     w_.stream(at, bytes.data(), bytes.size(), medium::purpose::log);
@@ -171,7 +172,7 @@ void log_care::store_again(uint64_t offset, std::span<const std::byte> bytes, co
   if (tell) tell({what, offset, bytes.size(), repair});
 }
 
-void log_care::look_at_list(bool repair, const tx::log_finding_fn& tell) {
+void log_scrubber::look_at_list(bool repair, const tx::log_finding_fn& tell) {
   room_.with_list([&](const segment_list& list) {
     const char* const what = location_.is_apart() ? "head of the log file" : "list of log segments";
     for (const log_location::list_copy& c : location_.list_copies(list))
@@ -180,7 +181,7 @@ void log_care::look_at_list(bool repair, const tx::log_finding_fn& tell) {
   });
 }
 
-void log_care::look_at_truncation_point(bool repair, const tx::log_finding_fn& tell) {
+void log_scrubber::look_at_truncation_point(bool repair, const tx::log_finding_fn& tell) {
   checkpoint_.while_it_rests([&] {
     for (const commit_log::truncation_copy& c : log_.truncation_copies())
       store_again(
@@ -191,22 +192,22 @@ void log_care::look_at_truncation_point(bool repair, const tx::log_finding_fn& t
   });
 }
 
-void log_care::end() {
+void log_scrubber::end() {
   if (!std::exchange(wrote_, false)) return;
-  w_.fence(fence_site::log_list_care);
+  w_.fence(fence_site::log_list_scrub);
   if (location_.target().failed()) s_.medium->fail_with(location_.target().failure());
   s_.require_healthy();
 }
 
-// CARE-3. What is void then is looked at once more, since noise there would be told as a loss after a crash.
-void log_care::checkpoint_all() {
-  if (SCUTE_PLANTED(care_checkpoint)) return;
+// LOGSCRUB-3. What is void then is looked at once more, since noise there would be told as a loss after a crash.
+void log_scrubber::checkpoint_all() {
+  if (SCUTE_PLANTED(log_scrub_checkpoint)) return;
   checkpoint_.all();
   for (size_t i = 0; i < log_.segments(); ++i) look_at(i, true, nullptr);
   end();
 }
 
-void log_care::look(bool repair, const tx::log_finding_fn& tell) {
+void log_scrubber::look(bool repair, const tx::log_finding_fn& tell) {
   if (!s_.read_only && !location_.is_apart()) {
     touch_lost_pages();
     // Of these it was told when they became readable.
@@ -222,8 +223,8 @@ void log_care::look(bool repair, const tx::log_finding_fn& tell) {
   if (missing && repair) checkpoint_all();
 }
 
-// CARE-4
-void log_care::repair_heads() {
+// LOGSCRUB-4
+void log_scrubber::repair_heads() {
   const auto tell = [&](const tx::log_finding& f) {
     s_.repaired.fetch_add(1, std::memory_order_relaxed);
     s_.events.post({SCUTE_EVENT_LOG, SCUTE_OUTCOME_REPAIRED, scute_finder{}, f.offset, f.length});
@@ -234,7 +235,7 @@ void log_care::repair_heads() {
 }
 
 // Whoever reads them through the file would never bring the fault about that makes them readable.
-void log_care::touch_lost_pages() {
+void log_scrubber::touch_lost_pages() {
   const auto touch = [&](uint64_t begin, uint64_t length) {
     for (uint64_t page = begin; page < begin + length; page += format::page) {
       std::byte probe{};
@@ -252,7 +253,7 @@ void log_care::touch_lost_pages() {
         [](const log::segment&) {});
 }
 
-bool log_care::repair_lost_pages() {
+bool log_scrubber::repair_lost_pages() {
   const locked turn(mutex_);
   std::vector<uint64_t> pages;
   pages.reserve(64);
@@ -282,7 +283,7 @@ bool log_care::repair_lost_pages() {
   return done;
 }
 
-void log_care::for_each_live(const std::function<void(uint64_t offset, uint64_t length)>& fn) {
+void log_scrubber::for_each_live(const std::function<void(uint64_t offset, uint64_t length)>& fn) {
   if (location_.is_apart()) return;
   for (size_t i = 0; i < log_.segments(); ++i)
     log_.look_at(

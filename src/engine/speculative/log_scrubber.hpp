@@ -7,15 +7,15 @@
 //   list, truncation point written again, as memory has them; so are the heads of a log in a file of its own, which are its list
 //   lost page     of a file of its own: written as a whole, when nothing in it counts any more. Part of it cannot be written
 //
-// CARE-1 Only what counts is looked at: the list and the truncation point that count, and frames above the durable truncation point that are
+// LOGSCRUB-1 Only what counts is looked at: the list and the truncation point that count, and frames above the durable truncation point that are
 //    fenced (CLOG-5). All else is void, or under way, and nobody's damage.
-// CARE-2 A frame is stored with the bytes that its writer has stored, and its segment is not begun anew meanwhile. So it does no
+// LOGSCRUB-2 A frame is stored with the bytes that its writer has stored, and its segment is not begun anew meanwhile. So it does no
 //    harm where nothing was wrong, and no lane has to wait.
-// CARE-3 What no copy tells any more the pool itself has, until a crash: a checkpoint makes it durable there, and void here.
-// CARE-4 Of a pool that was closed properly all copies of the list and the truncation point were durable. So whichever is not as the
+// LOGSCRUB-3 What no copy tells any more the pool itself has, until a crash: a checkpoint makes it durable there, and void here.
+// LOGSCRUB-4 Of a pool that was closed properly all copies of the list and the truncation point were durable. So whichever is not as the
 //    one that counts was damaged: an opening puts it right, and tells it. (After a crash recovery writes all of them, and cannot
 //    tell damage from what was being written.)
-// CARE-5 Nobody goes on behind a gap, be it one of void frames: a crash could not tell that nothing is missing there (GAP-2), and
+// LOGSCRUB-5 Nobody goes on behind a gap, be it one of void frames: a crash could not tell that nothing is missing there (GAP-2), and
 //    would have it told as lost.
 #pragma once
 
@@ -28,9 +28,10 @@
 
 namespace scute::core::engine {
 
-class log_care {
+class log_scrubber {
  public:
-  log_care(pool::state& s, log_location& location, commit_log& log, checkpoint& f, log_room& room);
+  log_scrubber(pool::state& s, log_location& location, commit_log& log, checkpoint& f,
+               log_room& room);
 
   // All of it. Any thread without locks. Throws SCUTE_E_IO, std::bad_alloc.
   void look(bool repair, const tx::log_finding_fn& tell);
