@@ -14,7 +14,7 @@ struct store_audit::head {
   std::atomic<uint32_t> strays_do;  // on_stray
   uint32_t remembers;               // what lines held when they were flushed
   std::atomic<uint64_t> strays, findings;
-  char untold[2048];
+  char unreported[2048];
 };
 
 struct store_audit::finding {

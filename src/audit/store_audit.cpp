@@ -30,14 +30,15 @@ uint64_t store_audit::size(uint64_t capacity) {
 }
 
 void store_audit::format(std::span<std::byte> at, uint64_t capacity, on_stray what,
-                         const std::string& untold, bool remembers) {
+                         const std::string& unreported, bool remembers) {
   if (at.size() < size(capacity))
     throw failure(SCUTE_E_INVALID, "the memory of an audit is too small for its file");
   auto& h = *reinterpret_cast<head*>(at.data());
   h.lines = view::lines_of(up(capacity));
   h.strays_do.store(static_cast<uint32_t>(what));
   h.remembers = remembers ? 1 : 0;
-  std::memcpy(h.untold, untold.data(), std::min(untold.size(), sizeof h.untold - 1));
+  std::memcpy(h.unreported, unreported.data(),
+              std::min(unreported.size(), sizeof h.unreported - 1));
   h.mark.store(head::mark_value, std::memory_order_release);
 }
 
@@ -135,22 +136,23 @@ void store_audit::left(uint64_t line, view::left_as how) noexcept {
   }
 }
 
-void store_audit::add_untold(const std::string& names, on_stray what) noexcept {
-  const size_t had = untold().size();
-  if (names.size() > had) names.copy(head_->untold + had, sizeof head_->untold - 1 - had, had);
+void store_audit::add_unreported(const std::string& names, on_stray what) noexcept {
+  const size_t had = unreported().size();
+  if (names.size() > had)
+    names.copy(head_->unreported + had, sizeof head_->unreported - 1 - had, had);
   head_->strays_do.store(static_cast<uint32_t>(what));
 }
 
-const char* store_audit::untold_text() const noexcept {
-  return head_->untold;
+const char* store_audit::unreported_text() const noexcept {
+  return head_->unreported;
 }
 
 uint64_t store_audit::strays() const noexcept {
   return head_->strays.load(std::memory_order_relaxed);
 }
 
-std::string store_audit::untold() const {
-  const char *const at = head_->untold, *const end = at + sizeof head_->untold;
+std::string store_audit::unreported() const {
+  const char *const at = head_->unreported, *const end = at + sizeof head_->unreported;
   return {at, static_cast<size_t>(std::find(at, end, '\0') - at)};
 }
 

@@ -47,9 +47,9 @@ class store_audit : public view::line_watch {
  public:
   static constexpr size_t findings_max = 1024;
   static uint64_t size(uint64_t capacity);
-  // Of zeros, aligned to 4096. `remembers`: what lines hold when they are flushed is noted (AUDIT-7). `untold`: names of objects whose stores nobody tells of, so that strays are advice; or "".
+  // Of zeros, aligned to 4096. `remembers`: what lines hold when they are flushed is noted (AUDIT-7). `unreported`: names of objects whose stores nobody tells of, so that strays are advice; or "".
   static void format(std::span<std::byte> at, uint64_t capacity, on_stray what,
-                     const std::string& untold, bool remembers = true);
+                     const std::string& unreported, bool remembers = true);
   // Throws failure if none is there.
   explicit store_audit(std::span<std::byte> at);
 
@@ -79,11 +79,11 @@ class store_audit : public view::line_watch {
   bool may_commit() noexcept override;
 
   // The program has loaded code whose stores nobody tells of.
-  void add_untold(const std::string& names, on_stray what) noexcept;
+  void add_unreported(const std::string& names, on_stray what) noexcept;
 
   uint64_t strays() const noexcept;
-  std::string untold() const;
-  const char* untold_text() const noexcept;  // as long as the memory is there
+  std::string unreported() const;
+  const char* unreported_text() const noexcept;  // as long as the memory is there
   bool read_site(uint32_t index, site_record& to) const { return sites_.read(index, to); }
   bool read_names(uint32_t index, site_names& to) const noexcept {
     return sites_.read_names(index, to);

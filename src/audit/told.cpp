@@ -51,7 +51,7 @@ uint64_t store_audit::copied(uint64_t line) const noexcept {
 
 bool store_audit::was_told(uint64_t line, uint64_t copied) const noexcept {
   if ((copied & found_mark) != 0) return true;
-  if (SCUTE_PLANTED(audit_load_untold)) return false;
+  if (SCUTE_PLANTED(audit_load_unreported)) return false;
   const uint64_t told = words_[line].told.load(std::memory_order_acquire);
   return moment_of(told) >= std::max(moment_of(copied), uint64_t{tell_clock::begin});
 }

@@ -78,7 +78,7 @@ std::string tell_sites(const held_view& view, uint32_t process,
         if (a.read_site(i, s)) tell_site(s, to, options);
     }
     if (options.finding != nullptr) tell_findings(a, view.path.c_str(), process, options);
-    return a.untold();
+    return a.unreported();
   } catch (const failure& e) {
     if (options.failed != nullptr) options.failed(options.arg, view.path.c_str(), e.what());
   }

@@ -152,7 +152,7 @@ guarded_file& guarded_file::open(const std::string& path, const file_identity& i
   guarded_file& f = unused();
   std::unique_ptr<live_audit> audit;
   if (plan.wanted) {
-    audit::store_audit::format(memory.more(), pool->capacity(), plan.strays, plan.untold,
+    audit::store_audit::format(memory.more(), pool->capacity(), plan.strays, plan.unreported,
                                plan.remembers);
     audit = std::make_unique<live_audit>(memory.more(), path);
   }

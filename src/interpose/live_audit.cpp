@@ -23,8 +23,8 @@ audit::on_stray asked_for(const store_tellers& tellers) {
   if (word == "ignore") return audit::on_stray::ignore;
   if (word == "stop") return audit::on_stray::stop;
   if (word == "report") return audit::on_stray::report;
-  return tellers.any && (tellers.untold.empty() || asked().sites) ? audit::on_stray::report
-                                                                  : audit::on_stray::ignore;
+  return tellers.any && (tellers.unreported.empty() || asked().sites) ? audit::on_stray::report
+                                                                      : audit::on_stray::ignore;
 }
 
 // Without memory from the heap: a fence in a handler comes here.
@@ -38,7 +38,7 @@ void put_place(char* to, size_t room, const char* how, const audit::site_names* 
 
 audit_plan plan_audit() {
   const store_tellers tellers = find_store_tellers();
-  audit_plan plan{asked().sites, asked_for(tellers), tellers.untold, asked().sites};
+  audit_plan plan{asked().sites, asked_for(tellers), tellers.unreported, asked().sites};
   plan.wanted |= plan.strays != audit::on_stray::ignore;
   return plan;
 }
@@ -46,7 +46,8 @@ audit_plan plan_audit() {
 void plan_audits_anew() {
   const audit_plan plan = plan_audit();
   for (guarded_file* f = guarded_file::first(); f != nullptr; f = f->next())
-    if (f->is_open() && f->audit() != nullptr) f->audit()->add_untold(plan.untold, plan.strays);
+    if (f->is_open() && f->audit() != nullptr)
+      f->audit()->add_unreported(plan.unreported, plan.strays);
 }
 
 live_audit::live_audit(std::span<std::byte> at, const std::string& path)

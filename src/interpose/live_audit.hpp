@@ -15,7 +15,7 @@ namespace scute::core::interpose {
 struct audit_plan {
   bool wanted = false;
   audit::on_stray strays = audit::on_stray::ignore;
-  std::string untold;      // objects whose stores nobody tells of
+  std::string unreported;  // objects whose stores nobody tells of
   bool remembers = false;  // what lines hold when they are flushed is noted
 };
 // In a critical section.

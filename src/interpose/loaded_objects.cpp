@@ -112,8 +112,8 @@ store_tellers find_store_tellers() {
       found.any = true;
       continue;
     }
-    if (!found.untold.empty()) found.untold += ", ";
-    found.untold += name_of(o.path);
+    if (!found.unreported.empty()) found.unreported += ", ";
+    found.unreported += name_of(o.path);
   }
   return found;
 }

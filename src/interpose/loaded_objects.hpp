@@ -35,8 +35,8 @@ std::string_view name_of(std::string_view path) noexcept;
 struct store_tellers {
   bool any = false;
   std::string
-      untold;  // names of the objects that do not, each once, commas between; parts of other compilers in one that does
-               // cannot be seen
+      unreported;  // names of the objects that do not, each once, commas between; parts of other compilers in one that does
+                   // cannot be seen
 };
 store_tellers find_store_tellers();
 

@@ -92,8 +92,8 @@ class resolver {
   };
   // What the columns of a page of the data rows do not tell: bytes that its own row has changed where the parity may be older,
   // and bytes where only other rows have. False: they tell everything. Async-signal-safe; the block's stripe is held.
-  virtual bool untold(uint64_t /*page*/, page_bytes& /*own*/,
-                      page_bytes& /*others*/) const noexcept {
+  virtual bool undecodable(uint64_t /*page*/, page_bytes& /*own*/,
+                           page_bytes& /*others*/) const noexcept {
     return false;
   }
 

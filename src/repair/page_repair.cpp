@@ -149,8 +149,8 @@ page_repairer::outcome page_repairer::rebuild(uint64_t page, beyond_repair then,
     const desk_guard d(desks_);
     const bool noted = notes.add(d->w, page);
     const bool whole = compose(page, *d);
-    const auto& untold = d->untold;
-    if (whole && untold.any() && then == beyond_repair::revoked) return outcome::hopeless;
+    const auto& undecodable = d->undecodable;
+    if (whole && undecodable.any() && then == beyond_repair::revoked) return outcome::hopeless;
     if (whole) {
       if (!s_.medium->restore_page(d->w, page, d->page)) {
         // For this session only; the note stays, for the next one.
@@ -167,10 +167,10 @@ page_repairer::outcome page_repairer::rebuild(uint64_t page, beyond_repair then,
         notes.remove(d->w, page);
       }
       repaired_pages.fetch_add(1, std::memory_order_relaxed);
-      if (untold.any()) {
+      if (undecodable.any()) {
         s_.lost.fetch_add(1, std::memory_order_relaxed);
         s_.events.post({SCUTE_EVENT_PAGE, SCUTE_OUTCOME_LOST, finder, page, format::page});
-        name_losses(page, &untold, finder);
+        name_losses(page, &undecodable, finder);
         ++pool::losses_of_this_thread;
         return outcome::hopeless;
       }
@@ -213,7 +213,7 @@ page_repairer::losses page_repairer::losses_beside(uint64_t page) const noexcept
 
 // Leaves in d.page what the page must hold. False if too many other pages of the column are lost as well.
 bool page_repairer::compose(uint64_t page, desk& d) noexcept {
-  d.untold = {};
+  d.undecodable = {};
   d.others = {};
   const pool::cell c = pool::cell_of(s_.geo, page);
   const bool is_parity = c.row >= s_.geo.rows;
@@ -236,9 +236,9 @@ bool page_repairer::compose(uint64_t page, desk& d) noexcept {
   }
   adjust_sums(c, r, d.room);
   pool::combine(r, d.room, format::page, d.page);
-  if (s_.resolving->untold(page, d.untold, d.others)) {
-    if (!s_.has_checksums) d.untold.add(d.others);
-    d.untold.for_each_run([&](uint64_t begin, uint64_t end) {
+  if (s_.resolving->undecodable(page, d.undecodable, d.others)) {
+    if (!s_.has_checksums) d.undecodable.add(d.others);
+    d.undecodable.for_each_run([&](uint64_t begin, uint64_t end) {
       std::memset(d.page + begin, static_cast<int>(lost_byte), end - begin);
     });
   }
@@ -384,7 +384,7 @@ void page_repairer::condemn(uint64_t page, desk& d, scute_finder finder) noexcep
   name_losses(page, nullptr, finder);
 }
 
-void page_repairer::name_losses(uint64_t page, const pool::resolver::page_bytes* untold,
+void page_repairer::name_losses(uint64_t page, const pool::resolver::page_bytes* undecodable,
                                 scute_finder finder) noexcept {
   if (pool::cell_of(s_.geo, page).row >= s_.geo.rows) return;
   scute_oid last = 0;
@@ -394,10 +394,10 @@ void page_repairer::name_losses(uint64_t page, const pool::resolver::page_bytes*
       if (f.object == 0 || f.object == last) return;
       const auto hit = [&](uint64_t from, uint64_t n) {
         for (uint64_t at = std::max(from, page); at < std::min(from + n, page + format::page); ++at)
-          if ((*untold)[at - page]) return true;
+          if ((*undecodable)[at - page]) return true;
         return false;
       };
-      if (untold != nullptr && !hit(f.fragment.header, format::header_size) &&
+      if (undecodable != nullptr && !hit(f.fragment.header, format::header_size) &&
           !hit(f.fragment.payload, f.fragment.room))
         return;
       last = f.object;

@@ -42,7 +42,7 @@
 //    appends to it needs no record of what it holds, and levels without parity have it back as well. What counts of it is
 //    in the log's other copies, and in the pool once the engine has checkpointed (pool/lost_log_pages.hpp). Other
 //    pages of its column are decoded without it, lost or not.
-// PAGE-9 Columns whose parity a crash has left older than their data (pool/resolver.hpp, untold()) are no ground for
+// PAGE-9 Columns whose parity a crash has left older than their data (pool/resolver.hpp, undecodable()) are no ground for
 //    what a page held. Bytes that their own row has changed since would come back as they were before, in a version that a
 //    checksum may accept, so they are made invalid; and so are all bytes of such columns where no checksum would notice. What
 //    was lost by that is told by name; beyond that PAGE-6 holds.
@@ -116,7 +116,7 @@ class page_repairer {
     alignas(64) std::byte page[format::page];
     pool::gather_room room;
     // Bytes of the page that nothing tells, and bytes where only other rows have changed (PAGE-9).
-    pool::resolver::page_bytes untold, others;
+    pool::resolver::page_bytes undecodable, others;
   };
   class desk_guard;
 
@@ -141,8 +141,8 @@ class page_repairer {
   void finish_pieces(uint64_t page, bool is_parity, std::byte* bytes) const noexcept;
   bool other_loss(uint64_t page, uint64_t& second) const noexcept;
   void condemn(uint64_t page, desk& d, scute_finder finder) noexcept;
-  // untold: null for all of the page.
-  void name_losses(uint64_t page, const pool::resolver::page_bytes* untold,
+  // undecodable: null for all of the page.
+  void name_losses(uint64_t page, const pool::resolver::page_bytes* undecodable,
                    scute_finder finder) noexcept;
   bool superblock_page(uint64_t page, std::byte* bytes) const noexcept;
 

@@ -106,8 +106,8 @@ bool enumeration::learn(const fragment_ref& g, uint32_t type, format::fragment_h
   outcome is = outcome::lost;
   {
     const locked hold(mutex_);
-    const auto known = untold_.find(g.f.header);
-    if (known == untold_.end() || known->second.repairs != repairs || pool::valid(s_, g.f))
+    const auto known = unreported_.find(g.f.header);
+    if (known == unreported_.end() || known->second.repairs != repairs || pool::valid(s_, g.f))
       is = outcome::whole;
   }
   if (is == outcome::whole) is = put_right(g);
@@ -124,7 +124,7 @@ bool enumeration::learn(const fragment_ref& g, uint32_t type, format::fragment_h
     std::memcpy(&h, s_.at(g.f.header), sizeof h);
   }
   const locked hold(mutex_);
-  untold& u = untold_[g.f.header];
+  unreported& u = unreported_[g.f.header];
   u.where = g;
   u.repairs = is == outcome::lost ? repairs : ~uint64_t{0};
   if (pool::covered(s_, g.f, h) == pool::not_covered || !is_of(h, type))
@@ -147,7 +147,7 @@ std::vector<std::pair<fragment_ref, enumeration::outcome>> enumeration::look_aga
     std::vector<std::pair<fragment_ref, bool>> all;
     {
       const locked hold(mutex_);
-      for (auto& [header, u] : untold_) {
+      for (auto& [header, u] : unreported_) {
         const uint64_t now = s_.repaired.load();
         all.emplace_back(u.where, std::exchange(u.repairs, now) != now);
       }
@@ -188,16 +188,16 @@ void enumeration::conclude(uint32_t type) {
   {
     const locked hold(mutex_);
     for (const auto& [g, is] : seen) {
-      const auto it = untold_.find(g.f.header);
-      if (it == untold_.end()) continue;
-      untold& u = it->second;
+      const auto it = unreported_.find(g.f.header);
+      if (it == unreported_.end()) continue;
+      unreported& u = it->second;
       format::fragment_header h;
       if (is == outcome::whole) {
         const bool known = read_sound(g, h);
         if (still_there(g) && !SCUTE_PLANTED(enumeration_late))
           for (const walker& w : u.passed)
             if (!known || is_of(h, w.second)) late_[w] = {late_[w].objects + 1, false};
-        untold_.erase(it);
+        unreported_.erase(it);
         continue;
       }
       {

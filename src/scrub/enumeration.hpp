@@ -36,7 +36,7 @@ class enumeration {
 
  private:
   using walker = std::pair<std::thread::id, uint32_t>;  // and the type that it asks for
-  struct untold {
+  struct unreported {
     fragment_ref where;
     // Of the pool at the last try: another repair may have made this one possible.
     uint64_t repairs = 0;
@@ -63,7 +63,7 @@ class enumeration {
   pool::state& s_;
   heap::heap& heap_;
   plain_mutex mutex_;
-  std::map<uint64_t, untold> untold_ SCUTE_GUARDED_BY(mutex_);  // by header
+  std::map<uint64_t, unreported> unreported_ SCUTE_GUARDED_BY(mutex_);  // by header
   std::map<walker, late> late_ SCUTE_GUARDED_BY(mutex_);
 };
 

@@ -182,12 +182,12 @@ TEST_F(store_audits, ACutThatFailsEndsNothing) {
 
 // Code that tells of nothing was loaded behind the opening.
 TEST_F(store_audits, LaterCodeMakesStraysAdvice) {
-  a->add_untold("libold.so, libplugin.so", on_stray::report);
-  EXPECT_EQ(a->untold(), "libold.so, libplugin.so");
-  EXPECT_STREQ(a->untold_text(), "libold.so, libplugin.so");
-  a->add_untold(std::string(5000, 'x'), on_stray::ignore);
-  EXPECT_LE(a->untold().size(), 2047u);
-  EXPECT_TRUE(a->untold().starts_with("libold.so, libplugin.so"));
+  a->add_unreported("libold.so, libplugin.so", on_stray::report);
+  EXPECT_EQ(a->unreported(), "libold.so, libplugin.so");
+  EXPECT_STREQ(a->unreported_text(), "libold.so, libplugin.so");
+  a->add_unreported(std::string(5000, 'x'), on_stray::ignore);
+  EXPECT_LE(a->unreported().size(), 2047u);
+  EXPECT_TRUE(a->unreported().starts_with("libold.so, libplugin.so"));
   cut(16, true);
   EXPECT_EQ(a->strays(), 0u);
 }
@@ -250,7 +250,7 @@ TEST_F(store_audits, CountsStandAtTheirPlaces) {
   EXPECT_EQ(count(site_event::fenced_idle, &there.site), 1u);
   EXPECT_EQ(count(site_event::never_flushed, &here.site), 1u);
   EXPECT_EQ(count(site_event::never_flushed, nullptr), 1u);
-  EXPECT_EQ(a->untold(), "libold.so");
+  EXPECT_EQ(a->unreported(), "libold.so");
 }
 
 // Where it was stored to, or where it was flushed (AUDIT-6, AUDIT-7); and what lines held is kept in the same memory, if that is asked for.
@@ -355,7 +355,7 @@ TEST_F(store_audits, MemoryThatWasStoredOverIsReadAllTheSame) {
     line_finding f;
     for (size_t i = 0; i < a->findings(); ++i)
       if (a->read_finding(i, f)) a->read_site(f.stored_at, s);
-    EXPECT_LE(a->untold().size(), 2048u);
+    EXPECT_LE(a->unreported().size(), 2048u);
   }
   std::memset(room.all().data(), 0x5a, 16);
   EXPECT_THROW(store_audit{room.all()}, failure);

@@ -298,7 +298,7 @@ void resolution::resolve_dirty(uint64_t zone, uint64_t block) {
       tell_lost(x.fragment);
     } else {
       const locked hold(telling_);
-      untold_.emplace(x.fragment.header, x.fragment);
+      unreported_.emplace(x.fragment.header, x.fragment);
     }
   }
 }

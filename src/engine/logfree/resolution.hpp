@@ -246,7 +246,7 @@ class resolution final : public pool::resolver {
   plain_mutex telling_;
   // By header: what was told as lost, and what may have to be.
   std::set<uint64_t> told_ SCUTE_GUARDED_BY(telling_);
-  std::map<uint64_t, pool::fragment> untold_ SCUTE_GUARDED_BY(telling_);
+  std::map<uint64_t, pool::fragment> unreported_ SCUTE_GUARDED_BY(telling_);
 };
 
 }  // namespace scute::core::engine

@@ -15,7 +15,7 @@ void resolution::finish() noexcept {
   pending_.store(false, std::memory_order_release);
   const pool::finder_scope as(SCUTE_FINDER_OPEN);
   const locked hold(telling_);
-  for (const auto& [header, f] : untold_) {
+  for (const auto& [header, f] : unreported_) {
     const auto h = header_at(header);
     const auto head = header_at(repair::first_of(f).header);
     // Others may have written it by now, or freed it.

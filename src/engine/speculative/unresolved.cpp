@@ -119,7 +119,8 @@ uint64_t unresolved_columns::lowest() noexcept {
 // ---- lost pages -------------------------------------------------------------------------------------------
 
 // Async-signal-safe. The block's stripe is held by the caller, or by the thread that the fault struck.
-bool unresolved_columns::untold(uint64_t page, page_bytes& own, page_bytes& others) const noexcept {
+bool unresolved_columns::undecodable(uint64_t page, page_bytes& own,
+                                     page_bytes& others) const noexcept {
   const pool::cell c = pool::cell_of(s_.geo, page);
   if (!pending() || c.row >= s_.geo.rows) return false;
   const uint32_t place = place_[table_.number_of(page)];

@@ -56,7 +56,7 @@ class unresolved_columns final : public pool::resolver {
   }
   outcome traces() const noexcept override { return {}; }
   void before_trust(uint64_t zone, uint64_t column) noexcept override;
-  bool untold(uint64_t page, page_bytes& own, page_bytes& others) const noexcept override;
+  bool undecodable(uint64_t page, page_bytes& own, page_bytes& others) const noexcept override;
 
   // ---- for checkpoints, by one thread at a time -------------------------------------------------------------------
 
