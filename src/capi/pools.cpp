@@ -185,7 +185,7 @@ int scute_pool_info(scute_pool* pool, scute_info* info) {
     i.chunk_size = g.chunk_size;
     i.chunk_count = uint64_t{g.chunks} * g.zone_count;
     for (uint64_t z = 0; z < g.zone_count; ++z) i.chunks_free += in.heap->zones().get(z).available;
-    i.chunks_free += in.heap->shelved();
+    i.chunks_free += in.heap->cached_chunks();
     i.lanes = g.lane_count;
     i.lane_size = g.lane_size;
     i.epoch = s.sb.epoch;

@@ -27,7 +27,7 @@ heap::heap(pool::state& s, step_engine& e)
       caches_(s.geo.lane_count),
       noted_(s.geo.zone_count),
       unscanned_(static_cast<size_t>(classes_.count())),
-      shelf_(s.geo),
+      chunk_cache_(s.geo),
       span_max_(s.geo.chunks),
       with_room_(static_cast<size_t>(classes_.count())) {
   for (auto& c : caches_) {

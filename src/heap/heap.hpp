@@ -19,7 +19,7 @@
 
 #include "base/lock.hpp"
 #include "base/waiting.hpp"
-#include "heap/log_shelf.hpp"
+#include "heap/chunk_cache.hpp"
 #include "heap/object.hpp"
 #include "heap/size_classes.hpp"
 #include "heap/step_engine.hpp"
@@ -52,15 +52,15 @@ class heap {
   // Takes chunks back and out of the list, one by one; those that could not be taken back are left
   // in it when this throws.
   void take_back(pool::lane& l, std::vector<uint64_t>& chunk_offsets);
-  // The same, but for those that stay lent for the next log (SHELF-1).
-  void shelve(pool::lane& l, std::vector<uint64_t>& chunk_offsets);
-  // Takes back what was shelved, as far as there is memory to do so.
-  void clear_shelf(pool::lane& l) noexcept;
-  // Chunks on the shelf now: lent, and as good as free.
-  uint64_t shelved();
+  // The same, but for those that stay lent for the next log (CCACHE-1).
+  void cache_chunks(pool::lane& l, std::vector<uint64_t>& chunk_offsets);
+  // Takes back what was cached, as far as there is memory to do so.
+  void clear_chunk_cache(pool::lane& l) noexcept;
+  // Chunks in the chunk cache now: lent, and as good as free.
+  uint64_t cached_chunks();
   // These chunks are lent for good: to a log that outlives sessions.
   void retain(std::vector<uint64_t> chunk_offsets);
-  // Chunks that are lent now, shelved ones included, but for those that are retained.
+  // Chunks that are lent now, cached ones included, but for those that are retained.
   uint64_t lent();
   // Frees the chunks that a crash left lent; recovery has overlaid them with zeros.
   void reclaim_lent(pool::lane& l);
@@ -102,7 +102,7 @@ class heap {
   // One chunk for a log.
   chunk_record* take_last(pool::lane& l) SCUTE_REQUIRES(zones_.chunk_mutex);
   bool reclaim_empty_runs(pool::lane& l) SCUTE_REQUIRES(zones_.chunk_mutex);
-  bool reclaim_shelf(pool::lane& l) SCUTE_REQUIRES(zones_.chunk_mutex);
+  bool reclaim_chunk_cache(pool::lane& l) SCUTE_REQUIRES(zones_.chunk_mutex);
   void give_back(pool::lane& l, std::vector<uint64_t>& chunk_offsets)
       SCUTE_REQUIRES(zones_.chunk_mutex);
   void note_zone(uint64_t z) SCUTE_REQUIRES(zones_.chunk_mutex);
@@ -127,7 +127,7 @@ class heap {
   std::vector<bool> noted_ SCUTE_GUARDED_BY(zones_.chunk_mutex);
   // By size class.
   std::vector<std::vector<chunk_record*>> unscanned_ SCUTE_GUARDED_BY(zones_.chunk_mutex);
-  log_shelf shelf_ SCUTE_GUARDED_BY(zones_.chunk_mutex);
+  chunk_cache chunk_cache_ SCUTE_GUARDED_BY(zones_.chunk_mutex);
   std::vector<uint64_t> retained_ SCUTE_GUARDED_BY(zones_.chunk_mutex);  // ascending
   std::atomic<uint64_t> span_max_;  // chunks of the largest span that there could be beside them
   std::atomic<int> no_blocks_{0};   // why the file system had none when chunks were last asked for

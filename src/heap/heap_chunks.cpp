@@ -74,7 +74,8 @@ chunk_record* heap::take_chunks(pool::lane& l, uint32_t n) {
     }
     if (attempt == 0 && reclaim_empty_runs(l)) continue;
     attempt = std::max(attempt, 1);
-    if (attempt == 2 || SCUTE_PLANTED(shelf_kept) || !reclaim_shelf(l)) return nullptr;  // SHELF-3
+    if (attempt == 2 || SCUTE_PLANTED(cache_kept) || !reclaim_chunk_cache(l))
+      return nullptr;  // CCACHE-3
   }
 }
 
@@ -151,7 +152,7 @@ uint64_t heap::overwrite_max() {
   uint64_t chunks = 0;
   {
     const locked hold(zones_.chunk_mutex);
-    chunks = free_chunks(UINT64_MAX) + shelf_.size() + empty_runs();
+    chunks = free_chunks(UINT64_MAX) + chunk_cache_.size() + empty_runs();
   }
   const uint64_t ring = format::lane_undo_offset(s_.geo.lane_size) - format::lane_log_offset -
                         sizeof(format::log_entry);
@@ -167,7 +168,7 @@ uint64_t heap::overwrite_max() {
 }
 
 void heap::no_log(size_t n) {
-  const uint64_t free = free_chunks(UINT64_MAX) + shelf_.size();
+  const uint64_t free = free_chunks(UINT64_MAX) + chunk_cache_.size();
   throw failure(SCUTE_E_NOSPC,
                 s_.path + " has no room for the log of so large a transaction: it takes " +
                     std::to_string(log_room(n)) + " bytes in " +
@@ -201,14 +202,14 @@ std::vector<uint64_t> heap::lend(pool::lane& l, size_t n) {
   const locked hold(zones_.chunk_mutex);
   std::vector<chunk_record*> chunks;
   std::vector<uint64_t> offsets;
-  const size_t ready = std::min(n, shelf_.size()), fresh = n - ready;
+  const size_t ready = std::min(n, chunk_cache_.size()), fresh = n - ready;
   no_blocks_ = 0;
   chunks.reserve(fresh);
   offsets.reserve(n);
   // Before anything is lent, and zeroed, that has to be given back again.
   if (free_chunks(fresh) < fresh && (!reclaim_empty_runs(l) || free_chunks(fresh) < fresh))
     no_log(n);
-  while (offsets.size() < ready) offsets.push_back(shelf_.take());
+  while (offsets.size() < ready) offsets.push_back(chunk_cache_.take());
   try {
     while (chunks.size() < fresh) {
       chunk_record* c = take_last(l);
@@ -238,7 +239,7 @@ std::vector<uint64_t> heap::lend(pool::lane& l, size_t n) {
   } catch (...) {
     // What cannot be marked as free now stays lent; a pool with such chunks is not closed as clean,
     // and the next open takes them back.
-    for (size_t i = 0; i < ready; ++i) shelf_.put(offsets[i]);
+    for (size_t i = 0; i < ready; ++i) chunk_cache_.put(offsets[i]);
     try {
       for (chunk_record* c : chunks) {
         const uint64_t offset = zones_.offset_of(*c);
@@ -290,15 +291,15 @@ void heap::take_back(pool::lane& l, std::vector<uint64_t>& chunk_offsets) {
   give_back(l, chunk_offsets);
 }
 
-void heap::shelve(pool::lane& l, std::vector<uint64_t>& chunk_offsets) {
+void heap::cache_chunks(pool::lane& l, std::vector<uint64_t>& chunk_offsets) {
   const locked hold(zones_.chunk_mutex);
-  while (!chunk_offsets.empty() && shelf_.put(chunk_offsets.back())) chunk_offsets.pop_back();
+  while (!chunk_offsets.empty() && chunk_cache_.put(chunk_offsets.back())) chunk_offsets.pop_back();
   if (!chunk_offsets.empty()) give_back(l, chunk_offsets);
 }
 
 // False if there is nothing on it.
-bool heap::reclaim_shelf(pool::lane& l) {
-  if (shelf_.size() == 0) return false;
+bool heap::reclaim_chunk_cache(pool::lane& l) {
+  if (chunk_cache_.size() == 0) return false;
   // These were written last when the first chunk came here. What damage has changed since would get into the
   // parity if it were just written over.
   for (uint64_t zi = 0; zi < zones_.count(); ++zi) {
@@ -311,29 +312,29 @@ bool heap::reclaim_shelf(pool::lane& l) {
                                                     format::type_chunk, "chunk header");
   }
   std::vector<uint64_t> chunks;
-  chunks.reserve(shelf_.size());
-  while (shelf_.size() != 0) chunks.push_back(shelf_.take());
+  chunks.reserve(chunk_cache_.size());
+  while (chunk_cache_.size() != 0) chunks.push_back(chunk_cache_.take());
   try {
     give_back(l, chunks);
   } catch (...) {
-    for (const uint64_t c : chunks) shelf_.put(c);
+    for (const uint64_t c : chunks) chunk_cache_.put(c);
     throw;
   }
   return true;
 }
 
-void heap::clear_shelf(pool::lane& l) noexcept {
-  if (SCUTE_PLANTED(shelf_closed)) return;
+void heap::clear_chunk_cache(pool::lane& l) noexcept {
+  if (SCUTE_PLANTED(cache_closed)) return;
   try {
     const locked hold(zones_.chunk_mutex);
-    reclaim_shelf(l);
+    reclaim_chunk_cache(l);
   } catch (...) {  // NOLINT(bugprone-empty-catch): no memory, or the medium failed
   }
 }
 
-uint64_t heap::shelved() {
+uint64_t heap::cached_chunks() {
   const locked hold(zones_.chunk_mutex);
-  return shelf_.size();
+  return chunk_cache_.size();
 }
 
 uint64_t heap::lent() {

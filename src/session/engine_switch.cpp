@@ -18,7 +18,7 @@ void instance::switch_engine(const pool::engine_facts& to, uint64_t log_cap) {
   heap->make_pending(l);  // the next engine may not take it along
   drain();
   s.require_healthy();
-  heap->clear_shelf(l);
+  heap->clear_chunk_cache(l);
   const bool apart = to.log_in_chunks && wants_log_file();
   if (apart) {
     if (!SCUTE_PLANTED(log_file_late)) engine::log_in_file::make(s, log_cap, s.sb.epoch + 1);

@@ -297,7 +297,7 @@ void instance::close() {
   s.events.tell_all(s);
   if (s.read_only) return;
   s.require_healthy();
-  heap->clear_shelf(s.lanes.front());
+  heap->clear_chunk_cache(s.lanes.front());
   drain();
   s.require_healthy();
   // Chunks that could not be taken back for want of memory: the next open does it, as after a crash.

@@ -70,7 +70,7 @@ TEST_P(rebuild, FromHeadersAfterRandomHistory) {
       }
     }
     f.expect_sound();
-    f.in().heap->clear_shelf(f.in().s.lanes.front());  // as closing does
+    f.in().heap->clear_chunk_cache(f.in().s.lanes.front());  // as closing does
     const state before = chunks(f);
     f.reopen();
     EXPECT_EQ(chunks(f), before);

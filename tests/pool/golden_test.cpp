@@ -204,7 +204,7 @@ TEST_P(golden, FiveObjects) {
   const scute_oid gone = f.alloc(pattern(0, 10), 2);
   f.alloc(pattern(3, 5000), 3);  // 3: two fragments
   // The chunks of its log, which would be lent still.
-  f.in().heap->clear_shelf(f.in().s.lanes.front());
+  f.in().heap->clear_chunk_cache(f.in().s.lanes.front());
   f.alloc(pattern(4, 20000), 4);  // 4: a span
   {
     transaction tx(f);

@@ -95,7 +95,7 @@ TEST_P(handler_stack, PageByPage) {
     lossy_pool f(where);
     f.create(options(2 * mib, GetParam()));
     f.fill();
-    f.in().heap->clear_shelf(f.in().s.lanes.front());
+    f.in().heap->clear_chunk_cache(f.in().s.lanes.front());
     SCUTE_OKAY(scute_drain(f));
     const uint64_t step = where == scratch::disk ? 16 : 1;
     uint64_t number = 0;

@@ -24,7 +24,7 @@ TEST(lost_page, EveryPageOfAPoolOneAfterTheOther) {
     f.create(2 * mib, level);
     f.fill();
     // What a log has left in chunks that stay lent is nobody's.
-    f.in().heap->clear_shelf(f.in().s.lanes.front());
+    f.in().heap->clear_chunk_cache(f.in().s.lanes.front());
     SCUTE_OKAY(scute_drain(f));
     uint64_t lost = 0;
     for (uint64_t at = 0; at < f.geo().file_size; at += page) {

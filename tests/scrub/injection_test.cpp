@@ -207,7 +207,7 @@ TEST_F(injection, FewerPlacesThanAreAskedFor) {
 }
 
 TEST_F(injection, WhatMakesNoSenseIsRefused) {
-  f.in().heap->clear_shelf(f.in().s.lanes.front());  // so that no chunk is a log
+  f.in().heap->clear_chunk_cache(f.in().s.lanes.front());  // so that no chunk is a log
   const bytes before = content();
   const uint64_t size = before.size();
   const auto refused = [&](int code, auto&& change) {

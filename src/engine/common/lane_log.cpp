@@ -22,18 +22,18 @@ void lane_log::stream(pool::lane& l, uint64_t position, const uint64_t (&base)[2
 // Lends n chunks and appends their offsets to a list of the lane's.
 void lane_log::borrow(pool::lane& l, std::vector<uint64_t>& to, size_t n) {
   lane_state& mine = lent_[l.index];
-  shelve_spare(l);
+  cache_spare(l);
   to.reserve(to.size() + n);
   mine.spare.reserve(mine.spare.size() + mine.ring_chunks.size() + mine.undo_chunks.size() + n);
   const std::vector<uint64_t> fresh = heap_.lend(l, n);
   to.insert(to.end(), fresh.begin(), fresh.end());
 }
 
-void lane_log::shelve_spare(pool::lane& l) noexcept {
+void lane_log::cache_spare(pool::lane& l) noexcept {
   auto& spare = lent_[l.index].spare;
   if (spare.empty()) return;
   try {
-    heap_.shelve(l, spare);
+    heap_.cache_chunks(l, spare);
   } catch (...) {  // NOLINT(bugprone-empty-catch)
     // Out of memory, or the medium failed: those that are left stay lent.
   }
@@ -243,7 +243,7 @@ void lane_log::retire(pool::lane& l, ending of) noexcept {
   if (of == ending::entry && lent_[l.index].ring_chunks.empty()) return;
   // LOG-3: before a chain is taken apart. And before any step may push the final entry, which is all
   // that keeps undo entries from being taken for live ones, out of the ring (LOG-4).
-  if (!SCUTE_PLANTED(shelve_early) || of != ending::entry) make_noted(l);
+  if (!SCUTE_PLANTED(cache_early) || of != ending::entry) make_noted(l);
   clean_up(l, of);
 }
 
@@ -267,7 +267,7 @@ void lane_log::clean_up(pool::lane& l, ending of) noexcept {
     if (!SCUTE_PLANTED(undo_start)) mine.undo_transaction = 0;
   }
   // May make steps, which retire entries of their own.
-  shelve_spare(l);
+  cache_spare(l);
 }
 
 }  // namespace scute::core::engine

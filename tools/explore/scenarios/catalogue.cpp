@@ -37,7 +37,7 @@ const std::vector<entry>& catalogue() {
     add_container_scenarios(list);
     add_repair_scenarios(list);
     add_log_scenarios(list);
-    add_shelf_scenarios(list);
+    add_chunk_cache_scenarios(list);
     add_owner_scenarios(list);
     add_chunk_scenarios(list);
     add_slot_reuse_scenarios(list);

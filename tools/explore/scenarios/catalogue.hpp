@@ -33,18 +33,18 @@ void add_placement_scenarios(
     std::vector<entry>& to);                        // several objects: same row, same column, ...
 void add_random_scenarios(std::vector<entry>& to);  // random transactions
 void add_thread_scenarios(std::vector<entry>& to);  // interleaved threads
-void add_contender_scenarios(std::vector<entry>& to);   // threads that write the same objects
-void add_container_scenarios(std::vector<entry>& to);   // the containers
-void add_life_scenarios(std::vector<entry>& to);        // create, open, close, superblock
-void add_repair_scenarios(std::vector<entry>& to);      // injuries, and repairs in progress
-void add_log_scenarios(std::vector<entry>& to);         // logs at their limits
-void add_shelf_scenarios(std::vector<entry>& to);       // chunks that logs keep
-void add_owner_scenarios(std::vector<entry>& to);       // lanes that meet in a column block
-void add_chunk_scenarios(std::vector<entry>& to);       // how chunks come into use
-void add_slot_reuse_scenarios(std::vector<entry>& to);  // large ones in slots of older ones
-void add_fragment_scenarios(std::vector<entry>& to);    // objects of several fragments
-void add_injury_scenarios(std::vector<entry>& to);      // misplaced and stale writes, worse damage
-void add_lost_page_scenarios(std::vector<entry>& to);   // pages that cannot be read
+void add_contender_scenarios(std::vector<entry>& to);    // threads that write the same objects
+void add_container_scenarios(std::vector<entry>& to);    // the containers
+void add_life_scenarios(std::vector<entry>& to);         // create, open, close, superblock
+void add_repair_scenarios(std::vector<entry>& to);       // injuries, and repairs in progress
+void add_log_scenarios(std::vector<entry>& to);          // logs at their limits
+void add_chunk_cache_scenarios(std::vector<entry>& to);  // chunks that logs keep
+void add_owner_scenarios(std::vector<entry>& to);        // lanes that meet in a column block
+void add_chunk_scenarios(std::vector<entry>& to);        // how chunks come into use
+void add_slot_reuse_scenarios(std::vector<entry>& to);   // large ones in slots of older ones
+void add_fragment_scenarios(std::vector<entry>& to);     // objects of several fragments
+void add_injury_scenarios(std::vector<entry>& to);       // misplaced and stale writes, worse damage
+void add_lost_page_scenarios(std::vector<entry>& to);    // pages that cannot be read
 // Engine logfree (logfree_*.cpp):
 void add_ring_scenarios(std::vector<entry>& to);        // transactions over several objects
 void add_window_scenarios(std::vector<entry>& to);      // threads whose columns meet

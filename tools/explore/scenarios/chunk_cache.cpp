@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Logs that overflow their lanes again and again, in chunks that stay lent between them (heap/log_shelf.hpp).
+// Logs that overflow their lanes again and again, in chunks that stay lent between them (heap/chunk_cache.hpp).
 #include <stdexcept>
 
 #include "scenarios/catalogue.hpp"
@@ -50,9 +50,9 @@ void again(testing::scenario& s) {
   });
 }
 
-// Of SHELF-1 and SHELF-2: entries of one lane, of one length, in the same chunks.
-testing::scenario shelf(const level& l) {
-  auto s = start("shelf", l);
+// Of CCACHE-1 and CCACHE-2: entries of one lane, of one length, in the same chunks.
+testing::scenario chunk_cache(const level& l) {
+  auto s = start("chunk-cache", l);
   for (unsigned k = 0; k < 2; ++k) {
     long_log(s, 10 + 50 * k);
     short_log(s, 12 + 50 * k);
@@ -68,7 +68,7 @@ testing::scenario shelf(const level& l) {
 
 // The same of lanes in turn, which hand chunks on.
 testing::scenario lanes(const level& l) {
-  auto s = start("shelf-lanes", l);
+  auto s = start("chunk-cache-lanes", l);
   s.lanes_in_turn();
   for (unsigned k = 0; k < 2; ++k) {
     short_log(s, 10 + 40 * k);
@@ -94,9 +94,9 @@ void fill_chunks(scute::pool& p, unsigned fill) {
   });
 }
 
-// Of SHELF-3: an object in all the room that there is, shelved chunks included.
+// Of CCACHE-3: an object in all the room that there is, cached chunks included.
 testing::scenario full(const level& l) {
-  auto s = start("shelf-full", l);
+  auto s = start("chunk-cache-full", l);
   for (unsigned k = 0; k < 2; ++k) {
     long_log(s, 10 + 20 * k);
     s.step("objects in every free chunk but one", [k](scute::pool& p) {
@@ -117,7 +117,7 @@ testing::scenario full(const level& l) {
 // Log-free: the parity of what frees an object is deferred when the object's chunk is wanted for another lane's log.
 testing::scenario freed(const level& l, uint64_t) {
   constexpr uint64_t size = 30000;  // two chunks, as for a log
-  auto s = start("shelf-freed", l);
+  auto s = start("chunk-cache-freed", l);
   s.lanes_in_turn();
   s.setup([](scute::pool& p) {
     make_directories(p);
@@ -152,7 +152,7 @@ testing::scenario freed(const level& l, uint64_t) {
 
 // Two threads, each of whose transactions needs chunks, and a run or a span now and then.
 testing::scenario threads(const level& l) {
-  auto s = with_directories(std::string("shelf-threads/") + l.name, l.protection, 2);
+  auto s = with_directories(std::string("chunk-cache-threads/") + l.name, l.protection, 2);
   s.setup([](scute::pool& p) {
     make_directories(p);
     for (unsigned t = 0; t < 2; ++t)
@@ -180,15 +180,16 @@ testing::scenario threads(const level& l) {
 
 }  // namespace
 
-void add_shelf_scenarios(std::vector<entry>& to) {
-  add_at_all_levels({{"shelf", "logs of one lane that overflow, in the same chunks", shelf},
-                     {"shelf-lanes", "the same of lanes in turn", lanes},
-                     {"shelf-full", "chunks kept for logs are needed for objects", full}},
-                    to);
+void add_chunk_cache_scenarios(std::vector<entry>& to) {
+  add_at_all_levels(
+      {{"chunk-cache", "logs of one lane that overflow, in the same chunks", chunk_cache},
+       {"chunk-cache-lanes", "the same of lanes in turn", lanes},
+       {"chunk-cache-full", "chunks kept for logs are needed for objects", full}},
+      to);
   add_at({levels[1], levels[2], levels[3]},
-         {{"shelf-threads", "two threads whose logs overflow", threads}}, to);
-  add_log_free({{"shelf-freed", "a chunk is lent as soon as the object in it is freed", freed}},
-               to);
+         {{"chunk-cache-threads", "two threads whose logs overflow", threads}}, to);
+  add_log_free(
+      {{"chunk-cache-freed", "a chunk is lent as soon as the object in it is freed", freed}}, to);
 }
 
 }  // namespace scute::explore

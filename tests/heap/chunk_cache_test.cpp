@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Chunks that stay lent between two logs (heap/log_shelf.hpp).
+// Chunks that stay lent between two logs (heap/chunk_cache.hpp).
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -12,7 +12,7 @@
 namespace scute::test {
 namespace {
 
-class shelf : public testing::TestWithParam<pool_kind> {
+class chunk_cache : public testing::TestWithParam<pool_kind> {
  protected:
   static bool log_free() { return GetParam().engine == SCUTE_ENGINE_LOGFREE; }
   // An object of so many rows and a half.
@@ -23,7 +23,7 @@ class shelf : public testing::TestWithParam<pool_kind> {
     oid = f.alloc(pattern(1, n));
     ASSERT_NE(oid, 0u) << scute_errormsg();
   }
-  uint64_t shelved() const { return f.in().heap->shelved(); }
+  uint64_t cached_chunks() const { return f.in().heap->cached_chunks(); }
   uint64_t lent() const { return f.in().heap->lent(); }
 
   pool_file f;
@@ -31,7 +31,7 @@ class shelf : public testing::TestWithParam<pool_kind> {
   scute_oid oid = 0;
 };
 
-TEST_P(shelf, LaterLogsTakeNoSteps) {
+TEST_P(chunk_cache, LaterLogsTakeNoSteps) {
   // More cells of one column than there are parities, so at any level it takes a log.
   const uint64_t rows = std::max(1u, GetParam().parity);
   start(8 * mib, rows);
@@ -51,7 +51,7 @@ TEST_P(shelf, LaterLogsTakeNoSteps) {
   const auto before = f.stats();
   const uint64_t free = f.info().chunks_free, chunks = lent();
   EXPECT_GT(chunks, 0u);
-  EXPECT_EQ(shelved(), chunks);
+  EXPECT_EQ(cached_chunks(), chunks);
   constexpr unsigned times = 10;
   for (unsigned k = 0; k < times; ++k) change(3 + k);
   const auto after = f.stats();
@@ -63,8 +63,8 @@ TEST_P(shelf, LaterLogsTakeNoSteps) {
   f.expect_sound();
 }
 
-// Of SHELF-3.
-TEST_P(shelf, ClosedPoolsHaveNothingLent) {
+// Of CCACHE-3.
+TEST_P(chunk_cache, ClosedPoolsHaveNothingLent) {
   start();
   f.overwrite(oid, pattern(2, n));
   const uint64_t free = f.info().chunks_free;
@@ -80,7 +80,7 @@ TEST_P(shelf, ClosedPoolsHaveNothingLent) {
   f.expect_sound();
 }
 
-TEST_P(shelf, HasAnEnd) {
+TEST_P(chunk_cache, HasAnEnd) {
   start(32 * mib);
   const auto& g = f.in().s.geo;
   const uint64_t room = std::min<uint64_t>(uint64_t{g.chunks} * g.zone_count / 4, 64);
@@ -90,16 +90,16 @@ TEST_P(shelf, HasAnEnd) {
   const uint64_t free = f.info().chunks_free;
   for (unsigned k = 0; k < 3; ++k) {
     f.overwrite(other, pattern(4 + k, large));
-    EXPECT_LE(shelved(), room);
-    EXPECT_EQ(lent(), shelved());
+    EXPECT_LE(cached_chunks(), room);
+    EXPECT_EQ(lent(), cached_chunks());
     EXPECT_EQ(f.info().chunks_free, free);
   }
   EXPECT_TRUE(f.read(other) == pattern(6, large));
   f.expect_sound();
 }
 
-// Of SHELF-3, of runs and of spans.
-TEST_P(shelf, GivesWayToObjects) {
+// Of CCACHE-3, of runs and of spans.
+TEST_P(chunk_cache, GivesWayToObjects) {
   for (const uint64_t size : {uint64_t{200}, uint64_t{40000}}) {
     f.close();
     std::filesystem::remove(f.path);
@@ -116,17 +116,17 @@ TEST_P(shelf, GivesWayToObjects) {
     for (const scute_oid one : first) ASSERT_EQ(SCUTE_OK, f.free(one)) << scute_errormsg();
     f.reopen();
     f.overwrite(oid, pattern(2, n / 2));
-    ASSERT_EQ(lent(), shelved());
+    ASSERT_EQ(lent(), cached_chunks());
     const auto second = fill();
     EXPECT_EQ(second.size(), first.size());
-    EXPECT_EQ(shelved(), 0u);
+    EXPECT_EQ(cached_chunks(), 0u);
     for (const scute_oid one : second) ASSERT_EQ(SCUTE_OK, f.free(one)) << scute_errormsg();
     f.expect_sound();
   }
 }
 
 // What a crash leaves is lent, and nobody's.
-TEST_P(shelf, IsFreeAfterACrash) {
+TEST_P(chunk_cache, IsFreeAfterACrash) {
   start();
   f.overwrite(oid, pattern(2, n));
   const uint64_t free = f.info().chunks_free;
@@ -145,7 +145,7 @@ TEST_P(shelf, IsFreeAfterACrash) {
 }
 
 // Threads in a small pool, each with an object whose log overflows, and others until there is no room.
-TEST_P(shelf, ThreadsInASmallPool) {
+TEST_P(chunk_cache, ThreadsInASmallPool) {
   SCUTE_RANDOM(random);
   f.create(4 * mib, GetParam());
   constexpr unsigned threads = 4;
@@ -180,7 +180,7 @@ TEST_P(shelf, ThreadsInASmallPool) {
   for (auto& t : all) t.join();
   EXPECT_GT(done.load(), refused.load());
   EXPECT_EQ(f.objects(), threads);
-  EXPECT_EQ(lent(), shelved());
+  EXPECT_EQ(lent(), cached_chunks());
   f.expect_sound();
   f.reopen();
   EXPECT_EQ(f.info().clean, 1);
@@ -188,8 +188,8 @@ TEST_P(shelf, ThreadsInASmallPool) {
   f.expect_sound();
 }
 
-// With engine spec nothing is on a shelf: its log lends for itself (engine/spec_room_test.cpp).
-INSTANTIATE_TEST_SUITE_P(Protection, shelf,
+// With engine spec nothing is in the chunk cache: its log lends for itself (engine/spec_room_test.cpp).
+INSTANTIATE_TEST_SUITE_P(Protection, chunk_cache,
                          testing::Values(pool_kind(SCUTE_PROTECT_NONE, SCUTE_ENGINE_REDO),
                                          pool_kind(SCUTE_PROTECT_ML, SCUTE_ENGINE_REDO),
                                          pool_kind(SCUTE_PROTECT_MLP, SCUTE_ENGINE_REDO),

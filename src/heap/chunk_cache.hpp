@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Chunks that stay lent between two logs, so that a transaction whose log overflows its lane finds them without a step.
 //
-//   free -- lend: zeros, a step --> in a log -- the log is void --> on the shelf -- a step --> free
-//                                   in a log <-- lend: nothing --- on the shelf
+//   free -- lend: zeros, a step --> in a log -- the log is void --> in the chunk cache -- a step --> free
+//                                   in a log <-- lend: nothing --- in the chunk cache
 //
-// A crash leaves a chunk on the shelf as it leaves one in a log, since only memory knows the difference: its header says
+// A crash leaves a chunk in the chunk cache as it leaves one in a log, since only memory knows the difference: its header says
 // lent, parity takes it for zeros, and the next session frees it.
 //
-// SHELF-1 Who puts a chunk on the shelf has seen it be durable that nothing in it is replayed or put back any more (LOG-3).
+// CCACHE-1 Who puts a chunk in the chunk cache has seen it be durable that nothing in it is replayed or put back any more (LOG-3).
 //    So any lane may write over it at once, and the heap may give it another use without asking a lane (HEAP-3).
-// SHELF-2 Nobody erases what an earlier log has left in it. Links and undo entries carry epoch, lane and transaction,
+// CCACHE-2 Nobody erases what an earlier log has left in it. Links and undo entries carry epoch, lane and transaction,
 //    a lane counts each of its transactions once in an epoch, and a transaction's chunks come here only at its end:
 //    so nothing that is left passes for a part of a later log.
-// SHELF-3 What is on the shelf counts as free. Who finds no room for objects takes all of it back before he
+// CCACHE-3 What is in the chunk cache counts as free. Who finds no room for objects takes all of it back before he
 //    gives up, whoever put it there, and so does closing: no pool that was closed properly has lent chunks.
 #pragma once
 
@@ -25,16 +25,16 @@
 
 namespace scute::core::heap {
 
-class log_shelf {
+class chunk_cache {
  public:
   // A quarter of a small pool, and what 32 threads need for logs of a chunk each in a large one.
-  explicit log_shelf(const pool::geometry& g)
+  explicit chunk_cache(const pool::geometry& g)
       : room_(std::min<uint64_t>(uint64_t{g.chunks} * g.zone_count / 4, 64)) {
     chunks_.reserve(room_);
   }
 
   size_t size() const noexcept { return chunks_.size(); }
-  // File offset of a chunk; false if the shelf is full. Needs no memory.
+  // File offset of a chunk; false if the chunk cache is full. Needs no memory.
   bool put(uint64_t chunk) noexcept {
     if (chunks_.size() == room_) return false;
     chunks_.push_back(chunk);
