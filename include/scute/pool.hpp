@@ -364,11 +364,11 @@ class pool : public reader {
     const scute::info facts = info();
     state_->first = uint64_t{facts.tag} << 48;
     state_->limit = facts.size;
-    const bool attentive =
+    const bool verify_on_read =
         facts.policy == SCUTE_POLICY_CONSERVATIVE || (facts.flags & SCUTE_ACCOUNT) != 0;
-    state_->recovering = !attentive && facts.unresolved != 0;
+    state_->recovering = !verify_on_read && facts.unresolved != 0;
     state_->reads.units =
-        attentive || state_->recovering ? 0 : (facts.size - SCUTE_DIRECT_MAX) / 32;
+        verify_on_read || state_->recovering ? 0 : (facts.size - SCUTE_DIRECT_MAX) / 32;
     attach(state_.get());
   }
 

@@ -123,7 +123,7 @@ const void* scute_get(scute_pool* pool, scute_oid oid) {
   const thread_state& me = this_thread();
   if (me.current != nullptr && me.pool == &in)
     if (const void* own = me.current->peek(oid)) return own;
-  if (in.s.attentive) [[unlikely]]
+  if (in.s.verify_on_read) [[unlikely]]
     return get_attentively(pool, offset);
   return in.s.at(offset);
 }
@@ -139,7 +139,7 @@ int scute_get_committed(scute_pool* pool, scute_oid oid, uint64_t offset, uint64
       throw failure(SCUTE_E_OID, "the oid points outside the pool " + in.s.path);
     if (length > end - payload || offset > end - payload - length)
       throw failure(SCUTE_E_RANGE, "the range reaches beyond the pool " + in.s.path);
-    if (in.s.attentive) attend(in, payload, offset, length);
+    if (in.s.verify_on_read) attend(in, payload, offset, length);
     result = in.s.at(payload + offset);
   });
 }

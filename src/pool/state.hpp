@@ -63,7 +63,7 @@ struct state {
   scute_policy policy = SCUTE_POLICY_DEFAULT;  // of this session
   uint64_t scrub_every = 0;
   uint32_t flags = 0;  // SCUTE_*, as given
-  std::atomic<bool> attentive{
+  std::atomic<bool> verify_on_read{
       false};  // handing out objects takes more than an address: tx/verify.hpp
   accounting account;
 

@@ -160,9 +160,9 @@ page_repairer::outcome page_repairer::rebuild(uint64_t page, beyond_repair then,
         s_.events.post({SCUTE_EVENT_PAGE, SCUTE_OUTCOME_LOST, finder, page, format::page});
         return outcome::hopeless;
       }
-      if (doubting_.load(std::memory_order_relaxed)) {
-        const uint32_t i = doubts_.fetch_add(1);
-        if (i < doubts_max) doubtful_[i] = page;
+      if (suspecting_.load(std::memory_order_relaxed)) {
+        const uint32_t i = suspects_.fetch_add(1);
+        if (i < suspects_max) suspect_pages_[i] = page;
       } else if (noted) {
         notes.remove(d->w, page);
       }
@@ -407,10 +407,10 @@ void page_repairer::name_losses(uint64_t page, const pool::resolver::page_bytes*
   });
 }
 
-void page_repairer::forget_doubts(medium::writer& w) noexcept {
-  for (uint32_t i = 0; i < doubt_count(); ++i)
-    if (!s_.medium->is_revoked(doubtful_[i])) notes.remove(w, doubtful_[i]);
-  doubts_.store(0);
+void page_repairer::forget_suspects(medium::writer& w) noexcept {
+  for (uint32_t i = 0; i < suspect_count(); ++i)
+    if (!s_.medium->is_revoked(suspect_pages_[i])) notes.remove(w, suspect_pages_[i]);
+  suspects_.store(0);
 }
 
 void page_repairer::lose(uint64_t page, const std::byte* noise) {

@@ -37,7 +37,7 @@
 //    access comes from within the library; a program that reads through a direct pointer has to be told by its
 //    signal instead.
 // PAGE-7 Until recovery has recomputed the parity of what the crash left torn, decoding is a guess there.
-//    Pages that were rebuilt meanwhile are remembered and looked at again (page_doubts.hpp).
+//    Pages that were rebuilt meanwhile are remembered and looked at again (suspect_pages.hpp).
 // PAGE-8 A page of a log that outlives transactions takes no stripe and no parity, which knows zeros of it: so a commit that
 //    appends to it needs no record of what it holds, and levels without parity have it back as well. What counts of it is
 //    in the log's other copies, and in the pool once the engine has checkpointed (pool/lost_log_pages.hpp). Other
@@ -89,14 +89,14 @@ class page_repairer {
   // return then; returns false if the thread is not rebuilding anything.
   static bool second_loss(uint64_t page) noexcept;
 
-  // While true, zone pages that are rebuilt are put on the list of doubtful ones, and stay noted in the
-  // pool: should recovery be cut short, they are doubtful for the next one as well (PAGE-7).
-  void doubt(bool on) noexcept { doubting_.store(on); }
-  static constexpr uint32_t doubts_max = 256;
-  uint32_t doubt_count() const noexcept { return std::min(doubts_.load(), doubts_max); }
-  uint64_t doubtful(uint32_t i) const noexcept { return doubtful_[i]; }
+  // While true, zone pages that are rebuilt are put on the list of suspect ones, and stay noted in the
+  // pool: should recovery be cut short, they are suspect for the next one as well (PAGE-7).
+  void suspect(bool on) noexcept { suspecting_.store(on); }
+  static constexpr uint32_t suspects_max = 256;
+  uint32_t suspect_count() const noexcept { return std::min(suspects_.load(), suspects_max); }
+  uint64_t suspect_page(uint32_t i) const noexcept { return suspect_pages_[i]; }
   // When recovery is complete, durably, and what was lost is told.
-  void forget_doubts(medium::writer& w) noexcept;
+  void forget_suspects(medium::writer& w) noexcept;
 
   page_notes notes;
   std::atomic<uint64_t> repaired_pages{0};  // pages, since the pool was opened
@@ -150,9 +150,9 @@ class page_repairer {
   std::array<desk, 4> desks_;
   desk plain_, log_;  // for pages outside the zones, and of a log; each used under its own flag
   std::array<std::atomic<const pool::in_flight_write*>, 256> parked_{};
-  std::atomic<bool> doubting_{false};
-  std::atomic<uint32_t> doubts_{0};
-  std::array<uint64_t, doubts_max> doubtful_{};
+  std::atomic<bool> suspecting_{false};
+  std::atomic<uint32_t> suspects_{0};
+  std::array<uint64_t, suspects_max> suspect_pages_{};
 };
 
 }  // namespace scute::core::repair

@@ -139,7 +139,7 @@ class instance {
   // Makes all deferred parity durable.
   void drain();
   // What the options of this session ask for, but for recovery.
-  bool attentive_by_choice() const noexcept {
+  bool verify_on_read_by_choice() const noexcept {
     return s.policy == SCUTE_POLICY_CONSERVATIVE || s.account.enabled();
   }
   // Rebuilds the pages that the kernel knows to be bad.

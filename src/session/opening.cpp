@@ -11,7 +11,7 @@
 #include "pool/superblock.hpp"
 #include "pool/zone_usage.hpp"
 #include "repair/repair.hpp"
-#include "scrub/page_doubts.hpp"
+#include "scrub/suspect_pages.hpp"
 #include "session/factory.hpp"
 #include "session/instance.hpp"
 
@@ -115,7 +115,7 @@ void instance::take_options(const scute_options& o) {
   s.scrub_every = o.scrub_every;
   s.flags = o.flags;
   if ((o.flags & SCUTE_ACCOUNT) != 0) s.account.enable();
-  s.attentive.store(attentive_by_choice());
+  s.verify_on_read.store(verify_on_read_by_choice());
   s.plain_encoding = (o.flags & SCUTE_PLAIN_ENCODING) != 0;
   s.events.call(o.event, o.event_arg);
 }
@@ -168,11 +168,11 @@ void instance::begin_session(const scute_options& o) {
       pool::write_superblock(s.service_alone(), s.sb);
       --s.sb.epoch;
     }
-    scrub::page_doubts doubts(s, *pages, known_losses_);
-    recovery = engine->recover(s.service_alone(), &doubts);
+    scrub::suspect_pages suspects(s, *pages, known_losses_);
+    recovery = engine->recover(s.service_alone(), &suspects);
     // What was rebuilt by guesses is settled; from here on it is what the parity is computed from.
-    for (uint32_t i = 0; i < pages->doubt_count(); ++i)
-      s.resolving->before_write(pages->doubtful(i), format::page);
+    for (uint32_t i = 0; i < pages->suspect_count(); ++i)
+      s.resolving->before_write(pages->suspect_page(i), format::page);
     if (SCUTE_PLANTED(reclaim_early)) heap->reclaim_lent(s.lanes.front());
     recovery_ns = since(start);
   }
@@ -185,7 +185,7 @@ void instance::begin_session(const scute_options& o) {
   pool::fill_holes(s, marks);  // by descriptors that recovery has changed, or that are whole again
   repair_known_losses();
   // What could not be rebuilt, or was given up, is told before the logs that say why are void.
-  if (pages->doubt_count() != 0 || lost_log_of_ != nullptr) s.events.tell_all(s);
+  if (pages->suspect_count() != 0 || lost_log_of_ != nullptr) s.events.tell_all(s);
   // The logs of the old epoch are void from here on, all at once. What is log-free is resolved later.
   const uint64_t resolved = s.sb.resolved_epoch;
   const bool unresolved = engine->has_unresolved(resolved);
@@ -199,7 +199,7 @@ void instance::begin_session(const scute_options& o) {
   s.require_healthy();
   engine::log_in_file::remove_stale(s);
   engine->start();
-  pages->forget_doubts(s.service_alone());
+  pages->forget_suspects(s.service_alone());
   if (unresolved) {
     engine->resume(resolved);
     resolving.begin();

@@ -18,7 +18,7 @@ constexpr uint64_t step = 8;
 }  // namespace
 
 void resolution_service::begin() noexcept {
-  in_.s.attentive.store(true);
+  in_.s.verify_on_read.store(true);
 }
 
 void resolution_service::start() {
@@ -61,7 +61,7 @@ void resolution_service::conclude() {
   pool::write_superblock(*s.service, s.sb);
   s.require_healthy();
   s.resolving->finish();
-  s.attentive.store(in_.attentive_by_choice());
+  s.verify_on_read.store(in_.verify_on_read_by_choice());
 }
 
 void resolution_service::finish(scute_progress_fn progress, void* arg) {

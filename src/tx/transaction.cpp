@@ -28,7 +28,7 @@ void transaction::begin() {
       s_.medium->failed());
   ++lane_.transaction;
   doomed = false;
-  reads = {s_.attentive ? 0 : (s_.geo.file_size - SCUTE_DIRECT_MAX) / 32, 0};
+  reads = {s_.verify_on_read ? 0 : (s_.geo.file_size - SCUTE_DIRECT_MAX) / 32, 0};
 }
 
 // Engine redo writes an object piece by piece; of larger ones a window covers a part (pool/object_locks.hpp, OBJLOCK-2).
@@ -369,12 +369,13 @@ const void* transaction::get(uint64_t oid) {
   if (b == nullptr) {
     const heap::object o = heap_.zones().locate(payload);
     const uint64_t size = format::meta_size(live_header_unverified(s_, &lane_, o).meta);
-    if (s_.attentive) hand_out(s_, &lane_, o, size, 0, size, first_fragment::unknown);
+    if (s_.verify_on_read) hand_out(s_, &lane_, o, size, 0, size, first_fragment::unknown);
     return s_.at(payload);
   }
   if (b->freed) throw failure(SCUTE_E_FREED, "the object was freed earlier in this transaction");
   if (b->open.empty()) {
-    if (s_.attentive) hand_out(s_, &lane_, b->where, b->size, 0, b->size, first_fragment::known);
+    if (s_.verify_on_read)
+      hand_out(s_, &lane_, b->where, b->size, 0, b->size, first_fragment::known);
     return s_.at(payload);
   }
   if (!b->in_place.empty())
@@ -393,13 +394,14 @@ const void* transaction::get_range(uint64_t oid, uint64_t offset, uint64_t lengt
     const heap::object o = heap_.zones().locate(payload);
     const uint64_t size = format::meta_size(live_header_unverified(s_, &lane_, o).meta);
     check_range(size, offset, length);
-    if (s_.attentive) hand_out(s_, &lane_, o, size, offset, end, first_fragment::unknown);
+    if (s_.verify_on_read) hand_out(s_, &lane_, o, size, offset, end, first_fragment::unknown);
     return s_.at(payload + offset);
   }
   if (b->freed) throw failure(SCUTE_E_FREED, "the object was freed earlier in this transaction");
   check_range(b->size, offset, length);
   if (!b->opened().overlaps(offset, end)) {
-    if (s_.attentive) hand_out(s_, &lane_, b->where, b->size, offset, end, first_fragment::known);
+    if (s_.verify_on_read)
+      hand_out(s_, &lane_, b->where, b->size, offset, end, first_fragment::known);
     return s_.at(payload + offset);
   }
   if (b->in_place_set.overlaps(offset, end))

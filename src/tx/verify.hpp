@@ -33,7 +33,7 @@ void copy_verified(pool::state& s, pool::lane* l, const heap::object& o, uint64_
 // Verifies (and repairs) every fragment but the first where it lies.
 void verify_object(pool::state& s, pool::lane* l, const heap::object& o, uint64_t size);
 
-// The program gets [from, to) of an object as it lies in the pool. To be called if s.attentive: under
+// The program gets [from, to) of an object as it lies in the pool. To be called if s.verify_on_read: under
 // policy conservative verifies the fragments concerned, else accounts for them. known: the first fragment was
 // verified just now.
 enum class first_fragment : uint8_t { known, unknown };

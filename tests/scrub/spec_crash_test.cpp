@@ -236,7 +236,7 @@ TEST_P(spec_crash, TheCommandTellsItByItsStatus) {
       << std::string(said.begin(), said.end());
 }
 
-// DOUBT-1, DOUBT-2: a page of objects is lost while their records are live.
+// SUSPAGE-1, SUSPAGE-2: a page of objects is lost while their records are live.
 TEST_P(spec_crash, ALostPageIsRebuiltOrReported) {
   SCUTE_RANDOM(random);
   uint64_t all = 0;
@@ -305,7 +305,7 @@ class spec_crash_mlp : public crash_story, public testing::Test {
   spec_crash_mlp() : crash_story(log::redundancy::two_copies, SCUTE_PROTECT_MLP) {}
 };
 
-// DOUBT-3: where no checksum can tell, an event has to.
+// SUSPAGE-3: where no checksum can tell, an event has to.
 TEST_F(spec_crash_mlp, ALostPageIsRebuiltOrReported) {
   SCUTE_RANDOM(random);
   uint64_t all = 0;

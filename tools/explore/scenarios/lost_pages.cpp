@@ -175,7 +175,7 @@ std::string right_or_reported(scute::pool& p, uint64_t size, unsigned fill) {
 }
 
 // A page is lost in one row of a column, and a transaction changes another row of it: if the power fails
-// then, nobody can know what the page held there. It must come back right, or be reported. (DOUBT-3)
+// then, nobody can know what the page held there. It must come back right, or be reported. (SUSPAGE-3)
 testing::scenario torn(const level& l) {
   constexpr uint64_t size = 50000, n = 200;
   auto s = with_directories("lost-in-torn-column", l.protection);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "scrub/page_doubts.hpp"
+#include "scrub/suspect_pages.hpp"
 
 #include <algorithm>
 #include <bitset>
@@ -12,23 +12,23 @@
 namespace scute::core::scrub {
 
 // Of a page: what replay wrote to it, and the columns that it wrote to in other rows.
-struct page_doubts::uncertain {
+struct suspect_pages::uncertain {
   std::bitset<format::page> replayed, torn;
   bool any() const noexcept { return (torn & ~replayed).any(); }
   bool operator[](size_t i) const noexcept { return torn[i] && !replayed[i]; }
 };
 
-void page_doubts::replay_begins() {
-  repairer_.doubt(true);
+void suspect_pages::replay_begins() {
+  repairer_.suspect(true);
   for (const uint64_t page : known_)
     if (s_.medium->is_revoked(page))
       repairer_.repair(page, repair::page_repairer::beyond_repair::condoned, SCUTE_FINDER_OPEN);
 }
 
-void page_doubts::parity_begins(std::span<const pool::data_range> written) {
+void suspect_pages::parity_begins(std::span<const pool::data_range> written) {
   // The list can grow while it is walked: looking at a page may meet the next lost one.
-  for (uint32_t i = 0; i < repairer_.doubt_count(); ++i) {
-    const uint64_t page = repairer_.doubtful(i);
+  for (uint32_t i = 0; i < repairer_.suspect_count(); ++i) {
+    const uint64_t page = repairer_.suspect_page(i);
     const pool::cell c = pool::cell_of(s_.geo, page);
     if (c.row >= s_.geo.rows) continue;  // parity is recomputed, or was not torn
     uncertain u;
@@ -44,11 +44,11 @@ void page_doubts::parity_begins(std::span<const pool::data_range> written) {
         left -= n;
       }
     }
-    if (u.any() && !SCUTE_PLANTED(doubts)) examine(page, u);
+    if (u.any() && !SCUTE_PLANTED(suspect_pages)) examine(page, u);
   }
 }
 
-void page_doubts::examine(uint64_t page, const uncertain& u) {
+void suspect_pages::examine(uint64_t page, const uncertain& u) {
   const locked hold(s_.service_mutex);
   medium::writer& w = *s_.service;
   std::vector<std::byte> decoded(format::page);
@@ -77,7 +77,7 @@ void page_doubts::examine(uint64_t page, const uncertain& u) {
   repair::for_each_fragment(s_, page, [&](const repair::fragment_in_page& f) {
     const pool::fragment& g = f.fragment;
     if (pool::valid(s_, g)) {
-      // DOUBT-3
+      // SUSPAGE-3
       if (s_.has_checksums || g.metadata || f.object == 0) return;
       condemn(f);
       return;
@@ -100,7 +100,7 @@ void page_doubts::examine(uint64_t page, const uncertain& u) {
       });
       return;
     }
-    // DOUBT-3: the header, which was uncertain as well, vouches for itself alone.
+    // SUSPAGE-3: the header, which was uncertain as well, vouches for itself alone.
     if (format::meta_role(h.meta) != format::role::free) condemn(f);
   });
 }

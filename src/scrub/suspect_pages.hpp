@@ -3,12 +3,12 @@
 // parity of its columns may be old, new or torn, so the bytes that a lost page held in these columns
 // cannot be decoded with certainty, in any other row.
 //
-// DOUBT-1 Pages that are known to be lost are rebuilt before anything is replayed: data and parity may both
+// SUSPAGE-1 Pages that are known to be lost are rebuilt before anything is replayed: data and parity may both
 //    still be old. Those that show later are rebuilt as they show.
-// DOUBT-2 When everything is replayed, and before the parity is recomputed, the uncertain bytes of each of
+// SUSPAGE-2 When everything is replayed, and before the parity is recomputed, the uncertain bytes of each of
 //    them are looked at. If a fragment's checksum does not accept them, they are decoded again: data and
 //    parity may both be new. What is accepted neither way stays invalid, and is reported by name.
-// DOUBT-3 Without checksums of payloads nothing can be accepted. The uncertain bytes of live objects are then
+// SUSPAGE-3 Without checksums of payloads nothing can be accepted. The uncertain bytes of live objects are then
 //    overwritten by a pattern, and the objects reported: nobody gets a guess for what was stored.
 #pragma once
 
@@ -19,12 +19,12 @@
 
 namespace scute::core::scrub {
 
-class page_doubts final : public tx::recovery_watch {
+class suspect_pages final : public tx::recovery_watch {
  public:
   // known: lost pages, whose access is revoked.
-  page_doubts(pool::state& s, repair::page_repairer& repairer, const std::vector<uint64_t>& known)
+  suspect_pages(pool::state& s, repair::page_repairer& repairer, const std::vector<uint64_t>& known)
       : s_(s), repairer_(repairer), known_(known) {}
-  ~page_doubts() { repairer_.doubt(false); }
+  ~suspect_pages() { repairer_.suspect(false); }
 
   void replay_begins() override;
   void parity_begins(std::span<const pool::data_range> written) override;
