@@ -177,9 +177,9 @@ class engine : public heap::step_engine {
   // was read without a lock, and its payload is now copied to the image, and verified. Copies what the range holds
   // to `old`, which r.old is. False, with nothing changed but these, if save() has to do it, or to tell
   // what is wrong.
-  enum class small_is : uint8_t { opened, known };
-  virtual bool save_short(pool::lane&, const small_member&, small_is, const inplace_range& /*r*/,
-                          std::byte* /*old*/) {
+  enum class member_state : uint8_t { opened, known };
+  virtual bool save_short(pool::lane&, const small_member&, member_state,
+                          const inplace_range& /*r*/, std::byte* /*old*/) {
     return false;
   }
   // Puts saved ranges back, for an abort.

@@ -231,16 +231,16 @@ small_member* transaction::open_in_place(uint64_t oid) {
 // is something to tell.
 void* transaction::in_place_small(uint64_t oid, uint64_t offset, uint64_t length) {
   using change = small_member::change;
-  using small_is = engine::small_is;
+  using member_state = engine::member_state;
   if (small_count_ != count_ || saved_.size() >= in_place_ranges) return nullptr;
   const uint64_t payload = oid ^ s_.oid_tag;
   small_member* m = nullptr;
   size_t i = 0;
   while (i < count_ && smalls_[i].header + format::header_size != payload) ++i;
-  const small_is known = i == count_ ? small_is::opened : small_is::known;
-  if (known == small_is::known && smalls_[i].what != change::in_place) return nullptr;
+  const member_state known = i == count_ ? member_state::opened : member_state::known;
+  if (known == member_state::known && smalls_[i].what != change::in_place) return nullptr;
   saved_.reserve(in_place_ranges);
-  m = known == small_is::known ? &smalls_[i] : open_in_place(oid);
+  m = known == member_state::known ? &smalls_[i] : open_in_place(oid);
   if (m == nullptr) return nullptr;
   micro_buffer& b = *buffers_[i];
   bool done = false;
@@ -260,11 +260,11 @@ void* transaction::in_place_small(uint64_t oid, uint64_t offset, uint64_t length
       }
     }
   } catch (...) {
-    if (known == small_is::opened) drop_last();
+    if (known == member_state::opened) drop_last();
     throw;
   }
   if (!done) {
-    if (known == small_is::opened) drop_last();
+    if (known == member_state::opened) drop_last();
     return nullptr;
   }
   return s_.at(payload + offset);

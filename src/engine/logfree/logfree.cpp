@@ -178,10 +178,10 @@ void logfree::save(pool::lane& l, const tx::inplace_range& r,
   logged_.save(l, r, fragments);
 }
 
-bool logfree::save_short(pool::lane& l, const tx::small_member& m, small_is known,
+bool logfree::save_short(pool::lane& l, const tx::small_member& m, member_state known,
                          const tx::inplace_range& r, std::byte* old) {
   if (s_.resolving->pending() || s_.medium->failed() || went_to_log(l)) return false;
-  return reservation_.add_small(l, m, known == small_is::known, r, old);
+  return reservation_.add_small(l, m, known == member_state::known, r, old);
 }
 
 void logfree::restore(pool::lane& l, std::span<const tx::inplace_range> ranges) {

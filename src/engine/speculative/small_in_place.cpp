@@ -43,13 +43,13 @@ const tx::small_member& member_of(std::span<const tx::small_member> members,
 
 }  // namespace
 
-bool speculative::save_short(pool::lane& l, const tx::small_member& m, small_is known,
+bool speculative::save_short(pool::lane& l, const tx::small_member& m, member_state known,
                              const tx::inplace_range& r, std::byte* old) {
   if (s_.resolving->pending() || s_.medium->failed()) return false;
   tx::object_lock_guard locks(s_, l);
   locks.add(m.header + format::header_size);
   locks.take();
-  if (known == small_is::opened && !read_small(s_, l, m)) return false;
+  if (known == member_state::opened && !read_small(s_, l, m)) return false;
   if (s_.has_checksums) {
     std::memcpy(old, m.image + (r.offset - m.header), r.length);
   } else {

@@ -96,7 +96,7 @@ class speculative final : public tx::engine {
   void prewrite(pool::lane& l, std::span<const pool::patch> patches) override;
   void save(pool::lane& l, const tx::inplace_range& r,
             std::span<const tx::member> fragments) override;
-  bool save_short(pool::lane& l, const tx::small_member& m, small_is known,
+  bool save_short(pool::lane& l, const tx::small_member& m, member_state known,
                   const tx::inplace_range& r, std::byte* old) override;
   void restore(pool::lane& l, std::span<const tx::inplace_range> ranges) override;
   void prepare_reuse(pool::lane& l, uint64_t chunk, uint64_t length) override;
