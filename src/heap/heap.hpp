@@ -106,8 +106,8 @@ class heap {
   void give_back(pool::lane& l, std::vector<uint64_t>& chunk_offsets)
       SCUTE_REQUIRES(zones_.chunk_mutex);
   void note_zone(uint64_t z) SCUTE_REQUIRES(zones_.chunk_mutex);
-  enum class lent_by : uint8_t { us, the_dead };
-  void zero(pool::lane& l, uint64_t chunk_offset, lent_by whom) noexcept;
+  enum class owner : uint8_t { this_session, previous_session };
+  void zero(pool::lane& l, uint64_t chunk_offset, owner of) noexcept;
   void zero_free(pool::lane& l, chunk_record& c) SCUTE_REQUIRES(zones_.chunk_mutex);
   object reserve_span(pool::lane& l, uint64_t size);
   uint64_t free_chunks(uint64_t enough) SCUTE_REQUIRES(zones_.chunk_mutex);

@@ -259,18 +259,18 @@ std::vector<uint64_t> heap::lend(pool::lane& l, size_t n) {
 
 // A lent chunk's own bytes, which parity takes for zeros already. Zeros that are there may be a dead
 // process's, which died before they were durable.
-void heap::zero(pool::lane& l, uint64_t chunk_offset, lent_by whom) noexcept {
+void heap::zero(pool::lane& l, uint64_t chunk_offset, owner of) noexcept {
   static constexpr std::byte zeros[pool::column_block]{};
   for (uint64_t at = 0; at < s_.geo.chunk_size; at += sizeof zeros)
     if (!codec::is_zero(s_.at(chunk_offset + at), sizeof zeros))
       l.w.stream(s_.at(chunk_offset + at), zeros, sizeof zeros, medium::purpose::log);
-    else if (whom == lent_by::the_dead && !SCUTE_PLANTED(reclaim_seen))
+    else if (of == owner::previous_session && !SCUTE_PLANTED(reclaim_seen))
       l.w.flush(s_.at(chunk_offset + at), sizeof zeros, medium::purpose::log);
 }
 
 void heap::give_back(pool::lane& l, std::vector<uint64_t>& chunk_offsets) {
   for (const uint64_t offset : chunk_offsets)
-    if (!SCUTE_PLANTED(take_back_zero)) zero(l, offset, lent_by::us);
+    if (!SCUTE_PLANTED(take_back_zero)) zero(l, offset, owner::this_session);
   l.w.fence(fence_site::take_back);
   s_.require_healthy();
   for (; !chunk_offsets.empty(); chunk_offsets.pop_back()) {
@@ -377,7 +377,7 @@ void heap::reclaim_lent(pool::lane& l) {
       if (z.chunks[i].kind.load(std::memory_order_relaxed) != use::log) continue;
       const uint64_t offset = zones_.offset_of(z.chunks[i]);
       if (std::ranges::binary_search(retained_, offset)) continue;
-      if (!SCUTE_PLANTED(reclaim_zero)) zero(l, offset, lent_by::the_dead);
+      if (!SCUTE_PLANTED(reclaim_zero)) zero(l, offset, owner::previous_session);
       l.w.fence(fence_site::reclaim);
       zones_.make_log(l, engine_, z.chunks[i], lending::back);
       s_.overlaid.remove(offset);
