@@ -113,8 +113,8 @@ class scenario : public basic_scenario {
   /// All column blocks share this many locks, a power of two, as those of a large pool share what there is.
   /// Otherwise each block of a small pool has one of its own.
   scenario& share_locks(unsigned locks);
-  /// After a crash a checkpoint of engine spec resolves so many column blocks each time, as one of a large pool resolves but a part
-  /// of them. Otherwise it is 64, which is all that a small pool has.
+  /// After a crash a checkpoint of engine spec resolves so many column blocks each time, as one of a large pool resolves
+  /// but a part of them. Otherwise it is 64, which is all that a small pool has.
   scenario& resolve_at_once(unsigned blocks);
   /// The pool is on a disk, as far as that can be simulated: there is a folder beside it, in which engine spec keeps its log
   /// in a file of its own. What is durable of the one file says nothing of the other one.

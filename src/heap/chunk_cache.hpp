@@ -7,8 +7,8 @@
 // A crash leaves a chunk in the chunk cache as it leaves one in a log, since only memory knows the difference: its header says
 // lent, parity takes it for zeros, and the next session frees it.
 //
-// CCACHE-1 Who puts a chunk in the chunk cache has seen it be durable that nothing in it is replayed or put back any more (LOG-3).
-//    So any lane may write over it at once, and the heap may give it another use without asking a lane (HEAP-3).
+// CCACHE-1 Who puts a chunk in the chunk cache has seen it be durable that nothing in it is replayed or put back any more
+//    (LOG-3). So any lane may write over it at once, and the heap may give it another use without asking a lane (HEAP-3).
 // CCACHE-2 Nobody erases what an earlier log has left in it. Links and undo entries carry epoch, lane and transaction,
 //    a lane counts each of its transactions once in an epoch, and a transaction's chunks come here only at its end:
 //    so nothing that is left passes for a part of a later log.

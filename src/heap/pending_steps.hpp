@@ -17,8 +17,8 @@
 //    headers are in their places. The heap itself goes by `prepared`, and by `pending_span`.
 // PEND-3 The header of a pending slot, and the first one of a pending span, says free, unless the transaction itself has an object
 //    there. Objects of others there are committed later, and so win.
-// PEND-4 Before another step, before a bulk prewrite, and before runs are emptied for another use, all that is pending is made: it would
-//    write over the headers that these write, or lie in a chunk that is not what it was.
+// PEND-4 Before another step, before a bulk prewrite, and before runs are emptied for another use, all that is pending is made:
+//    it would write over the headers that these write, or lie in a chunk that is not what it was.
 // PEND-5 What others have left pending is bounded: a transaction has to have room for it in its log. More becomes durable by steps.
 #pragma once
 

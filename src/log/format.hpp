@@ -117,7 +117,8 @@ enum class log_file_state : uint32_t {
   closed = 3  // nothing in it is needed
 };
 
-// At offsets 0 and 4096. The truncation point is at 8192 and 12288: two times a sequence and its check, 64 bytes apart. Chunks follow.
+// At offsets 0 and 4096. The truncation point is at 8192 and 12288: two times a sequence and its check, 64 bytes apart. Chunks
+// follow.
 struct log_file_head {
   char magic[8];
   uint32_t checksum;  // CRC-32C of the 116 bytes that follow

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A medium for a file that is written one piece behind the other and read only when it is opened: the log of a pool on a
-// disk (engine/speculative/log_in_file.hpp). It is not mapped; its addresses stand for offsets, and nobody may look there. What is
-// streamed is kept in memory until a fence writes it with pwrite() and makes it durable with fdatasync(). All threads that
+// disk (engine/speculative/log_in_file.hpp). It is not mapped; its addresses stand for offsets, and nobody may look there. What
+// is streamed is kept in memory until a fence writes it with pwrite() and makes it durable with fdatasync(). All threads that
 // fence at the same time share both (medium/group_sync.hpp). A store to a mapped page that was just written
 // back costs a fault and, by measurement, three times the sync of a pwrite() into it.
 //

@@ -6,8 +6,8 @@
 //
 // BITFLIP-1 A CRC is linear before it is scrambled (FRAG-2): a syndrome run's change changes the sum by a word that depends on
 //    nothing else. So the sum of every choice is an XOR of such words, and the payload is read once.
-// BITFLIP-2 A choice costs as much as it takes syndrome runs not the likeliest way; with one parity, as it takes syndrome runs for
-//    the fragment's own. Choices are looked at in the order of cost, and of each cost all of them or none.
+// BITFLIP-2 A choice costs as much as it takes syndrome runs not the likeliest way; with one parity, as it takes syndrome runs
+//    for the fragment's own. Choices are looked at in the order of cost, and of each cost all of them or none.
 // BITFLIP-3 Wrong bytes are accepted once in 2^32 choices. attempts_max of them are looked at: a fragment that is beyond
 //    repair is taken for repaired with a probability of 2048 * 2^-32 = 2^-21 at most, and again when it is tried once more
 //    since others of its columns were put right. All are looked at, whatever is found: two that the checksum

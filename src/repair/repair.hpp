@@ -13,12 +13,13 @@
 //    as damage makes likely, 7 for a fragment, and more only where the traces of a long scribble are
 //    seen (repair/hybrid_decode.hpp has the probabilities). With P rows of parity there are several ways to decode
 //    (repair/erasure_decoder.hpp), each of which multiplies that. Then small injuries are told apart one by one
-//    (repair/bitflip_search.hpp), and what no checksum vouches for is searched for (repair/erasure_search.hpp); both count their own.
+//    (repair/bitflip_search.hpp), and what no checksum vouches for is searched for (repair/erasure_search.hpp); both count their
+//    own.
 // REPAIR-6 Nothing is given up while a commit may be in the middle of it: a fragment that cannot be decoded is lost only if it
 //    has the very same bytes when every commit that was decided before is in place. (Found by a campaign: a scrub told of a
 //    lost object that a thread was writing, which had been put off the CPU.)
-// REPAIR-7 Whoever tries again when other fragments have been repaired (SUSPECT-2 of scrub/suspect_repair.hpp) tells of a loss at the end,
-//    and once. (Found by the demo: a loss was told of and counted whose object was whole a moment later.)
+// REPAIR-7 Whoever tries again when other fragments have been repaired (SUSPECT-2 of scrub/suspect_repair.hpp) tells of a loss at
+//    the end, and once. (Found by the demo: a loss was told of and counted whose object was whole a moment later.)
 #pragma once
 
 #include <cstring>

@@ -74,7 +74,8 @@ class instance {
   static std::unique_ptr<instance> open(const std::string& path, const scute_options& options);
   // On top of a medium that somebody else made; what testing/ uses with its simulated one. identity:
   // 18 bytes, of which the pool's uuid and tag are made; null for random ones. beside: where the log of the pool may lie; null:
-  // in the pool alone. A new one gets its name when the pool has its own (engine/speculative/log_in_file.hpp, log_in_file::name()).
+  // in the pool alone. A new one gets its name when the pool has its own (engine/speculative/log_in_file.hpp,
+  // log_in_file::name()).
   static std::unique_ptr<instance> format(std::unique_ptr<medium::medium> m,
                                           const std::string& path, const scute_options& options,
                                           const std::byte* identity = nullptr,

@@ -75,8 +75,8 @@ TEST_F(spec_checkpoint, IsNotAtItsEndBehindACommitThatIsNearlyOver) {
   EXPECT_FALSE(checkpoint->cycle());
 }
 
-// CKPT-3. While a commit had one block pinned, checkpoints renewed another one again and again, until all that is kept for them was
-// full of records above those of the pinned block: then nobody could checkpoint that one, and so nobody had room ever again.
+// CKPT-3. While a commit had one block pinned, checkpoints renewed another one again and again, until all that is kept for them
+// was full of records above those of the pinned block: then nobody could checkpoint that one, and so nobody had room ever again.
 TEST_F(spec_checkpoint, RenewsNothingBehindABlockThatIsPinned) {
   const size_t kept = engine::commit_log::kept_least + 2;
   ASSERT_EQ(log->keep_back(kept, 0).missing, 0U);
@@ -95,8 +95,8 @@ TEST_F(spec_checkpoint, RenewsNothingBehindABlockThatIsPinned) {
   EXPECT_GT(log->truncation_point(), begin + 6);
 }
 
-// The same while a commit is under way whose lane has rested since long ago: it holds the truncation point no further back than where it
-// was when the commit began.
+// The same while a commit is under way whose lane has rested since long ago: it holds the truncation point no further back than
+// where it was when the commit began.
 TEST_F(spec_checkpoint, RenewsNothingThatACommitKeepsTheTruncationPointFrom) {
   ASSERT_EQ(log->keep_back(engine::commit_log::kept_least + 2, 0).missing, 0U);
   open(7, begin + 5);
@@ -144,7 +144,8 @@ TEST_F(spec_checkpoint, StoresWithoutARecordLeaveTheOldestOne) {
   EXPECT_EQ(table->lowest(), begin + 5);
 }
 
-// CKPT-4. A drain that came while another thread was in a checkpoint saw an empty list, and returned before what was on it was durable.
+// CKPT-4. A drain that came while another thread was in a checkpoint saw an empty list, and returned before what was on it was
+// durable.
 TEST_F(spec_checkpoint, ADrainWaitsForTheRoundOfAnotherThread) {
   apply(7, begin + 5);
   std::thread other;
@@ -163,8 +164,8 @@ TEST_F(spec_checkpoint, ADrainWaitsForTheRoundOfAnotherThread) {
   drain->join();
 }
 
-// CKPT-5. A transaction that did nothing but have a range open had the checkpoint renew it at every look, with a sync of two files each time
-// on a disk.
+// CKPT-5. A transaction that did nothing but have a range open had the checkpoint renew it at every look, with a sync of two
+// files each time on a disk.
 TEST_F(spec_checkpoint, RestsWhenAllThatIsLeftIsOpen) {
   EXPECT_TRUE(checkpoint->rests());
   open(7, begin + 5);

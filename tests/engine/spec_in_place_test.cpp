@@ -121,8 +121,8 @@ TEST_P(spec_in_place, GoesBehindAFreedObjectThatLiesBeforeIt) {
   pool_.expect_sound();
 }
 
-// ROOM-6, ROOM-7: threads open more than the checkpoint keeps room for, and less, by turns; nothing is refused, and in the end the
-// log keeps no more than before, so that a transaction larger than the log can borrow and give back.
+// ROOM-6, ROOM-7: threads open more than the checkpoint keeps room for, and less, by turns; nothing is refused, and in the end
+// the log keeps no more than before, so that a transaction larger than the log can borrow and give back.
 TEST_P(spec_in_place, ThreadsReserveAndGiveBack) {
   constexpr unsigned threads = 4, objects = 12, rounds = 60;
   constexpr uint64_t size = 3000;

@@ -311,8 +311,8 @@ TEST_P(chained_log, ARangeInPlaceIsRefused) {
   }
 }
 
-// A checkpoint that cannot renew what is open in place leaves its block to be checkpointed another time. A drain, and a switch of engines, used
-// to take that for the end.
+// A checkpoint that cannot renew what is open in place leaves its block to be checkpointed another time. A drain, and a switch of
+// engines, used to take that for the end.
 TEST(spec_drain, SaysThatItHadNoMemory) {
   uint64_t refused = 0;
   for (uint64_t nth = 1, hit = 1; hit != 0; ++nth) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One operation, again and again, for whoever counts its instructions: all of them happen in measured().
 //   operations ENGINE OPERATION TIMES        operations --list
-// ENGINE-none: without protection. The pool has no thread of its own: what that checkpoints and drains comes when it comes, and the
-// operations after it count differently.
+// ENGINE-none: without protection. The pool has no thread of its own: what that checkpoints and drains comes when it comes, and
+// the operations after it count differently.
 #include <scute/scute.h>
 #include <scute/pool.hpp>
 #include <scute/tx.hpp>

@@ -33,8 +33,8 @@ class spec_checkpoint_lsn : public testing::TestWithParam<log::redundancy> {
     closed = read_file(f.path);
     objects = f.objects;
   }
-  // Changes the words of the truncation point, two places in each copy, in the file of the closed pool. What is committed behind that
-  // has to survive a kill.
+  // Changes the words of the truncation point, two places in each copy, in the file of the closed pool. What is committed behind
+  // that has to survive a kill.
   void expect_all_after(const std::function<void(unsigned char* words, size_t copy)>& harm) {
     bytes image = closed;
     for (size_t copy = 0; copy < truncation_points.size(); ++copy)

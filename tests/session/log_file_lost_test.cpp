@@ -115,7 +115,8 @@ TEST(log_file_lost, AnUncleanPoolIsOpenedWithoutItIfThatIsAskedFor) {
   }
 }
 
-// The power failed: of the pages some are as they were at the last checkpoint. Every object is a version of it, or is named as lost.
+// The power failed: of the pages some are as they were at the last checkpoint. Every object is a version of it, or is named as
+// lost.
 TEST(log_file_lost, WhatIsMissingWithoutItIsNamed) {
   disk_pool f;
   f.change(1);

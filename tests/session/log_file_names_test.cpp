@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// LOGFILE-2: names at which there is no log, of a pool that was killed. Nobody takes the pool for one that is not there, and makes
-// it anew.
+// LOGFILE-2: names at which there is no log, of a pool that was killed. Nobody takes the pool for one that is not there, and
+// makes it anew.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -80,7 +80,8 @@ class lane_log {
   bool add_undo(byte_buffer& image, uint64_t offset, const std::byte* old, uint64_t length) const;
 
   // After the last entry has been applied, durably: notes it in the status line (in the cache only:
-  // LOG-2 makes more unnecessary until another lane asks, see REDO-5) and keeps lent chunks in the chunk cache (heap/chunk_cache.hpp).
+  // LOG-2 makes more unnecessary until another lane asks, see REDO-5) and keeps lent chunks
+  // in the chunk cache (heap/chunk_cache.hpp).
   // That a transaction with in-place ranges has ended is durable on return.
   // Chunks that find no room there and cannot be taken back now, for want of memory, are tried again later.
   void retire(pool::lane& l, ending of) noexcept;

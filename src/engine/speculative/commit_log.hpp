@@ -144,22 +144,23 @@ class commit_log {
     if (is_apart()) drawn_ = lsn;
   }
 
-  // Streams it; to be called in ascending order, by one thread at a time. Durable by the fence of the checkpoint's lane, then say so.
+  // Streams it; to be called in ascending order, by one thread at a time. Durable by the fence of the checkpoint's lane, then say
+  // so.
   void write_truncation_point(medium::writer& w, uint64_t lsn) noexcept;
   // Makes durable what write_truncation_point() or repeat_truncation_point() has streamed by this writer.
   void fence_truncation_point(medium::writer& w) noexcept {
     fence(w, checkpoint_lane(), fence_site::truncation_point);
   }
   void truncation_point_is_durable() noexcept;
-  // TRUNC-1: streams it to the other place as well; the one that has it is durable. False if it is there. By who may write it, and
-  // durable as above.
+  // TRUNC-1: streams it to the other place as well; the one that has it is durable. False if it is there. By who may write it,
+  // and durable as above.
   bool repeat_truncation_point(medium::writer& w) noexcept;
   uint64_t written() const noexcept { return written_; }
   uint64_t truncation_point() const noexcept { return durable_.load(std::memory_order_relaxed); }
 
-  // Keeps so many segments for the checkpoint, those included that it has. Returns how many are missing, if there shall be `others`
-  // for each lane beside them, with those that it has: the one that it is at, and what it has taken; then nothing is changed.
-  // Fewer than before it may always keep.
+  // Keeps so many segments for the checkpoint, those included that it has. Returns how many are missing, if there shall be
+  // `others` for each lane beside them, with those that it has: the one that it is at, and what it has taken; then nothing is
+  // changed. Fewer than before it may always keep.
   // `to_come`: how many of them checkpoints bring.
   struct lack {
     size_t missing = 0, to_come = 0;

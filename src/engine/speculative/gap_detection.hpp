@@ -7,8 +7,9 @@
 //    appends several before its fence, nothing of the kind is known. In a stream that all lanes share each of them may have one
 //    LSN that was not fenced, and fences are those of all that came before (CLOG-7): so all but as many of the
 //    highest were durable as there are lanes.
-// GAP-2 So a frame of a lane behind a place without one (in a shared stream: one that was durable), or parts without the others before a later frame, prove
-//    that something decided is missing: it is told as lost, at that place. Which objects it was about nobody knows any more.
+// GAP-2 So a frame of a lane behind a place without one (in a shared stream: one that was durable), or parts without the others
+//    before a later frame, prove that something decided is missing: it is told as lost, at that place. Which objects it was about
+//    nobody knows any more.
 // GAP-3 A segment without a head has lost one if no copy of the head could be what a store of one has left, torn or not; or if
 //    it cannot be read. So have places that cannot be read in too many copies.
 // GAP-4 What cannot be told from a torn end is not told: the last frames of a lane, damaged in all copies.

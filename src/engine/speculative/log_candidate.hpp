@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is at a name of a pool's log, and whether it is the log that the pool's superblock means (engine/speculative/log_in_file.hpp).
+// What is at a name of a pool's log, and whether it is the log that the pool's superblock means
+// (engine/speculative/log_in_file.hpp).
 #pragma once
 
 #include <memory>
@@ -55,8 +56,8 @@ log_candidate look(const pool::state& s, medium::log_paths::name n, bool clean);
 // head may say `in use` before its pool has a name; of the pool that is being replaced; or no more than zeros. Another log is set
 // aside. What is no log stays: it is in nobody's way. Whoever makes one now has it locked.
 void clear_coming(pool::state& s) noexcept;
-// LOGFILE-7: the name is needed, for the log with the head `heir` if that is given. What has it goes if nobody can need it, else it is
-// set aside. Throws SCUTE_E_EXISTS.
+// LOGFILE-7: the name is needed, for the log with the head `heir` if that is given. What has it goes if nobody can need it, else
+// it is set aside. Throws SCUTE_E_EXISTS.
 void make_way(pool::state& s, medium::log_paths::name n,
               const std::optional<format::log_file_head>& heir = {});
 

@@ -16,13 +16,14 @@
 //   superblock clean, head in use                    it fits; nothing in it is needed
 //   superblock with another engine                   an older log with the pool's uuid is nobody's: it goes
 //
-// LOGFILE-1 A log is whole and durable, with its folder, before a superblock that needs it is; and a superblock that does not need
-//    it is durable before it goes.
-// LOGFILE-2 An unclean pool goes on with the log of its uuid that fits its epoch, and with no other: any that is missing, foreign, older, newer or
-//    cut short is refused, with nothing changed, unless the caller gives its log up (SCUTE_WITHOUT_LOG). A clean pool needs nothing of a log; what does not fit is made anew, and a
-//    file that may be somebody else's is set aside, not replaced; so is a log of the pool's uuid that was not closed: a newer
-//    copy of the pool, killed and put elsewhere, may need it. (At `coming` nobody needs one that nothing was appended to.)
-//    Where the superblock needs none, and is newer than the log, the log was left behind by a switch.
+// LOGFILE-1 A log is whole and durable, with its folder, before a superblock that needs it is; and a superblock that does not
+//    need it is durable before it goes.
+// LOGFILE-2 An unclean pool goes on with the log of its uuid that fits its epoch, and with no other: any that is missing,
+//    foreign, older, newer or cut short is refused, with nothing changed, unless the caller gives its log up (SCUTE_WITHOUT_LOG).
+//    A clean pool needs nothing of a log; what does not fit is made anew, and a file that may be somebody else's is set aside,
+//    not replaced; so is a log of the pool's uuid that was not closed: a newer copy of the pool, killed and put elsewhere, may
+//    need it. (At `coming` nobody needs one that nothing was appended to.) Where the superblock needs none, and is newer than the
+//    log, the log was left behind by a switch.
 // LOGFILE-3 The head names the next epoch, durably, before the superblock does, and says `in use` before anything is appended.
 //    Its two copies lie on different pages; each is durable before the other one is written, and the one that counts
 //    is written last.
@@ -31,12 +32,13 @@
 // LOGFILE-5 What recovery rests on is stored in this file again, and synced, before the pool changes: a page of it may be in a
 //    dead process's page cache only. A page that cannot be read is written as a whole first (file_pages.hpp).
 // LOGFILE-6 It grows by zeros that are durable before its head counts them, and is cut when its head counts them no longer.
-// LOGFILE-7 No file goes, or is replaced, because of the name that it has (OURS-1): whoever needs a name looks at what is there, and
-//    what somebody may need, or is no log, is set aside, or the call is refused. Who needs no name leaves what is no log alone.
+// LOGFILE-7 No file goes, or is replaced, because of the name that it has (OURS-1): whoever needs a name looks at what is there,
+//    and what somebody may need, or is no log, is set aside, or the call is refused. Who needs no name leaves what is no log
+//    alone.
 // LOGFILE-8 Two copies of a pool have the same uuid, and epochs that count alike. So where both tell the number of their session
 //    (SESSION-1), the head has that of the superblock; one that is coming with the next epoch has it as the number before.
-// LOGFILE-9 Before a clean pool is unclean, its log says durably that all frames in it are void (TRUNC-2): else a crash would leave a
-//    pool whose recovery rests on an older copy of its log.
+// LOGFILE-9 Before a clean pool is unclean, its log says durably that all frames in it are void (TRUNC-2): else a crash would
+//    leave a pool whose recovery rests on an older copy of its log.
 #pragma once
 
 #include <atomic>
@@ -47,8 +49,8 @@ namespace scute::core::engine {
 
 class log_in_file final : public log_location {
  public:
-  // A new log for the pool's session of this epoch, at `coming`; durable (LOGFILE-1). cap: as in plan_log(). Throws SCUTE_E_NOSPC,
-  // SCUTE_E_EXISTS if somebody else's file is at `named` (LOGFILE-7); then nothing is made.
+  // A new log for the pool's session of this epoch, at `coming`; durable (LOGFILE-1). cap: as in plan_log(). Throws
+  // SCUTE_E_NOSPC, SCUTE_E_EXISTS if somebody else's file is at `named` (LOGFILE-7); then nothing is made.
   static void make(pool::state& s, uint64_t cap, uint64_t epoch);
   // What was made gets its name, if the superblock, which is durable, needs it. If a pool has replaced another one and needs no
   // log, the other one's goes.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the log of engine `spec` lies: in chunks that the heap of the pool lends (engine/speculative/log_in_pool.hpp), or in a file
-// beside the pool (engine/speculative/log_in_file.hpp). Offsets of segments and of the truncation point are those of target().
+// Where the log of engine `spec` lies: in chunks that the heap of the pool lends (engine/speculative/log_in_pool.hpp), or in a
+// file beside the pool (engine/speculative/log_in_file.hpp). Offsets of segments and of the truncation point are those of
+// target().
 #pragma once
 
 #include <vector>

@@ -10,16 +10,17 @@
 // ROOM-2 Nobody lends from within an allocator step: the heap's lock is held there. So there is always room for steps: two
 //    segments for each lane, one that it is at and one that comes next, are kept free of reservations.
 // ROOM-3 What is reserved for ranges in place is there twice: the undo records before a checkpoint are void only after it.
-// ROOM-4 Nobody is refused, and nothing lent, for want of segments that a checkpoint brings back: those that are full, and those that
-//    other lanes have taken, which are about to be (CLOG-6).
-// ROOM-5 No object is refused room while the log has lent chunks that it does not need: everything is checkpointed then, and they go
-//    back. (Commits look for that as well, but the last one before a large object may be the one that lent them.)
-// ROOM-6 Who reserves counts his bytes first, and then looks whether what the checkpoint keeps suffices for all that is counted. So
-//    of two who do it at once the second sees the first.
+// ROOM-4 Nobody is refused, and nothing lent, for want of segments that a checkpoint brings back: those that are full, and those
+//    that other lanes have taken, which are about to be (CLOG-6).
+// ROOM-5 No object is refused room while the log has lent chunks that it does not need: everything is checkpointed then, and they
+//    go back. (Commits look for that as well, but the last one before a large object may be the one that lent them.)
+// ROOM-6 Who reserves counts his bytes first, and then looks whether what the checkpoint keeps suffices for all that is counted.
+//    So of two who do it at once the second sees the first.
 // ROOM-7 What is kept falls only by keep_less(), which says so first and then looks again at what is counted. A transaction's
 //    end only counts: as long as few bytes are open nothing is kept anew, nor given back.
-// ROOM-8 Who commits while the log is nearly full checkpoints a part of what there is, and once for each segment that is begun, by
-//    anybody: so it is no checkpoint of the whole pool that a commit waits for, and a truncation point that others hold back costs no checkpoint with each commit.
+// ROOM-8 Who commits while the log is nearly full checkpoints a part of what there is, and once for each segment that is begun,
+//    by anybody: so it is no checkpoint of the whole pool that a commit waits for, and a truncation point that others hold back
+//    costs no checkpoint with each commit.
 // ROOM-9 A log in a file of its own is as long as it was made, when nothing is in it any more: a closing and the background see to
 //    that, not the next commit alone, which may never come. So a look of the background that leaves the file longer is not its
 //    last one (IDLE-1), unless ranges in place have room reserved, maybe for long: their end, or the failure to open them, wakes

@@ -108,7 +108,8 @@ log_scrubber::seen log_scrubber::look_at(const commit_log::live_segment& x, bool
     gaps = gaps || f.behind_gap;
     if (f.flawed) found.push_back({f.position, {f.lines.begin(), f.lines.end()}});
   });
-  // Of what an earlier session's checkpoint had appended, or its lanes to a shared stream, one fence was to cover several (GAP-1).
+  // Of what an earlier session's checkpoint had appended, or its lanes to a shared stream, one fence was to cover several
+  // (GAP-1).
   const bool grouped = x.head == nullptr && c.head &&
                        (c.head->lane == log_.checkpoint_lane() ||
                         (location_.is_apart() && c.head->epoch != s_.sb.epoch));

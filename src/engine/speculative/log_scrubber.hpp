@@ -7,16 +7,16 @@
 //   list, truncation point written again, as memory has them; so are the heads of a log in a file of its own, which are its list
 //   lost page     of a file of its own: written as a whole, when nothing in it counts any more. Part of it cannot be written
 //
-// LOGSCRUB-1 Only what counts is looked at: the list and the truncation point that count, and frames above the durable truncation point that are
-//    fenced (CLOG-5). All else is void, or under way, and nobody's damage.
-// LOGSCRUB-2 A frame is stored with the bytes that its writer has stored, and its segment is not begun anew meanwhile. So it does no
-//    harm where nothing was wrong, and no lane has to wait.
+// LOGSCRUB-1 Only what counts is looked at: the list and the truncation point that count, and frames above the durable truncation
+//    point that are fenced (CLOG-5). All else is void, or under way, and nobody's damage.
+// LOGSCRUB-2 A frame is stored with the bytes that its writer has stored, and its segment is not begun anew meanwhile. So it does
+//    no harm where nothing was wrong, and no lane has to wait.
 // LOGSCRUB-3 What no copy tells any more the pool itself has, until a crash: a checkpoint makes it durable there, and void here.
-// LOGSCRUB-4 Of a pool that was closed properly all copies of the list and the truncation point were durable. So whichever is not as the
-//    one that counts was damaged: an opening puts it right, and tells it. (After a crash recovery writes all of them, and cannot
-//    tell damage from what was being written.)
-// LOGSCRUB-5 Nobody goes on behind a gap, be it one of void frames: a crash could not tell that nothing is missing there (GAP-2), and
-//    would have it told as lost.
+// LOGSCRUB-4 Of a pool that was closed properly all copies of the list and the truncation point were durable. So whichever is not
+//    as the one that counts was damaged: an opening puts it right, and tells it. (After a crash recovery writes all of them, and
+//    cannot tell damage from what was being written.)
+// LOGSCRUB-5 Nobody goes on behind a gap, be it one of void frames: a crash could not tell that nothing is missing there (GAP-2),
+//    and would have it told as lost.
 #pragma once
 
 #include "base/waiting.hpp"

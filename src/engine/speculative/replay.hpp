@@ -6,10 +6,10 @@
 //   2. their records, in the order of their LSNs: of a byte the newest one is stored last, and written back
 //   3. a fence. The parity of the columns that this has touched is computed later (unresolved.hpp)
 //
-// REPLAY-1 Nothing is written that rests on a frame, a segment's head, a list or a truncation point that may not be durable in all
-//    copies: a dead process has stored it, and no fence may have completed that.
-// REPLAY-2 The truncation point stays, so all of this may be cut short anywhere and run again: the records stay live until a checkpoint
-//    has gone past them.
+// REPLAY-1 Nothing is written that rests on a frame, a segment's head, a list or a truncation point that may not be durable in
+//    all copies: a dead process has stored it, and no fence may have completed that.
+// REPLAY-2 The truncation point stays, so all of this may be cut short anywhere and run again: the records stay live until a
+//    checkpoint has gone past them.
 //
 // One thread does it. A pool of 16 GiB whose log of 64 MiB was 70 percent full opened in 53 ms, of the 100 that were wanted
 // (docs/benchmarks.md, "Engines"); what took longer, the parity, is computed behind the opening by several threads.

@@ -9,8 +9,9 @@
 // LIST-3 Nothing rests on a list before both places have it: neither what is appended to chunks that it adds (LIST-1), nor that
 //    chunks go back to the heap which it leaves out (ROOM-1). So whichever place is damaged in all copies, the other one has
 //    all that the log needs, and names no chunk that objects may have by now. Where the places of a pool that was closed
-//    properly differ damage has been there, or a library that did not do so; an opening makes them alike, and tells it (LOGSCRUB-4).
-//    (A log in a file of its own has the list in its head, in two copies that are alike in the same way: LOGFILE-3.)
+//    properly differ damage has been there, or a library that did not do so; an opening makes them alike, and tells it
+//    (LOGSCRUB-4). (A log in a file of its own has the list in its head, in two copies that are alike in the same way:
+//    LOGFILE-3.)
 #pragma once
 
 #include <optional>

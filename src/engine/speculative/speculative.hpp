@@ -11,8 +11,8 @@
 //
 // What a crash leaves, and what recovery makes of it:
 //   before the fence of 2    frames torn or whole. Torn: the newest record of each byte says what it was. Whole: as below
-//   after it, until checkpointed   per line any version from the last checkpoint on: the newest record counts, parity is recomputed
-//   in a checkpoint                the same: the truncation point has not moved
+//   after it, until checkpointed   per line any version from the last checkpoint on: the newest record counts, parity is
+//   recomputed in a checkpoint                the same: the truncation point has not moved
 //   truncation point durable          frames up to it are not looked at
 //   abort, process killed    the old bytes may be in caches only: the undo record has them
 //   in recovery              the same again
@@ -25,20 +25,20 @@
 //    not at all.
 // SPEC-2 A granule that is open in place has an image, before the first store: all its bytes are in durable records since the
 //    block's last checkpoint, with nothing placed above them (TABLE-3), or in undo records.
-// SPEC-3 A record's LSN is above those of all records of its blocks and above the checkpoint LSN. The lane's active LSN is visible
-//    before these are read.
+// SPEC-3 A record's LSN is above those of all records of its blocks and above the checkpoint LSN. The lane's active LSN is
+//    visible before these are read.
 // SPEC-4 Of a byte the record with the highest LSN counts; a placed one says that the medium has the bytes, and the log
 //    does not.
-// SPEC-5 A dirty line is durable before the truncation point passes its records; the truncation point passes a record only when its blocks are
-//    checkpointed past it and no lane has an active LSN at or below it; it never falls.
-// SPEC-6 From the look at a block's granules until the range is open its stripe is held, or the lane's active LSN keeps the truncation point
-//    below. From before a commit's LSN until its ranges in place are closed their blocks are pinned; checkpoints pass over
-//    them. Nobody waits for room or for a checkpoint while he pins.
+// SPEC-5 A dirty line is durable before the truncation point passes its records; the truncation point passes a record only when
+//    its blocks are checkpointed past it and no lane has an active LSN at or below it; it never falls.
+// SPEC-6 From the look at a block's granules until the range is open its stripe is held, or the lane's active LSN keeps the
+//    truncation point below. From before a commit's LSN until its ranges in place are closed their blocks are pinned; checkpoints
+//    pass over them. Nobody waits for room or for a checkpoint while he pins.
 // SPEC-7 A checkpoint that finds ranges open in place writes undo records of them, with an LSN drawn under the stripe.
 // SPEC-8 (commit_log.hpp, segment_list.hpp) Segments are listed before their use, and reused behind a durable truncation point.
 // SPEC-9 An abort, and recovery, leave the lines that they store dirty, or write them back.
-// SPEC-10 Records, the list and the truncation point are in two copies, or in tracks, wherever logs are replicated; and what recovery
-//    rests on is durable in all of them first (REPLAY-1).
+// SPEC-10 Records, the list and the truncation point are in two copies, or in tracks, wherever logs are replicated; and what
+//    recovery rests on is durable in all of them first (REPLAY-1).
 // SPEC-11 Recovery stores all that the log has before transactions begin; the parity of its columns is computed anew behind the
 //    opening (unresolved.hpp). Until a block's is durable the truncation point stays below its records.
 // SPEC-12 A freed slot is handed out when the free is applied; a chunk gets a new use behind a durable truncation point.

@@ -36,7 +36,8 @@ void prefer_lane(unsigned lane) noexcept;
 // How many locks the column blocks of all pools share from now on (0: as many as before); returns how many they
 // did. No pool may be open.
 unsigned share_locks(unsigned locks) noexcept;
-// How many blocks a checkpoint of any pool resolves from now on (0: as many as before); returns how many one did. No pool may be open.
+// How many blocks a checkpoint of any pool resolves from now on (0: as many as before); returns how many one did. No pool may be
+// open.
 uint64_t resolve_at_once(uint64_t blocks) noexcept;
 
 }  // namespace scute::testing

@@ -10,8 +10,8 @@
 namespace scute::explore {
 namespace {
 
-// Each state of a block: in the log alone, half written back, checkpointed, changed again. Recoveries are cut short as well (REPLAY-2,
-// SPEC-11).
+// Each state of a block: in the log alone, half written back, checkpointed, changed again. Recoveries are cut short as well
+// (REPLAY-2, SPEC-11).
 testing::scenario checkpoints(const level& l) {
   auto s = spec_scene("spec-checkpoints", l);
   s.observe([](scute::pool& p) { return contents(p, 0); });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Engine spec: damage to the log itself, while the pool is open (engine/speculative/log_scrubber.hpp) and before a crash is recovered from
-// (engine/speculative/gap_detection.hpp). Of pools whose log is in two copies.
+// Engine spec: damage to the log itself, while the pool is open (engine/speculative/log_scrubber.hpp) and before a crash is
+// recovered from (engine/speculative/gap_detection.hpp). Of pools whose log is in two copies.
 #include <algorithm>
 #include <cstring>
 #include <functional>

@@ -175,8 +175,8 @@ testing::scenario threads(const level& l, uint64_t) {
   return s;
 }
 
-// The same of three lanes: beside a checkpoint, ranges in place that end well and do not, a transaction larger than the log, and the
-// end of the process (CLOG-7, SPEC-7, LOGFILE-4, LOGFILE-6).
+// The same of three lanes: beside a checkpoint, ranges in place that end well and do not, a transaction larger than the log, and
+// the end of the process (CLOG-7, SPEC-7, LOGFILE-4, LOGFILE-6).
 testing::scenario crowd(const level& l, uint64_t) {
   testing::scenario s = with_directories(std::string("log-file-crowd/") + l.name, l.protection, 3);
   s.with_log_file();
