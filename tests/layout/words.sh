@@ -4,6 +4,7 @@
 #   1. a word of tests/layout/words.txt is an entry of the glossary
 #   2. a type of the core's rooms, or a function that a header of theirs declares, has the word as a part of its name only in the
 #      files that words.txt lists; each of these declares such a name. So a word gets no second meaning unnoticed
+#      A word with a minus before it is a former name, with the term that stands for it now: no such name has it as a part
 #   3. the rooms of the core declare nothing outside of namespace scute::core
 #   4. integer types have one spelling everywhere, the one that C has as well: uint64_t, size_t
 # Parts of a name are what underscores divide; "settled", "settles" and "settling" count as "settle".
@@ -56,9 +57,13 @@ words=0
 while read -r word files; do
   [[ -n $word && $word != \#* ]] || continue
   word=${word%:}
-  words=$((words + 1))
-  grep -Eq "^\| ([a-z -]+, )*$word(,| \|)" "$glossary" ||
-    echo "$glossary: no entry for \"$word\", which $list lists" >>"$violations"
+  former=
+  [[ $word != -* ]] || { former=$files files= word=${word#-}; }
+  if [ -z "$former" ]; then
+    words=$((words + 1))
+    grep -Eq "^\| ([a-z -]+, )*$word(,| \|)" "$glossary" ||
+      echo "$glossary: no entry for \"$word\", which $list lists" >>"$violations"
+  fi
   stem=${word%e}
   awk -v word="$word" -v stem="$stem" '
     {
@@ -73,6 +78,10 @@ while read -r word files; do
     grep -q "^$file " "$temp/uses" ||
       echo "$list: $file declares no name with \"$word\"" >>"$violations"
   done
+  if [ -n "$former" ]; then
+    sed "s|^\([^ ]*\) \(.*\)|src/\1: \"\2\" uses \"$word\", a former name: say $former|" "$temp/uses" >>"$violations"
+    continue
+  fi
   while read -r file name; do
     [[ " $files " == *" $file "* ]] ||
       echo "src/$file: \"$name\" uses \"$word\" in another meaning than the glossary's, or $list lacks the file" \

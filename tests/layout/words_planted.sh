@@ -22,7 +22,7 @@ EOF
     >tree/src/heap/heap.hpp
   printf 'namespace scute::testing {\nstruct claim {};\n}\n' >tree/src/testing/claim.hpp
   printf '| word | meaning |\n|---|---|\n| claim | a lock |\n| settle, settled | an end |\n' >tree/docs/internals/architecture.md
-  printf '# Words.\nclaim: pool/claims.hpp\nsettle:\n' >tree/tests/layout/words.txt
+  printf '# Words.\nclaim: pool/claims.hpp\nsettle:\n-grip: in_flight_write\n' >tree/tests/layout/words.txt
 }
 
 run_check() { bash "$check" tree; }
@@ -40,6 +40,8 @@ echo '  bool is_settled() const noexcept;' >>tree/src/heap/heap.hpp
 expect_violation "src/heap/heap.hpp: \"is_settled\" uses \"settle\" $another"
 echo 'enum class settling : int {' >>tree/src/heap/heap.cpp
 expect_violation "src/heap/heap.cpp: \"settling\" uses \"settle\" $another"
+echo 'struct grip_scope {' >>tree/src/heap/heap.hpp
+expect_violation 'src/heap/heap.hpp: "grip_scope" uses "grip", a former name: say in_flight_write'
 sed -i 's/class claims/class locks/' tree/src/pool/claims.hpp
 expect_violation 'tests/layout/words.txt: pool/claims.hpp declares no name with "claim"'
 sed -i '/claim/d' tree/docs/internals/architecture.md
