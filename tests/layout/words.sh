@@ -12,7 +12,7 @@ export LC_ALL=C
 
 root=$1
 
-rooms="base codec medium log pow pool mend heap tx engine heal session shield capi"
+rooms="base codec medium log pow pool mend heap tx engine heal session shield c_api"
 list=tests/layout/words.txt
 glossary=docs/internals/architecture.md
 

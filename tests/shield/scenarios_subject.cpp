@@ -3,7 +3,7 @@
 #include <random>
 #include <stdexcept>
 
-#include "capi/guard.hpp"
+#include "c_api/guard.hpp"
 #include "codec/crc32c.hpp"
 #include "engine/spec/segment_list.hpp"
 #include "foreign_subject.hpp"
@@ -54,7 +54,7 @@ class simulated_user_file final : public core::medium::user_file {
 
 template <typename Make>
 int publish(scute_pool** pool, Make&& make) {
-  return core::capi::guarded([&] {
+  return core::c_api::guarded([&] {
     auto p = std::make_unique<scute_pool>();
     p->in = make();
     *pool = p.release();

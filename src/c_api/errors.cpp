@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "capi/guard.hpp"
+#include "c_api/guard.hpp"
 
 #define SCUTE_STRING_(x) #x
 #define SCUTE_STRING(x) SCUTE_STRING_(x)
 
-namespace scute::core::capi {
+namespace scute::core::c_api {
 
 int fail(int code, const char* message) noexcept {
   const int keep = errno;
@@ -17,7 +17,7 @@ int refuse_inherited() noexcept {
   return fail(SCUTE_E_FORKED, inherited_message);
 }
 
-}  // namespace scute::core::capi
+}  // namespace scute::core::c_api
 
 extern "C" {
 

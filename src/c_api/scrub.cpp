@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cstring>
 
-#include "capi/guard.hpp"
+#include "c_api/guard.hpp"
 
 using namespace scute::core;
 
@@ -38,39 +38,39 @@ void scute_scrub_options_init(scute_scrub_options* options) {
 
 int scute_scrub(scute_pool* pool, const scute_scrub_options* options, scute_report* report) {
   const uncancelled now;
-  return capi::guarded(pool, [&] {
-    instance& in = capi::need(pool);
+  return c_api::guarded(pool, [&] {
+    instance& in = c_api::need(pool);
     scute_report r{};
     const scute_scrub_options o = normalise(options);
     outside_of_transactions("scute_scrub()");
-    capi::copy_out(report, r, "report");  // complains before a long run, not after it
+    c_api::copy_out(report, r, "report");  // complains before a long run, not after it
     in.scrubs.run(o, r);
-    capi::copy_out(report, r, "report");
+    c_api::copy_out(report, r, "report");
   });
 }
 
 int scute_scrub_start(scute_pool* pool, const scute_scrub_options* options) {
   const uncancelled now;
-  return capi::guarded(pool, [&] {
-    instance& in = capi::need(pool);
+  return c_api::guarded(pool, [&] {
+    instance& in = c_api::need(pool);
     in.scrubs.start(normalise(options));
   });
 }
 
 int scute_scrub_wait(scute_pool* pool, scute_report* report) {
   const uncancelled now;
-  return capi::guarded(pool, [&] {
-    instance& in = capi::need(pool);
+  return c_api::guarded(pool, [&] {
+    instance& in = c_api::need(pool);
     scute_report r{};
-    if (report != nullptr) capi::copy_out(report, r, "report");
+    if (report != nullptr) c_api::copy_out(report, r, "report");
     outside_of_transactions("scute_scrub_wait()");
     in.scrubs.wait(r);
-    if (report != nullptr) capi::copy_out(report, r, "report");
+    if (report != nullptr) c_api::copy_out(report, r, "report");
   });
 }
 
 void scute_scrub_stop(scute_pool* pool) {
-  if (pool != nullptr && !capi::inherited(pool)) pool->in->scrubs.stop();
+  if (pool != nullptr && !c_api::inherited(pool)) pool->in->scrubs.stop();
 }
 
 }  // extern "C"

@@ -6,14 +6,14 @@
 #include <span>
 #include <thread>
 
-#include "capi/guard.hpp"
-#include "capi/pow_handles.hpp"
+#include "c_api/guard.hpp"
+#include "c_api/pow_handles.hpp"
 #include "pow/file.hpp"
 
 using namespace scute::core;
-using capi::need_out;
+using c_api::need_out;
 
-namespace scute::core::capi {
+namespace scute::core::c_api {
 
 scute_pow& need(scute_pow* store) {
   if (store == nullptr) throw failure(SCUTE_E_INVALID, "the store handle is null");
@@ -189,9 +189,9 @@ void detach(scute_pow_table& t) {
 }
 
 }  // namespace
-}  // namespace scute::core::capi
+}  // namespace scute::core::c_api
 
-using namespace scute::core::capi;
+using namespace scute::core::c_api;
 
 extern "C" {
 

@@ -7,7 +7,7 @@
 #include <csignal>
 #include <thread>
 
-#include "capi/every_call.hpp"
+#include "c_api/every_call.hpp"
 #include "support/child.hpp"
 #include "support/wait.hpp"
 #if defined(__SANITIZE_ADDRESS__)

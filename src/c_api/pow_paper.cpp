@@ -3,10 +3,10 @@
 #include <cstring>
 #include <unordered_map>
 
-#include "capi/pow_handles.hpp"
+#include "c_api/pow_handles.hpp"
 
 using namespace scute::core;
-using capi::need_out;
+using c_api::need_out;
 
 struct scute_pow_file final : pow::keeper {
   struct object {
@@ -49,7 +49,7 @@ struct scute_pow_file final : pow::keeper {
 scute_pow::scute_pow() = default;
 scute_pow::~scute_pow() = default;
 
-namespace scute::core::capi {
+namespace scute::core::c_api {
 namespace {
 
 scute_pow_file& need(scute_pow_file* file) {
@@ -84,9 +84,9 @@ void put(scute_pow_file& f, pow::section& s, const void* at) {
 }
 
 }  // namespace
-}  // namespace scute::core::capi
+}  // namespace scute::core::c_api
 
-using namespace scute::core::capi;
+using namespace scute::core::c_api;
 
 extern "C" {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <csignal>
 
-#include "capi/guard.hpp"
+#include "c_api/guard.hpp"
 #include "mend/fault_handler.hpp"
 
 extern "C" int scute_handle_fault(int signal, void* info, void* /*context*/) {

@@ -8,7 +8,7 @@
 #include "base/lock.hpp"
 #include "base/process.hpp"
 #include "base/uncancelled.hpp"
-#include "capi/guard.hpp"
+#include "c_api/guard.hpp"
 #include "pow/store.hpp"
 #include "scute/pow.h"
 
@@ -30,7 +30,7 @@ struct scute_pow final {
   ~scute_pow();
 };
 
-namespace scute::core::capi {
+namespace scute::core::c_api {
 
 // A handle that is attached to `in`, among those of the store. (Attaching may wait for a check, and that for a section which detaches
 // a table: so nobody holds the lock meanwhile.)
@@ -77,4 +77,4 @@ int guarded_pow(Handle* handle, Fn&& body) noexcept {
   return guarded_short(handle, body);
 }
 
-}  // namespace scute::core::capi
+}  // namespace scute::core::c_api

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "capi/guard.hpp"
+#include "c_api/guard.hpp"
 
 using namespace scute::core;
 
@@ -24,9 +24,9 @@ void leave(thread_state& me) noexcept {
 extern "C" {
 
 int scute_tx_begin(scute_pool* pool, scute_tx** out) {
-  return capi::guarded(pool, [&] {
-    instance& in = capi::need(pool);
-    scute_tx*& result = capi::need_out(out, "tx");
+  return c_api::guarded(pool, [&] {
+    instance& in = c_api::need(pool);
+    scute_tx*& result = c_api::need_out(out, "tx");
     thread_state& me = known_thread();
     me.refresh();
     if (me.current != nullptr) {
@@ -50,8 +50,8 @@ int scute_tx_begin(scute_pool* pool, scute_tx** out) {
 }
 
 int scute_tx_commit(scute_tx* tx) {
-  return capi::guarded(tx, [&] {
-    tx::transaction& t = capi::need(tx);
+  return c_api::guarded(tx, [&] {
+    tx::transaction& t = c_api::need(tx);
     if (t.depth > 1) {
       --t.depth;
       return;
@@ -68,8 +68,8 @@ int scute_tx_commit(scute_tx* tx) {
 }
 
 int scute_tx_abort(scute_tx* tx) {
-  return capi::guarded(tx, [&] {
-    tx::transaction& t = capi::need(tx);
+  return c_api::guarded(tx, [&] {
+    tx::transaction& t = c_api::need(tx);
     if (t.depth > 1) {
       --t.depth;
       t.doomed = true;
@@ -83,14 +83,14 @@ int scute_tx_abort(scute_tx* tx) {
 scute_tx* scute_tx_current(scute_pool* pool) {
   thread_state& me = this_thread();
   me.refresh();
-  if (capi::inherited(pool)) return nullptr;
+  if (c_api::inherited(pool)) return nullptr;
   return pool != nullptr && me.pool == pool->in.get() ? handle(me.current) : nullptr;
 }
 
 int scute_tx_alloc(scute_tx* tx, uint64_t size, uint32_t type, scute_oid* oid, void** bytes) {
-  return capi::guarded(tx, [&] {
-    tx::transaction& t = capi::need(tx);
-    scute_oid& result = capi::need_out(oid, "oid");
+  return c_api::guarded(tx, [&] {
+    tx::transaction& t = c_api::need(tx);
+    scute_oid& result = c_api::need_out(oid, "oid");
     if (known_thread().pool->s.read_only)
       throw failure(SCUTE_E_READONLY, known_thread().pool->s.path + " was opened read-only");
     result = t.alloc(size, type, bytes);
@@ -98,52 +98,52 @@ int scute_tx_alloc(scute_tx* tx, uint64_t size, uint32_t type, scute_oid* oid, v
 }
 
 uint64_t scute_alloc_max(scute_pool* pool) {
-  if (capi::inherited(pool)) {
-    capi::refuse_inherited();
+  if (c_api::inherited(pool)) {
+    c_api::refuse_inherited();
     return 0;
   }
   return pool == nullptr ? 0 : pool->in->heap->size_max();
 }
 
 int scute_overwrite_max(scute_pool* pool, uint64_t* bytes) {
-  return capi::guarded(pool, [&] {
-    instance& in = capi::need(pool);
-    capi::need_out(bytes, "bytes") = in.heap->overwrite_max();
+  return c_api::guarded(pool, [&] {
+    instance& in = c_api::need(pool);
+    c_api::need_out(bytes, "bytes") = in.heap->overwrite_max();
   });
 }
 
 int scute_tx_free(scute_tx* tx, scute_oid oid) {
-  return capi::guarded(tx, [&] { capi::need(tx).free(oid); });
+  return c_api::guarded(tx, [&] { c_api::need(tx).free(oid); });
 }
 
 int scute_tx_open(scute_tx* tx, scute_oid oid, void** bytes) {
-  return capi::guarded(tx, [&] {
-    tx::transaction& t = capi::need(tx);
-    capi::need_out(bytes, "bytes") = t.open(oid);
+  return c_api::guarded(tx, [&] {
+    tx::transaction& t = c_api::need(tx);
+    c_api::need_out(bytes, "bytes") = t.open(oid);
   });
 }
 
 int scute_tx_prefetch(scute_tx* tx, const scute_oid* oids, size_t n) {
-  return capi::guarded(tx, [&] {
-    const tx::transaction& t = capi::need(tx);
-    if (n != 0) capi::need_out(oids, "oids");
+  return c_api::guarded(tx, [&] {
+    const tx::transaction& t = c_api::need(tx);
+    if (n != 0) c_api::need_out(oids, "oids");
     for (size_t i = 0; i < n; ++i) t.prefetch(oids[i]);
   });
 }
 
 int scute_tx_add_range(scute_tx* tx, scute_oid oid, uint64_t offset, uint64_t length,
                        void** bytes) {
-  return capi::guarded(tx, [&] {
-    tx::transaction& t = capi::need(tx);
+  return c_api::guarded(tx, [&] {
+    tx::transaction& t = c_api::need(tx);
     void* at = t.add_range(oid, offset, length);
-    capi::need_out(bytes, "bytes") = at;
+    c_api::need_out(bytes, "bytes") = at;
   });
 }
 
 int scute_tx_inplace(scute_tx* tx, scute_oid oid, uint64_t offset, uint64_t length, void** bytes) {
-  return capi::guarded(tx, [&] {
-    tx::transaction& t = capi::need(tx);
-    capi::need_out(bytes, "bytes");
+  return c_api::guarded(tx, [&] {
+    tx::transaction& t = c_api::need(tx);
+    c_api::need_out(bytes, "bytes");
     if (known_thread().pool->s.read_only)
       throw failure(SCUTE_E_READONLY, known_thread().pool->s.path + " was opened read-only");
     *bytes = t.in_place(oid, offset, length);
@@ -152,23 +152,23 @@ int scute_tx_inplace(scute_tx* tx, scute_oid oid, uint64_t offset, uint64_t leng
 
 const scute_tx_reads* scute_tx_reading(const scute_tx* tx) {
   static constexpr scute_tx_reads none{0, UINT64_MAX};
-  return tx == nullptr || capi::inherited(tx)
+  return tx == nullptr || c_api::inherited(tx)
              ? &none
              : &reinterpret_cast<const tx::transaction*>(tx)->reads;
 }
 
 int scute_tx_get(scute_tx* tx, scute_oid oid, const void** bytes) {
-  return capi::guarded(tx, [&] {
-    tx::transaction& t = capi::need(tx);
-    capi::need_out(bytes, "bytes") = t.get(oid);
+  return c_api::guarded(tx, [&] {
+    tx::transaction& t = c_api::need(tx);
+    c_api::need_out(bytes, "bytes") = t.get(oid);
   });
 }
 
 int scute_tx_get_range(scute_tx* tx, scute_oid oid, uint64_t offset, uint64_t length,
                        const void** bytes) {
-  return capi::guarded(tx, [&] {
-    tx::transaction& t = capi::need(tx);
-    capi::need_out(bytes, "bytes") = t.get_range(oid, offset, length);
+  return c_api::guarded(tx, [&] {
+    tx::transaction& t = c_api::need(tx);
+    c_api::need_out(bytes, "bytes") = t.get_range(oid, offset, length);
   });
 }
 

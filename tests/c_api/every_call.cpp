@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "capi/every_call.hpp"
+#include "c_api/every_call.hpp"
 
 #include <scute/shield_room.h>
 

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <vector>
 
-#include "capi/arguments.hpp"
-#include "capi/guard.hpp"
+#include "c_api/arguments.hpp"
+#include "c_api/guard.hpp"
 #include "medium/user_file.hpp"
 #include "shield/foreign_file.hpp"
 #include "shield/making.hpp"
@@ -41,9 +41,9 @@ extern "C" {
 int scute_shield_add(const char* file, const scute_options* options, uint64_t capacity,
                      uint32_t flags) {
   const uncancelled now;
-  return capi::guarded([&] {
-    capi::need_path(file);
-    shield::add(file, capi::normalise(options), making_of(capacity, flags));
+  return c_api::guarded([&] {
+    c_api::need_path(file);
+    shield::add(file, c_api::normalise(options), making_of(capacity, flags));
     this_thread().refresh();
   });
 }
@@ -51,9 +51,9 @@ int scute_shield_add(const char* file, const scute_options* options, uint64_t ca
 int scute_shield_adopt(const char* file, const scute_options* options, uint64_t capacity,
                        uint32_t flags) {
   const uncancelled now;
-  return capi::guarded([&] {
-    capi::need_path(file);
-    shield::adopt(file, capi::normalise(options), making_of(capacity, flags),
+  return c_api::guarded([&] {
+    c_api::need_path(file);
+    shield::adopt(file, c_api::normalise(options), making_of(capacity, flags),
                   options == nullptr || (flags & SCUTE_SHIELD_KEEP) != 0);
     this_thread().refresh();
   });
@@ -61,9 +61,9 @@ int scute_shield_adopt(const char* file, const scute_options* options, uint64_t 
 
 int scute_shield_remove(const char* file, const scute_options* options) {
   const uncancelled now;
-  return capi::guarded([&] {
-    capi::need_path(file);
-    const scute_options o = capi::normalise(options);
+  return c_api::guarded([&] {
+    c_api::need_path(file);
+    const scute_options o = c_api::normalise(options);
     if ((o.flags & SCUTE_READONLY) != 0)
       throw failure(SCUTE_E_READONLY, "what is opened read-only stays under the shield");
     shield::remove(file, o);
@@ -74,18 +74,18 @@ int scute_shield_remove(const char* file, const scute_options* options) {
 int scute_shield_open(const char* file, const scute_options* options, scute_pool** pool) {
   const uncancelled now;
   std::string sidecar;
-  const int e = capi::guarded([&] {
-    capi::need_path(file);
-    capi::need_out(pool, "pool");
+  const int e = c_api::guarded([&] {
+    c_api::need_path(file);
+    c_api::need_out(pool, "pool");
     sidecar = shield::protection_of(file);
   });
   return e != SCUTE_OK ? e : scute_open(sidecar.c_str(), options, pool);
 }
 
 int scute_shield_info(scute_pool* pool, scute_shield_state* state) {
-  return capi::guarded(pool, [&] {
-    const pool::state& s = capi::need(pool).s;
-    capi::need_out(state, "state");
+  return c_api::guarded(pool, [&] {
+    const pool::state& s = c_api::need(pool).s;
+    c_api::need_out(state, "state");
     require_sized(state);
     scute_shield_state now{};
     if (s.foreign) {
@@ -104,9 +104,9 @@ int scute_shield_info(scute_pool* pool, scute_shield_state* state) {
 int scute_shield_look(const char* file, scute_shield_condition* condition,
                       scute_shield_state* state) {
   const uncancelled now;
-  return capi::guarded([&] {
-    capi::need_path(file);
-    capi::need_out(condition, "condition");
+  return c_api::guarded([&] {
+    c_api::need_path(file);
+    c_api::need_out(condition, "condition");
     if (state != nullptr) require_sized(state);
     const shield::outlook o = shield::look(file);
     *condition = o.condition;
@@ -125,8 +125,8 @@ int scute_shield_look(const char* file, scute_shield_condition* condition,
 
 int scute_shield_locate(scute_pool* pool, uint64_t offset, scute_oid* oid, uint64_t* at,
                         uint64_t* length) {
-  return capi::guarded(pool, [&] {
-    const auto p = shield::foreign_file(capi::need(pool)).locate(offset);
+  return c_api::guarded(pool, [&] {
+    const auto p = shield::foreign_file(c_api::need(pool)).locate(offset);
     if (oid != nullptr) *oid = p.oid;
     if (at != nullptr) *at = p.offset;
     if (length != nullptr) *length = p.length;
@@ -134,25 +134,25 @@ int scute_shield_locate(scute_pool* pool, uint64_t offset, scute_oid* oid, uint6
 }
 
 int scute_shield_read(scute_pool* pool, uint64_t offset, void* to, uint64_t n) {
-  return capi::guarded(pool, [&] {
-    shield::foreign_file f(capi::need(pool));
+  return c_api::guarded(pool, [&] {
+    shield::foreign_file f(c_api::need(pool));
     this_thread().refresh();
-    if (n != 0) capi::need_out(static_cast<char*>(to), "to");
+    if (n != 0) c_api::need_out(static_cast<char*>(to), "to");
     f.read(offset, to, n);
   });
 }
 
 int scute_shield_write(scute_pool* pool, const scute_shield_change* changes, size_t count) {
   const uncancelled now;
-  return capi::guarded(pool, [&] {
-    shield::foreign_file f(capi::need(pool));
+  return c_api::guarded(pool, [&] {
+    shield::foreign_file f(c_api::need(pool));
     this_thread().refresh();
-    if (count != 0) capi::need_out(changes, "changes");
+    if (count != 0) c_api::need_out(changes, "changes");
     std::vector<shield::foreign_file::change> all;
     all.reserve(count);
     for (size_t i = 0; i < count; ++i) {
       if (changes[i].length != 0)
-        capi::need_out(static_cast<const char*>(changes[i].bytes), "changes->bytes");
+        c_api::need_out(static_cast<const char*>(changes[i].bytes), "changes->bytes");
       all.push_back({changes[i].offset, changes[i].bytes, changes[i].length});
     }
     f.commit(all);
@@ -161,14 +161,14 @@ int scute_shield_write(scute_pool* pool, const scute_shield_change* changes, siz
 
 int scute_shield_replace(scute_pool* pool, const scute_shield_replacement* changes, size_t count) {
   const uncancelled now;
-  return capi::guarded(pool, [&] {
-    shield::foreign_file f(capi::need(pool));
+  return c_api::guarded(pool, [&] {
+    shield::foreign_file f(c_api::need(pool));
     this_thread().refresh();
-    if (count != 0) capi::need_out(changes, "changes");
+    if (count != 0) c_api::need_out(changes, "changes");
     for (size_t i = 0; i < count; ++i) {
       if (changes[i].length == 0) continue;
-      capi::need_out(static_cast<const char*>(changes[i].bytes), "changes->bytes");
-      capi::need_out(static_cast<const char*>(changes[i].old), "changes->old");
+      c_api::need_out(static_cast<const char*>(changes[i].bytes), "changes->bytes");
+      c_api::need_out(static_cast<const char*>(changes[i].old), "changes->old");
     }
     f.replace({changes, count});
   });
@@ -176,8 +176,8 @@ int scute_shield_replace(scute_pool* pool, const scute_shield_replacement* chang
 
 int scute_shield_grow(scute_pool* pool, uint64_t size) {
   const uncancelled now;
-  return capi::guarded(pool, [&] {
-    shield::foreign_file f(capi::need(pool));
+  return c_api::guarded(pool, [&] {
+    shield::foreign_file f(c_api::need(pool));
     this_thread().refresh();
     f.grow(size);
   });
@@ -185,8 +185,8 @@ int scute_shield_grow(scute_pool* pool, uint64_t size) {
 
 int scute_shield_reserve(scute_pool* pool, uint64_t size) {
   const uncancelled now;
-  return capi::guarded(pool, [&] {
-    shield::foreign_file f(capi::need(pool));
+  return c_api::guarded(pool, [&] {
+    shield::foreign_file f(c_api::need(pool));
     this_thread().refresh();
     f.reserve(size);
   });

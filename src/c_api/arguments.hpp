@@ -4,11 +4,11 @@
 
 #include "scute/scute.h"
 
-namespace scute::core::capi {
+namespace scute::core::c_api {
 
 // Null: the defaults, with what the environment says. Throws SCUTE_E_INVALID.
 scute_options normalise(const scute_options* given);
 // Throws SCUTE_E_INVALID, SCUTE_E_NOENT.
 void need_path(const char* path);
 
-}  // namespace scute::core::capi
+}  // namespace scute::core::c_api

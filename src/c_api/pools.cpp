@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cstring>
 
-#include "capi/arguments.hpp"
-#include "capi/guard.hpp"
+#include "c_api/arguments.hpp"
+#include "c_api/guard.hpp"
 #include "codec/cpu.hpp"
 #include "heal/check.hpp"
 #include "heal/scrub_mark.hpp"
 
 using namespace scute::core;
 
-namespace scute::core::capi {
+namespace scute::core::c_api {
 
 scute_options normalise(const scute_options* given) {
   scute_options o;
@@ -104,25 +104,25 @@ void sum(scute_counters& to, const medium::counters& c) {
 }
 
 }  // namespace
-}  // namespace scute::core::capi
+}  // namespace scute::core::c_api
 
 extern "C" {
 
 int scute_create(const char* path, const scute_options* options, scute_pool** pool) {
-  return capi::start(path, options, pool, true);
+  return c_api::start(path, options, pool, true);
 }
 
 int scute_open(const char* path, const scute_options* options, scute_pool** pool) {
-  return capi::start(path, options, pool, false);
+  return c_api::start(path, options, pool, false);
 }
 
 int scute_set_engine(const char* path, const scute_options* options, scute_engine engine) {
   const uncancelled now;
-  return capi::guarded([&] {
-    capi::need_path(path);
+  return c_api::guarded([&] {
+    c_api::need_path(path);
     const pool::engine_facts* to = pool::find_engine(static_cast<uint32_t>(engine));
     if (to == nullptr) throw failure(SCUTE_E_INVALID, "engine must be redo, logfree or spec");
-    const scute_options o = capi::normalise(options);
+    const scute_options o = c_api::normalise(options);
     if ((o.flags & SCUTE_READONLY) != 0)
       throw failure(SCUTE_E_READONLY, "a pool that is opened read-only keeps its engine");
     const std::unique_ptr<instance> in = instance::open(path, o);
@@ -133,12 +133,12 @@ int scute_set_engine(const char* path, const scute_options* options, scute_engin
 
 int scute_close(scute_pool* pool) {
   if (pool == nullptr) return SCUTE_OK;
-  if (capi::inherited(pool)) {
-    capi::let_go(pool);
+  if (c_api::inherited(pool)) {
+    c_api::let_go(pool);
     return SCUTE_OK;
   }
   const uncancelled now;
-  const int e = capi::guarded([&] {
+  const int e = c_api::guarded([&] {
     pool->in->close();
     this_thread().refresh();
   });
@@ -147,9 +147,9 @@ int scute_close(scute_pool* pool) {
 }
 
 int scute_root(scute_pool* pool, uint64_t size, uint32_t type, scute_oid* oid) {
-  return capi::guarded(pool, [&] {
-    instance& in = capi::need(pool);
-    capi::need_out(oid, "oid");
+  return c_api::guarded(pool, [&] {
+    instance& in = c_api::need(pool);
+    c_api::need_out(oid, "oid");
     this_thread().refresh();
     if (this_thread().current != nullptr)
       throw failure(SCUTE_E_INVALID, "scute_root() inside a transaction; ask for the root before");
@@ -158,8 +158,8 @@ int scute_root(scute_pool* pool, uint64_t size, uint32_t type, scute_oid* oid) {
 }
 
 int scute_pool_info(scute_pool* pool, scute_info* info) {
-  return capi::guarded(pool, [&] {
-    instance& in = capi::need(pool);
+  return c_api::guarded(pool, [&] {
+    instance& in = c_api::need(pool);
     const pool::state& s = in.s;
     const auto& g = s.geo;
     scute_info i{};
@@ -173,7 +173,7 @@ int scute_pool_info(scute_pool* pool, scute_info* info) {
     i.map_sync = s.medium->map_sync() ? 1 : 0;
     i.eadr = s.medium->eadr() ? 1 : 0;
     i.flush = s.medium->flush_name();
-    i.simd = capi::simd_name();
+    i.simd = c_api::simd_name();
     i.engine = static_cast<scute_engine>(s.sb.engine);
     i.protection = static_cast<scute_protection>(s.sb.protection);
     i.checksum = static_cast<scute_checksum>(s.sb.checksum_kind);
@@ -216,57 +216,57 @@ int scute_pool_info(scute_pool* pool, scute_info* info) {
     i.log_used = log.used;
     i.log_horizon = log.horizon;
     i.log_file = log.file;
-    capi::copy_out(info, i, "info");
+    c_api::copy_out(info, i, "info");
   });
 }
 
 int scute_stats(scute_pool* pool, scute_counters* counters) {
-  return capi::guarded(pool, [&] {
-    instance& in = capi::need(pool);
+  return c_api::guarded(pool, [&] {
+    instance& in = c_api::need(pool);
     scute_counters c{};
     for (const auto& l : in.s.lanes) {
-      capi::sum(c, l.w.count);
-      capi::sum(c, l.relief.count);
-      capi::sum(c, l.rescue.count);
+      c_api::sum(c, l.w.count);
+      c_api::sum(c, l.relief.count);
+      c_api::sum(c, l.rescue.count);
     }
-    capi::sum(c, in.s.service_count());
-    if (const auto* count = in.engine->background_count()) capi::sum(c, *count);
-    in.pages->for_each_writer([&](const medium::writer& w) { capi::sum(c, w.count); });
+    c_api::sum(c, in.s.service_count());
+    if (const auto* count = in.engine->background_count()) c_api::sum(c, *count);
+    in.pages->for_each_writer([&](const medium::writer& w) { c_api::sum(c, w.count); });
     c.losses = in.s.losses.load(std::memory_order_relaxed);
     c.verified_bytes += in.s.verified_outside.load(std::memory_order_relaxed);
     c.unverified_bytes = in.s.account.total();
     c.unverified_max = in.s.account.most();
     c.scrubs = in.s.account.scrubs();
     c.pages_healed = in.pages->healed.load();
-    capi::copy_out(counters, c, "counters");
+    c_api::copy_out(counters, c, "counters");
   });
 }
 
 int scute_stats_lane(scute_pool* pool, uint32_t lane, scute_counters* counters) {
-  return capi::guarded(pool, [&] {
-    instance& in = capi::need(pool);
+  return c_api::guarded(pool, [&] {
+    instance& in = c_api::need(pool);
     if (lane >= in.s.lanes.size())
       throw failure(SCUTE_E_RANGE, "the pool has " + std::to_string(in.s.lanes.size()) +
                                        " lanes; there is no lane " + std::to_string(lane));
     scute_counters c{};
-    capi::sum(c, in.s.lanes[lane].w.count);
-    capi::copy_out(counters, c, "counters");
+    c_api::sum(c, in.s.lanes[lane].w.count);
+    c_api::copy_out(counters, c, "counters");
   });
 }
 
 int scute_thread_lane(scute_pool* pool) {
-  if (pool == nullptr) return capi::fail(SCUTE_E_INVALID, "the pool handle is null");
-  if (capi::inherited(pool)) return capi::refuse_inherited();
+  if (pool == nullptr) return c_api::fail(SCUTE_E_INVALID, "the pool handle is null");
+  if (c_api::inherited(pool)) return c_api::refuse_inherited();
   const thread_state& me = this_thread();
   if (me.last_pool == pool->in->serial) return me.last_lane;
-  return capi::fail(SCUTE_E_NOENT, "this thread has run no transaction on the pool yet");
+  return c_api::fail(SCUTE_E_NOENT, "this thread has run no transaction on the pool yet");
 }
 
 int scute_check(scute_pool* pool, int repair, scute_report* report, scute_finding_fn finding,
                 scute_progress_fn progress, void* arg) {
   const uncancelled now;
-  return capi::guarded(pool, [&] {
-    instance& in = capi::need(pool);
+  return c_api::guarded(pool, [&] {
+    instance& in = c_api::need(pool);
     scute_report r{};
     this_thread().refresh();
     if (this_thread().current != nullptr && this_thread().pool == &in)
@@ -274,7 +274,7 @@ int scute_check(scute_pool* pool, int repair, scute_report* report, scute_findin
     if (repair != 0 && in.s.read_only)
       throw failure(SCUTE_E_READONLY,
                     in.s.path + " was opened read-only, so nothing can be repaired");
-    capi::copy_out(report, r, "report");  // complains before a long run, not after it
+    c_api::copy_out(report, r, "report");  // complains before a long run, not after it
     heal::check_options o;
     o.repair = repair != 0;
     o.finding = finding;
@@ -284,7 +284,7 @@ int scute_check(scute_pool* pool, int repair, scute_report* report, scute_findin
     in.resolving.finish(progress, arg);
     if (repair != 0) in.repair_bad_pages(SCUTE_FINDER_CHECK);
     heal::check(in.s, *in.heap, o, r);
-    capi::copy_out(report, r, "report");
+    c_api::copy_out(report, r, "report");
   });
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "capi/guard.hpp"
+#include "c_api/guard.hpp"
 
 using namespace scute::core;
 
@@ -7,8 +7,8 @@ extern "C" {
 
 int scute_recovery_wait(scute_pool* pool, scute_progress_fn progress, void* arg) {
   const uncancelled now;
-  return capi::guarded(pool, [&] {
-    instance& in = capi::need(pool);
+  return c_api::guarded(pool, [&] {
+    instance& in = c_api::need(pool);
     this_thread().refresh();
     if (this_thread().current != nullptr)
       throw failure(SCUTE_E_INVALID, "scute_recovery_wait() inside a transaction");
@@ -17,8 +17,8 @@ int scute_recovery_wait(scute_pool* pool, scute_progress_fn progress, void* arg)
 }
 
 int scute_recovery_progress(scute_pool* pool, uint64_t* done, uint64_t* total) {
-  return capi::guarded(pool, [&] {
-    const instance& in = capi::need(pool);
+  return c_api::guarded(pool, [&] {
+    const instance& in = c_api::need(pool);
     const auto work = in.s.resolving->done();
     const uint64_t width = (uint64_t{in.s.geo.rows} + in.s.geo.parity) * format::page;
     if (done != nullptr) *done = work.resolved * width;
@@ -27,8 +27,8 @@ int scute_recovery_progress(scute_pool* pool, uint64_t* done, uint64_t* total) {
 }
 
 int scute_drain(scute_pool* pool) {
-  return capi::guarded(pool, [&] {
-    instance& in = capi::need(pool);
+  return c_api::guarded(pool, [&] {
+    instance& in = c_api::need(pool);
     in.drain();
     in.s.require_healthy();
   });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Damage on purpose, for drills.
-#include "capi/guard.hpp"
+#include "c_api/guard.hpp"
 #include "heal/injection.hpp"
 
 using namespace scute::core;
@@ -24,8 +24,8 @@ int scute_inject(scute_pool* pool, const scute_injection* injection,
                  void (*visit)(void* arg, uint64_t offset, uint64_t length), void* arg,
                  uint64_t* done) {
   const uncancelled now;
-  return capi::guarded(pool, [&] {
-    instance& in = capi::need(pool);
+  return c_api::guarded(pool, [&] {
+    instance& in = c_api::need(pool);
     if (injection == nullptr) throw failure(SCUTE_E_INVALID, "injection is null");
     scute_injection what;
     scute_injection_init(&what);

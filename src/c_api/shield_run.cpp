@@ -5,7 +5,7 @@
 #include <bit>
 #include <cstring>
 
-#include "capi/guard.hpp"
+#include "c_api/guard.hpp"
 #include "holder/holder.hpp"
 
 using namespace scute::core;
@@ -20,7 +20,7 @@ void scute_shield_run_options_init(scute_shield_run_options* options) {
 
 int scute_shield_run(const char* const* argv, const scute_shield_run_options* options,
                      scute_shield_outcome* outcome) {
-  return capi::guarded([&] {
+  return c_api::guarded([&] {
     if (argv == nullptr || argv[0] == nullptr)
       throw failure(SCUTE_E_INVALID, "argv names no program");
     scute_shield_run_options o;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Enumeration, and the view of a pool's inside that tools and drills use.
-#include "capi/guard.hpp"
+#include "c_api/guard.hpp"
 #include "pool/foreign_parts.hpp"
 #include "tx/verify.hpp"
 
@@ -77,18 +77,18 @@ void locate_in_data(instance& in, uint64_t offset, scute_location& l) {
 extern "C" {
 
 int scute_first(scute_pool* pool, uint32_t type, scute_oid* oid) {
-  return capi::guarded(pool, [&] {
-    instance& in = capi::need(pool);
+  return c_api::guarded(pool, [&] {
+    instance& in = c_api::need(pool);
     // Also where it throws at the end.
-    capi::need_out(oid, "oid") = SCUTE_OID_NULL;
+    c_api::need_out(oid, "oid") = SCUTE_OID_NULL;
     *oid = in.objects->search(0, 0, 0, type);
   });
 }
 
 int scute_next(scute_pool* pool, scute_oid after, uint32_t type, scute_oid* oid) {
-  return capi::guarded(pool, [&] {
-    instance& in = capi::need(pool);
-    capi::need_out(oid, "oid");
+  return c_api::guarded(pool, [&] {
+    instance& in = c_api::need(pool);
+    c_api::need_out(oid, "oid");
     const heap::object o = in.heap->zones().locate(tx::payload_of(in.s, after));
     *oid = SCUTE_OID_NULL;
     *oid = o.is_span() ? in.objects->search(o.chunk->zone, o.chunk->index + 1, 0, type)
@@ -97,8 +97,8 @@ int scute_next(scute_pool* pool, scute_oid after, uint32_t type, scute_oid* oid)
 }
 
 int scute_locate(scute_pool* pool, uint64_t offset, scute_location* location) {
-  return capi::guarded(pool, [&] {
-    instance& in = capi::need(pool);
+  return c_api::guarded(pool, [&] {
+    instance& in = c_api::need(pool);
     const auto& g = in.s.geo;
     scute_location l{};
     if (offset >= g.file_size)
@@ -125,16 +125,16 @@ int scute_locate(scute_pool* pool, uint64_t offset, scute_location* location) {
       else
         locate_in_data(in, offset, l);
     }
-    capi::copy_out(location, l, "location");
+    c_api::copy_out(location, l, "location");
   });
 }
 
 int scute_offset_of(scute_pool* pool, uint64_t zone, uint64_t row, uint64_t column,
                     uint64_t* offset) {
-  return capi::guarded(pool, [&] {
-    instance& in = capi::need(pool);
+  return c_api::guarded(pool, [&] {
+    instance& in = c_api::need(pool);
     const auto& g = in.s.geo;
-    capi::need_out(offset, "offset");
+    c_api::need_out(offset, "offset");
     if (zone >= g.zone_count || row >= uint64_t{g.rows} + g.parity || column >= g.row_size)
       throw failure(SCUTE_E_RANGE, "there is no such zone, row or column (the pool has " +
                                        std::to_string(g.zone_count) + " zones of " +
@@ -148,8 +148,8 @@ int scute_visit_chunks(scute_pool* pool, int (*visit)(void* arg, const scute_chu
                        void* arg) {
   const uncancelled now;
   int result = 0;
-  const int e = capi::guarded(pool, [&] {
-    instance& in = capi::need(pool);
+  const int e = c_api::guarded(pool, [&] {
+    instance& in = c_api::need(pool);
     if (visit == nullptr) throw failure(SCUTE_E_INVALID, "visit is null");
     if (this_thread().current != nullptr)
       throw failure(SCUTE_E_INVALID, "scute_visit_chunks() inside a transaction");

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <type_traits>
 
-#include "capi/guard.hpp"
+#include "c_api/guard.hpp"
 
-namespace scute::core::capi {
+namespace scute::core::c_api {
 namespace {
 
 // 4096, 64K, 64KiB, 1.5G is not accepted: sizes are whole.
@@ -185,7 +185,7 @@ std::string variable_of(const option& one) {
 }
 
 }  // namespace
-}  // namespace scute::core::capi
+}  // namespace scute::core::c_api
 
 using namespace scute::core;
 
@@ -204,18 +204,18 @@ void scute_options_init(scute_options* options) {
 }
 
 int scute_options_set(scute_options* options, const char* name, const char* value) {
-  return capi::guarded([&] {
-    capi::set_option(capi::need_out(options, "options"), &capi::need_out(name, "name"),
-                     &capi::need_out(value, "value"));
+  return c_api::guarded([&] {
+    c_api::set_option(c_api::need_out(options, "options"), &c_api::need_out(name, "name"),
+                      &c_api::need_out(value, "value"));
   });
 }
 
 int scute_options_from_env(scute_options* options) {
-  return capi::guarded([&] {
-    capi::need_out(options, "options");
-    for (const capi::option& one : capi::all_options)
-      if (const char* value = std::getenv(capi::variable_of(one).c_str()))
-        capi::set_option(*options, one, one.name, value);
+  return c_api::guarded([&] {
+    c_api::need_out(options, "options");
+    for (const c_api::option& one : c_api::all_options)
+      if (const char* value = std::getenv(c_api::variable_of(one).c_str()))
+        c_api::set_option(*options, one, one.name, value);
   });
 }
 

@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "base/process.hpp"
-#include "capi/every_call.hpp"
+#include "c_api/every_call.hpp"
 #include "support/child.hpp"
 
 namespace scute::test {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "capi/guard.hpp"
+#include "c_api/guard.hpp"
 
 using namespace scute::core;
 
@@ -7,8 +7,8 @@ extern "C" {
 
 int scute_events(scute_pool* pool, scute_event_fn visit, void* arg) {
   const uncancelled now;
-  return capi::guarded(pool, [&] {
-    instance& in = capi::need(pool);
+  return c_api::guarded(pool, [&] {
+    instance& in = c_api::need(pool);
     if (visit == nullptr) throw failure(SCUTE_E_INVALID, "visit is null");
     for (const scute_event& e : in.s.events.read(in.s)) visit(arg, &e);
   });

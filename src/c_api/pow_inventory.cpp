@@ -4,10 +4,10 @@
 
 #include <cstring>
 
-#include "capi/pow_handles.hpp"
+#include "c_api/pow_handles.hpp"
 
 using namespace scute::core;
-using namespace scute::core::capi;
+using namespace scute::core::c_api;
 
 extern "C" {
 

@@ -23,7 +23,7 @@ struct scute_pool final {
   scute_pool* next_inherited = nullptr;  // of those that were closed in a child
 };
 
-namespace scute::core::capi {
+namespace scute::core::c_api {
 
 int fail(int code, const char* message) noexcept;
 inline constexpr const char* inherited_message =
@@ -133,4 +133,4 @@ inline tx::transaction& need(scute_tx* handle) {
   return *t;
 }
 
-}  // namespace scute::core::capi
+}  // namespace scute::core::c_api

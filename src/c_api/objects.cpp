@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "base/rounding.hpp"
-#include "capi/guard.hpp"
+#include "c_api/guard.hpp"
 #include "tx/canary.hpp"
 #include "tx/verify.hpp"
 
@@ -81,11 +81,11 @@ void attend(instance& in, uint64_t payload, uint64_t offset, uint64_t length) {
 // What scute_get() seldom does; out of its way.
 [[gnu::noinline]] const void* get_attentively(scute_pool* pool, uint64_t payload) noexcept {
   instance& in = *pool->in;
-  const int e = capi::guarded(pool, [&] { attend(in, payload, 0, to_end); });
+  const int e = c_api::guarded(pool, [&] { attend(in, payload, 0, to_end); });
   return e == SCUTE_OK ? in.s.at(payload) : nullptr;
 }
 [[gnu::cold, gnu::noinline]] void refuse_oid(const instance& in, uint64_t oid) noexcept {
-  capi::guarded([&] {
+  c_api::guarded([&] {
     tx::payload_of(in.s, oid);
     throw failure(SCUTE_E_OID, "the oid points outside the pool " + in.s.path);
   });
@@ -106,12 +106,12 @@ extern "C" {
 
 const void* scute_get(scute_pool* pool, scute_oid oid) {
   if (pool == nullptr) {
-    capi::fail(SCUTE_E_INVALID, "the pool handle is null");
+    c_api::fail(SCUTE_E_INVALID, "the pool handle is null");
     return nullptr;
   }
   instance& in = *pool->in;
   if (in.inherited()) [[unlikely]] {
-    capi::refuse_inherited();
+    c_api::refuse_inherited();
     return nullptr;
   }
   const uint64_t offset = oid & 0x0000'ffff'ffff'ffffu;
@@ -130,9 +130,9 @@ const void* scute_get(scute_pool* pool, scute_oid oid) {
 
 int scute_get_committed(scute_pool* pool, scute_oid oid, uint64_t offset, uint64_t length,
                         const void** bytes) {
-  return capi::guarded(pool, [&] {
-    instance& in = capi::need(pool);
-    const void*& result = capi::need_out(bytes, "bytes");
+  return c_api::guarded(pool, [&] {
+    instance& in = c_api::need(pool);
+    const void*& result = c_api::need_out(bytes, "bytes");
     const uint64_t payload = tx::payload_of(in.s, oid);
     const uint64_t end = in.s.geo.zones_end();
     if (payload < in.s.geo.zones_offset || payload >= end)
@@ -145,9 +145,9 @@ int scute_get_committed(scute_pool* pool, scute_oid oid, uint64_t offset, uint64
 }
 
 int scute_get_verified(scute_pool* pool, scute_oid oid, const void** bytes) {
-  return capi::guarded(pool, [&] {
-    instance& in = capi::need(pool);
-    const void*& result = capi::need_out(bytes, "bytes");
+  return c_api::guarded(pool, [&] {
+    instance& in = c_api::need(pool);
+    const void*& result = c_api::need_out(bytes, "bytes");
     const uint64_t payload = tx::payload_of(in.s, oid);
     const heap::object o = in.heap->zones().locate(payload);
     const auto h = tx::live_header(in.s, nullptr, o);
@@ -158,8 +158,8 @@ int scute_get_verified(scute_pool* pool, scute_oid oid, const void** bytes) {
 
 uintptr_t scute_direct_base(scute_pool* pool) {
   if (pool == nullptr) return 0;
-  if (capi::inherited(pool)) {
-    capi::refuse_inherited();
+  if (c_api::inherited(pool)) {
+    c_api::refuse_inherited();
     return 0;
   }
   return reinterpret_cast<uintptr_t>(pool->in->s.medium->base()) - pool->in->s.oid_tag;
@@ -167,8 +167,8 @@ uintptr_t scute_direct_base(scute_pool* pool) {
 
 int scute_object_info(scute_pool* pool, scute_oid oid, uint64_t* size, uint64_t* usable,
                       uint32_t* type) {
-  return capi::guarded(pool, [&] {
-    instance& in = capi::need(pool);
+  return c_api::guarded(pool, [&] {
+    instance& in = c_api::need(pool);
     thread_state& me = this_thread();
     me.refresh();
     if (me.current != nullptr && me.pool == &in && me.current->describe(oid, size, usable, type))
@@ -179,14 +179,14 @@ int scute_object_info(scute_pool* pool, scute_oid oid, uint64_t* size, uint64_t*
 
 int scute_committed_info(scute_pool* pool, scute_oid oid, uint64_t* size, uint64_t* usable,
                          uint32_t* type) {
-  return capi::guarded(pool,
-                       [&] { describe_committed(capi::need(pool), oid, size, usable, type); });
+  return c_api::guarded(pool,
+                        [&] { describe_committed(c_api::need(pool), oid, size, usable, type); });
 }
 
 int scute_obj_open(scute_pool* pool, scute_oid oid, void** bytes) {
-  return capi::guarded(pool, [&] {
-    instance& in = capi::need(pool);
-    void*& result = capi::need_out(bytes, "bytes");
+  return c_api::guarded(pool, [&] {
+    instance& in = c_api::need(pool);
+    void*& result = c_api::need_out(bytes, "bytes");
     const heap::object o = in.heap->zones().locate(tx::payload_of(in.s, oid));
     constexpr int attempts_max = 1000;
     for (int attempt = 0;; ++attempt) {
@@ -215,14 +215,14 @@ int scute_obj_open(scute_pool* pool, scute_oid oid, void** bytes) {
 
 int scute_obj_commit(void* bytes) {
   instance* where = nullptr;
-  const int result = capi::guarded([&] {
+  const int result = c_api::guarded([&] {
     const std::unique_ptr<object_buffer, releaser> c(control(bytes));
     if (!c->life->is_open(c->serial))
       throw failure(SCUTE_E_INVALID,
                     "the pool of the buffer was closed; what was changed in the buffer is lost");
-    if (c->in->inherited()) throw failure(SCUTE_E_FORKED, capi::inherited_message);
+    if (c->in->inherited()) throw failure(SCUTE_E_FORKED, c_api::inherited_message);
     instance& in = *(where = c->in);
-    capi::admit_faults(in.s);
+    c_api::admit_faults(in.s);
     if (!tx::canary_intact(static_cast<std::byte*>(bytes) - tx::canary_size, tx::canary_size) ||
         !tx::canary_intact(static_cast<std::byte*>(bytes) + c->size, tx::canary_size))
       throw failure(SCUTE_E_CANARY,
@@ -259,13 +259,13 @@ int scute_obj_commit(void* bytes) {
     }
     in.release(t);
   });
-  if (where != nullptr) capi::tell_events(where->s);
+  if (where != nullptr) c_api::tell_events(where->s);
   return result;
 }
 
 void scute_obj_discard(void* bytes) {
   if (bytes == nullptr) return;
-  capi::guarded([&] { release(control(bytes)); });
+  c_api::guarded([&] { release(control(bytes)); });
 }
 
 }  // extern "C"
