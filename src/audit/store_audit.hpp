@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a program does to one view, by the places in its source; and whether lines have changed that nobody has told of. The program's process writes
-// it, the holder reads it when the view has ended, whatever the end was.
+// it, the supervisor reads it when the view has ended, whatever the end was.
 //
 // AUDIT-3 A line that a cut finds changed is a stray if no store to it was told of since a cut has copied it last, as
 //    tell_clock has it: so a stray is one for certain where all code tells of its stores. A stray store to a line that is told of as well
 //    between the same two cuts, or while some thread is in flight, is not noticed.
 // AUDIT-4 Nothing about durability depends on any of this, but for one thing: if strays are to stop the program, a cut with
-//    one is not committed, and the view is halted: what the file has is then the last cut before (file_view.hpp, VIEW-9). The holder
+//    one is not committed, and the view is halted: what the file has is then the last cut before (file_view.hpp, VIEW-9). The supervisor
 //    looks at what a dead program has left in the same way.
 // AUDIT-5 A line that is about to be loaded is a stray's as well if it is not what its digest says, by the same rule as a cut's: so one is
 //    found before the program has made use of it, whether it is ever flushed or not. A stray counts once, for where it was loaded

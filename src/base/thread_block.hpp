@@ -23,14 +23,14 @@ struct thread_block {
     std::byte bytes[Size];
   };
 
-  place<88> session;     // session/thread_state.hpp
-  place<80> grip;        // pool/grip.hpp
-  place<16> rebuilding;  // mend/page_repair.cpp
-  place<24> pow;         // pow/thread_part.hpp
-  uint32_t finder;       // pool/event_log.hpp
-  uint32_t cell;         // pool/accounting.hpp; 0: none yet
-  uint32_t for_holder;   // base/holder_lock.hpp
-  bool end_is_heard;     // at_end is called, and the block freed, when the thread ends
+  place<88> session;        // session/thread_state.hpp
+  place<80> grip;           // pool/grip.hpp
+  place<16> rebuilding;     // mend/page_repair.cpp
+  place<24> pow;            // pow/thread_part.hpp
+  uint32_t finder;          // pool/event_log.hpp
+  uint32_t cell;            // pool/accounting.hpp; 0: none yet
+  uint32_t for_supervisor;  // base/supervisor_lock.hpp
+  bool end_is_heard;        // at_end is called, and the block freed, when the thread ends
   void (*at_end)() noexcept;
   const char* message;  // of the last error
   char* message_room;   // from std::malloc(), or null

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "c_api/guard.hpp"
-#include "holder/holder.hpp"
+#include "supervisor/supervisor.hpp"
 
 using namespace scute::core;
 
@@ -47,7 +47,7 @@ int scute_shield_run(const char* const* argv, const scute_shield_run_options* op
     if (outcome != nullptr && (outcome->struct_size < sizeof(size_t) ||
                                outcome->struct_size > size_t{4} * sizeof *outcome))
       throw failure(SCUTE_E_INVALID, "outcome->struct_size is not set");
-    scute_shield_outcome now = holder::holder(o).run(argv);
+    scute_shield_outcome now = supervisor::supervisor(o).run(argv);
     if (outcome == nullptr) return;
     now.struct_size = outcome->struct_size;
     std::memcpy(outcome, &now, std::min(outcome->struct_size, sizeof now));

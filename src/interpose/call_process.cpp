@@ -5,7 +5,7 @@
 // LIFE-2 A child of fork() finds the tables whole and nothing of its parent's open (GUARD-4).
 // LIFE-3 An exit writes what is in the views, and leaves nothing of it in a log alone, so that damage beside it costs nothing: it is no
 //    crash. They stay open: other threads, and what is destroyed later, may still store, which is
-//    for the holder to find.
+//    for the supervisor to find.
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -24,7 +24,6 @@
 #include "interpose/guarded_file.hpp"
 #include "interpose/handed_down.hpp"
 #include "interpose/handler_leaves.hpp"
-#include "interpose/holder_link.hpp"
 #include "interpose/last_thread.hpp"
 #include "interpose/mappings.hpp"
 #include "interpose/next_calls.hpp"
@@ -35,6 +34,7 @@
 #include "interpose/settings.hpp"
 #include "interpose/shielding.hpp"
 #include "interpose/store_guard.hpp"
+#include "interpose/supervisor_link.hpp"
 #include "interpose/view_faults.hpp"
 
 using namespace scute::core::interpose;

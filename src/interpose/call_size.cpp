@@ -2,7 +2,7 @@
 // Calls that make a file longer or shorter.
 //
 // LENGTH-1 Where a call makes the file longer by zeros, it and its protection grow before the view does; what a write has made longer is
-//    noticed at the next fsync(), munmap() or close(), or by the holder.
+//    noticed at the next fsync(), munmap() or close(), or by the supervisor.
 // LENGTH-2 A shielded file does not get shorter: EBUSY.
 // LENGTH-3 What writes behind the end has room there first, in the file system and in the protection; then the kernel writes, which makes the view
 //    longer with the bytes that it gets; and then the file and its protection follow, at once where the program can store to a mapping of it, else

@@ -6,7 +6,7 @@
 // GUARD-1 So the program gets descriptors of the view's bytes only, and mappings of them.
 // GUARD-2 The pool is open as long as the program has a descriptor or a shared mapping of the file; when the last one goes, all that
 //    differs is written, the pool is closed, and other processes may have the file.
-// GUARD-3 The holder has both memory files before the program has anything of the view (WIRE-2).
+// GUARD-3 The supervisor has both memory files before the program has anything of the view (WIRE-2).
 // GUARD-4 A child of fork() has what its parent mapped, to read; what it flushes, fences or syncs is its parent's affair. To use
 //    the file itself it opens it again, when its parent has closed it.
 // GUARD-6 Who fences uses a file that it flushed in earlier, and that another thread may close meanwhile, when it has let go of it: a close waits
@@ -21,13 +21,13 @@
 #include <optional>
 #include <string>
 
-#include "holder/pool_backing.hpp"
-#include "holder/view_memory.hpp"
 #include "interpose/live_audit.hpp"
 #include "interpose/page_in.hpp"
 #include "interpose/store_guard.hpp"
 #include "interpose/unflushed_lines.hpp"
 #include "scute/shield_run.h"
+#include "supervisor/pool_backing.hpp"
+#include "supervisor/view_memory.hpp"
 #include "view/file_view.hpp"
 
 namespace scute::core::interpose {
@@ -143,12 +143,12 @@ class guarded_file {
 
   std::string path_;
   file_identity id_, bytes_id_;
-  std::unique_ptr<holder::pool_backing> pool_;
-  std::optional<holder::view_memory> memory_;
+  std::unique_ptr<supervisor::pool_backing> pool_;
+  std::optional<supervisor::view_memory> memory_;
   std::optional<touched_pages> pages_;
   std::optional<store_guard> guard_;
   std::atomic<bool> keeps_pages_{false};
-  bool held_ = false;  // by a holder
+  bool held_ = false;  // by a supervisor
   uint64_t hand_ = 0;
   std::unique_ptr<view::file_view> view_;
   unflushed_lines unflushed_;

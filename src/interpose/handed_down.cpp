@@ -18,13 +18,13 @@
 #include "interpose/critical.hpp"
 #include "interpose/descriptors.hpp"
 #include "interpose/guarded_file.hpp"
-#include "interpose/holder_link.hpp"
 #include "interpose/next_calls.hpp"
 #include "interpose/own_descriptors.hpp"
 #include "interpose/page_in.hpp"
 #include "interpose/pages_at_hand.hpp"
 #include "interpose/settings.hpp"
 #include "interpose/shielding.hpp"
+#include "interpose/supervisor_link.hpp"
 #include "interpose/views_of_others.hpp"
 
 namespace scute::core::interpose {
@@ -121,7 +121,7 @@ void prepare_to_hand_down(bool given) noexcept {
 }
 
 void take_over_descriptors() noexcept {
-  if (asked().holder.empty() || SCUTE_PLANTED(down_forgotten)) return;
+  if (asked().supervisor.empty() || SCUTE_PLANTED(down_forgotten)) return;
   const int keep = errno;
   try {
     for (const inherited& one : find_inherited()) take_over(one);
@@ -131,7 +131,7 @@ void take_over_descriptors() noexcept {
 }
 
 void take_over_descriptor(int fd) noexcept {
-  if (asked().holder.empty() || fd >= descriptors_max) return;
+  if (asked().supervisor.empty() || fd >= descriptors_max) return;
   const uncancelled now;
   const int keep = errno;
   try {

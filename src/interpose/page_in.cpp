@@ -135,7 +135,7 @@ void load_all_views() noexcept {
   errno = keep;
 }
 
-touched_pages::touched_pages(const holder::view_memory& memory)
+touched_pages::touched_pages(const supervisor::view_memory& memory)
     : at_(reinterpret_cast<uintptr_t>(memory.bytes_at())), file_(memory.bytes()) {
   // Nobody waits here: it is watched so that the kernel lets us copy to it.
   if (!view_faults()->watch(at_, memory.capacity(), false, true))

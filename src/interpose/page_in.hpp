@@ -21,8 +21,8 @@
 #include <cstdint>
 #include <span>
 
-#include "holder/view_memory.hpp"
 #include "interpose/userfault.hpp"
+#include "supervisor/view_memory.hpp"
 #include "view/backing.hpp"
 
 namespace scute::core::interpose {
@@ -46,7 +46,7 @@ class growing_mapping {
 // Those of one view: they come by way of a mapping that only we know. Throws failure.
 class touched_pages final : public view::page_placer {
  public:
-  explicit touched_pages(const holder::view_memory& memory);
+  explicit touched_pages(const supervisor::view_memory& memory);
   bool place(uint64_t offset, std::span<const std::byte> bytes, size_t& placed) noexcept override;
   bool take(uint64_t offset) noexcept override;
   // One page of zeros where there is a hole; `done` too if there is none.

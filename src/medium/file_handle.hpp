@@ -54,7 +54,7 @@ class file_handle {
 
  private:
   void lock(access wish);
-  void look_for_holder() const;
+  void look_for_supervisor() const;
   descriptor fd_;
   std::shared_ptr<kept_lock> lock_;
   uint64_t size_ = 0;

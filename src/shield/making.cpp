@@ -11,9 +11,9 @@
 
 #include "base/failure.hpp"
 #include "base/held_point.hpp"
-#include "base/holder_lock.hpp"
 #include "base/open_guarded.hpp"
 #include "base/planted.hpp"
+#include "base/supervisor_lock.hpp"
 #include "heal/check.hpp"
 #include "medium/descriptor.hpp"
 #include "medium/guarded_user_file.hpp"
@@ -57,7 +57,7 @@ old_sidecar lock_sidecar(const std::string& path) {
   return old;
 }
 
-// HOLDER-4: a program that was faster than the lock has the file, with its protection. why: it should have gone again.
+// SUPLOCK-4: a program that was faster than the lock has the file, with its protection. why: it should have gone again.
 old_sidecar lock_unless_used(const std::string& path, const failure& why) {
   try {
     return lock_sidecar(path);
@@ -94,7 +94,7 @@ struct made {
   format::superblock sb;       // of FILE.scute
   medium::file_identity file;  // what FILE was when its checksums were made
   unsigned guard = 0;          // the permissions that were taken away
-  holder_lock alone;           // until it goes nobody opens the pool (HOLDER-4)
+  supervisor_lock alone;       // until it goes nobody opens the pool (SUPLOCK-4)
   bool is_alone = false;       // it is there, or its maker may not write to the pool
 };
 made make(const std::string& file, const scute_options& options, const making& how,

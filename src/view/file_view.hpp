@@ -73,7 +73,7 @@ class cut;
 
 struct view_parts {
   std::span<std::byte>
-      control;  // region::size() bytes that were formatted, shared with a holder if there is one
+      control;  // region::size() bytes that were formatted, shared with a supervisor if there is one
   // The file's bytes, mapped from a file of their own so that descriptors of the program's can be of it: `capacity`
   // bytes of address space, of which the first file-size bytes, rounded up to pages, can be accessed.
   std::byte* bytes = nullptr;
@@ -155,7 +155,7 @@ class file_view {
   // stays as it is, and differs from the medium where it is no zeros. False, and whatever make_room throws: the view has its old size.
   [[nodiscard]] bool grow(uint64_t size, const std::function<void()>& make_room = {});
 
-  // ---- for a holder -----------------------------------------------------------------------------------
+  // ---- for a supervisor -----------------------------------------------------------------------------------
 
   // What the process that died had left, on a fresh file_view whose backing was recovered; nobody else uses the region.
   // Commits what was flushed. Then, if `unflushed` is commit, all that differs; if it is drop, `dropped` is told of the

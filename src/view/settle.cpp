@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a holder does with the region of a process that has died (VIEW-1, VIEW-3, VIEW-6, VIEW-8).
+// What a supervisor does with the region of a process that has died (VIEW-1, VIEW-3, VIEW-6, VIEW-8).
 #include <algorithm>
 #include <bit>
 #include <cstring>

@@ -326,7 +326,7 @@ idle
 equal "$(mode_of)" 0
 removed 600
 
-# Programs are killed at any moment. What that leaves the next session takes away; and with their holder as well.
+# Programs are killed at any moment. What that leaves the next session takes away; and with their supervisor as well.
 make 600 --guard
 rm -f "$folder/stop"
 has_program() { program=$(child_of "$run") && [ -n "$program" ]; }

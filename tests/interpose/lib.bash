@@ -72,7 +72,7 @@ feed() {
   { cat "$1" && wait_until test -e struck; } >fed 2>/dev/null &
 }
 
-# power_failure HOLDER PROGRAM: neither of the two does anything any more. The holder is ours to wait for.
+# power_failure SUPERVISOR PROGRAM: neither of the two does anything any more. The supervisor is ours to wait for.
 power_failure() {
   kill -9 "$1" || true
   kill -9 "$2" || true

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Children and the view of their parent, which ends before they do: what they are told is written is in the file, and what is not they are told
-# (KEEPER-4, DOWN-3, DOWN-5). And children that are made in other ways than by fork() (LIFE-2).
+# (SUPER-4, DOWN-3, DOWN-5). And children that are made in other ways than by fork() (LIFE-2).
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 # A process that has outlived its parent's view is not let write there, since nobody would look at it.

@@ -61,7 +61,7 @@ class left_lines : public testing::Test {
   bool end(write_reason why = write_reason::end, uint64_t offset = 0, uint64_t n = mib) {
     return v->write_back(nullptr, offset, n, why);
   }
-  // After a death, by a holder.
+  // After a death, by a supervisor.
   bool settle(view::file_view::unflushed_lines what = view::file_view::unflushed_lines::commit) {
     v = &f.open();
     return v->settle(what, told);

@@ -59,7 +59,7 @@ void program_run::judge(const char* when) {
   if (file_.medium.wrong != nullptr) note(file_.medium.wrong);
 }
 
-// The process dies now; the machine goes on. A holder settles copies of what is there, in both ways.
+// The process dies now; the machine goes on. A supervisor settles copies of what is there, in both ways.
 void program_run::die(const char* when) {
   if (!kind_.deaths || quiet_ || !wrong_.empty()) return;
   quiet_ = true;

@@ -26,7 +26,7 @@ plainly() {
   equal "$status" 137
 }
 
-# under_shield DEED END PATH...: the same calls have the same results. `waits` is a power failure: the program and its holder are killed
+# under_shield DEED END PATH...: the same calls have the same results. `waits` is a power failure: the program and its supervisor are killed
 # where the deed ends.
 under_shield() {
   local deed=$1 status=0 run child

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "holder/launch.hpp"
+#include "supervisor/launch.hpp"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -12,10 +12,10 @@
 #include <utility>
 
 #include "base/failure.hpp"
-#include "holder/runtime_library.hpp"
-#include "holder/wire.hpp"
+#include "supervisor/runtime_library.hpp"
+#include "supervisor/wire.hpp"
 
-namespace scute::core::holder {
+namespace scute::core::supervisor {
 namespace {
 
 constexpr const char* runtime_name = "libscute-shield.so";
@@ -82,7 +82,7 @@ std::string find_runtime(const char* named) {
 }
 
 pid_t launch(const char* const* argv, const scute_shield_run_options& options,
-             const std::string& holder_name, const signals_inherited& signals) {
+             const std::string& supervisor_name, const signals_inherited& signals) {
   std::string preload = find_runtime(options.runtime);
   if (const char* before = std::getenv("LD_PRELOAD"); before != nullptr && *before != 0)
     preload += std::string(":") + before;
@@ -101,7 +101,7 @@ pid_t launch(const char* const* argv, const scute_shield_run_options& options,
   }
   if (pid == 0) {
     set("LD_PRELOAD", preload.c_str());
-    set(holder_variable, holder_name.c_str());
+    set(supervisor_variable, supervisor_name.c_str());
     set(windows_variable, (options.flags & SCUTE_SHIELD_NO_WINDOWS) != 0 ? "off" : nullptr);
     set(unflushed_variable, (options.flags & SCUTE_SHIELD_DROP_UNFLUSHED) != 0 ? "drop" : nullptr);
     set(allow_variable, options.allow);
@@ -137,4 +137,4 @@ pid_t launch(const char* const* argv, const scute_shield_run_options& options,
   return pid;
 }
 
-}  // namespace scute::core::holder
+}  // namespace scute::core::supervisor

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "holder/image_end.hpp"
+#include "supervisor/image_end.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -17,7 +17,7 @@
 
 #include "base/planted.hpp"
 
-namespace scute::core::holder {
+namespace scute::core::supervisor {
 namespace {
 
 // linux/pidfd.h of kernel 6.15; older headers lack it.
@@ -87,4 +87,4 @@ bool is_fault(int signal) noexcept {
   }
 }
 
-}  // namespace scute::core::holder
+}  // namespace scute::core::supervisor

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "holder/runtime_library.hpp"
+#include "supervisor/runtime_library.hpp"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace scute::core::holder {
+namespace scute::core::supervisor {
 namespace {
 
 // What no other library has.
@@ -79,4 +79,4 @@ bool is_runtime_library(const std::string& path) {
   return false;
 }
 
-}  // namespace scute::core::holder
+}  // namespace scute::core::supervisor

@@ -8,7 +8,7 @@
 
 #include <sys/types.h>
 
-namespace scute::core::holder {
+namespace scute::core::supervisor {
 
 struct image_end {
   int signal = 0;         // 0: an exit or an exec
@@ -21,4 +21,4 @@ image_end how_it_ended(pid_t pid, int pidfd);
 // A signal that the program's own doing raises, after which its unflushed stores are not to be trusted.
 bool is_fault(int signal) noexcept;
 
-}  // namespace scute::core::holder
+}  // namespace scute::core::supervisor

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "holder/pool_backing.hpp"
+#include "supervisor/pool_backing.hpp"
 
 #include <scute/shield_room.h>
 
@@ -14,9 +14,9 @@
 #include <utility>
 
 #include "base/failure.hpp"
-#include "base/holder_lock.hpp"
+#include "base/supervisor_lock.hpp"
 
-namespace scute::core::holder {
+namespace scute::core::supervisor {
 namespace {
 
 // Fits the logs of every engine at their least.
@@ -45,8 +45,8 @@ std::string why_unprotected(const std::string& path) {
 pool_backing::pool_backing(const std::string& path, if_busy then, if_read_only else_then,
                            opened_for whom)
     : path_(path), is_timeless_(is_on_tmpfs(path)) {
-  std::optional<for_holder> holders;
-  if (whom == opened_for::holder) holders.emplace();
+  std::optional<for_supervisor> supervisors;
+  if (whom == opened_for::supervisor) supervisors.emplace();
   scute_options o;
   scute_options_init(&o);
   const auto open = [&] {
@@ -172,4 +172,4 @@ bool pool_backing::heal(uint64_t offset, size_t n) noexcept {
   return true;
 }
 
-}  // namespace scute::core::holder
+}  // namespace scute::core::supervisor

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "holder/wire.hpp"
+#include "supervisor/wire.hpp"
 
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace scute::core::holder {
+namespace scute::core::supervisor {
 namespace {
 
 constexpr size_t descriptors_max = 2;
@@ -84,4 +84,4 @@ address abstract_address(const std::string& name) {
   return a;
 }
 
-}  // namespace scute::core::holder
+}  // namespace scute::core::supervisor

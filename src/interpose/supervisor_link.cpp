@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "interpose/holder_link.hpp"
+#include "interpose/supervisor_link.hpp"
 
 #include <sys/socket.h>
 #include <unistd.h>
@@ -8,10 +8,10 @@
 #include <cerrno>
 #include <cstring>
 
-#include "holder/wire.hpp"
 #include "interpose/complaint.hpp"
 #include "interpose/own_descriptors.hpp"
 #include "interpose/settings.hpp"
+#include "supervisor/wire.hpp"
 
 namespace scute::core::interpose {
 namespace {
@@ -19,22 +19,24 @@ namespace {
 int link = -1;
 bool lost = false;
 
-bool ask(holder::packet& p, const int* descriptors, size_t count, holder::packet& reply) noexcept {
+bool ask(supervisor::packet& p, const int* descriptors, size_t count,
+         supervisor::packet& reply) noexcept {
   size_t none = 0;
-  if (holder::send_packet(link, p, descriptors, count) &&
-      holder::receive_packet(link, reply, nullptr, none))
+  if (supervisor::send_packet(link, p, descriptors, count) &&
+      supervisor::receive_packet(link, reply, nullptr, none))
     return reply.value == 0;
   close_own(link);
   link = -1;
   lost = true;
-  complain("the shield",
-           "the holder of this program's views is gone; a kill of the program is now what a power "
-           "failure is: it keeps what was flushed");
+  complain(
+      "the shield",
+      "the supervisor of this program's views is gone; a kill of the program is now what a power "
+      "failure is: it keeps what was flushed");
   return false;
 }
 
-bool ask(holder::packet& p, const int* descriptors, size_t count) noexcept {
-  holder::packet reply;
+bool ask(supervisor::packet& p, const int* descriptors, size_t count) noexcept {
+  supervisor::packet reply;
   return ask(p, descriptors, count, reply);
 }
 
@@ -45,9 +47,9 @@ bool is_for_now(int why) noexcept {
 
 bool connected() noexcept {
   if (link >= 0) return true;
-  if (lost || asked().holder.empty()) return false;
+  if (lost || asked().supervisor.empty()) return false;
   lost = true;
-  const holder::address a = holder::abstract_address(asked().holder);
+  const supervisor::address a = supervisor::abstract_address(asked().supervisor);
   const int fd = a.length != 0 ? ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0) : -1;
   if (fd < 0) {
     lost = !is_for_now(errno);
@@ -62,11 +64,12 @@ bool connected() noexcept {
   errno = why;
   if (link < 0) return false;
   lost = false;
-  holder::packet hello;
+  supervisor::packet hello;
   return ask(hello, nullptr, 0);
 }
 
-void name(holder::packet& p, const std::string& path, uint64_t device, uint64_t inode) noexcept {
+void name(supervisor::packet& p, const std::string& path, uint64_t device,
+          uint64_t inode) noexcept {
   p.device = device;
   p.inode = inode;
   p.path_length = static_cast<uint32_t>(std::min(path.size(), sizeof p.path - 1));
@@ -76,11 +79,11 @@ void name(holder::packet& p, const std::string& path, uint64_t device, uint64_t 
 }  // namespace
 
 bool claim_file(const std::string& path, uint64_t device, uint64_t inode) noexcept {
-  if (!connected()) return lost || asked().holder.empty();
-  holder::packet p;
-  p.kind = holder::question::claim;
+  if (!connected()) return lost || asked().supervisor.empty();
+  supervisor::packet p;
+  p.kind = supervisor::question::claim;
   name(p, path, device, inode);
-  holder::packet reply;
+  supervisor::packet reply;
   if (ask(p, nullptr, 0, reply) || reply.value == 0) return true;
   errno = reply.value;
   return false;
@@ -88,22 +91,22 @@ bool claim_file(const std::string& path, uint64_t device, uint64_t inode) noexce
 
 void disclaim_file(uint64_t device, uint64_t inode) noexcept {
   if (link < 0) return;
-  holder::packet p;
-  p.kind = holder::question::disclaim;
+  supervisor::packet p;
+  p.kind = supervisor::question::disclaim;
   p.device = device;
   p.inode = inode;
   ask(p, nullptr, 0);
 }
 
-bool has_holder() noexcept {
+bool has_supervisor() noexcept {
   return link >= 0;
 }
 
 bool hand_over_view(uint32_t number, const std::string& path, uint64_t device, uint64_t inode,
                     int head, int bytes) noexcept {
   if (!connected()) return false;
-  holder::packet p;
-  p.kind = holder::question::hold;
+  supervisor::packet p;
+  p.kind = supervisor::question::hold;
   p.view = number;
   name(p, path, device, inode);
   const int both[2] = {head, bytes};
@@ -112,8 +115,8 @@ bool hand_over_view(uint32_t number, const std::string& path, uint64_t device, u
 
 void release_view(uint32_t number, const scute_shield_counts& audit) noexcept {
   if (link < 0) return;
-  holder::packet p;
-  p.kind = holder::question::release;
+  supervisor::packet p;
+  p.kind = supervisor::question::release;
   p.view = number;
   p.audit = audit;
   ask(p, nullptr, 0);
@@ -121,8 +124,8 @@ void release_view(uint32_t number, const scute_shield_counts& audit) noexcept {
 
 std::string owner_of(uint64_t device, uint64_t inode) {
   if (!connected()) return {};
-  holder::packet p, reply;
-  p.kind = holder::question::whose;
+  supervisor::packet p, reply;
+  p.kind = supervisor::question::whose;
   p.device = device;
   p.inode = inode;
   if (!ask(p, nullptr, 0, reply)) return {};

@@ -5,9 +5,9 @@
 
 #include <string>
 
-namespace scute::core::holder {
+namespace scute::core::supervisor {
 
 // A shared library for this kind of processor that defines the runtime's functions. False: it is not, or cannot be read.
 bool is_runtime_library(const std::string& path);
 
-}  // namespace scute::core::holder
+}  // namespace scute::core::supervisor

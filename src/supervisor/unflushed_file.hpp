@@ -9,7 +9,7 @@
 #include <span>
 #include <string>
 
-namespace scute::core::holder {
+namespace scute::core::supervisor {
 
 class unflushed_file {
  public:
@@ -29,4 +29,4 @@ class unflushed_file {
   bool failed_ = false;
 };
 
-}  // namespace scute::core::holder
+}  // namespace scute::core::supervisor

@@ -10,7 +10,7 @@
 #include "scute/shield.h"
 #include "view/backing.hpp"
 
-namespace scute::core::holder {
+namespace scute::core::supervisor {
 
 // Why what has the name FILE.scute does not protect the file (OUTLOOK-2), and what is to be done; empty: it may well do.
 std::string why_unprotected(const std::string& path);
@@ -20,8 +20,8 @@ class pool_backing final : public view::backing {
   // Opens the pool of the file, and recovers it. Throws failure.
   // Of a pool that is open elsewhere: SCUTE_E_BUSY at once, or after some seconds in which nobody has let go of it (SETTLE-3).
   enum class if_busy : uint8_t { refuse, wait };
-  // For the holder of its view (HOLDER-2), or for somebody whom nobody holds.
-  enum class opened_for : uint8_t { itself, holder };
+  // For the supervisor of its view (SUPLOCK-2), or for somebody whom nobody holds.
+  enum class opened_for : uint8_t { itself, supervisor };
   // Where this user may only read it: SCUTE_E_READONLY, or it is opened so, and no commit succeeds.
   enum class if_read_only : uint8_t { refuse, read };
   explicit pool_backing(const std::string& path, if_busy then = if_busy::refuse,
@@ -71,4 +71,4 @@ class pool_backing final : public view::backing {
   std::atomic<bool> had_no_room_{false};
 };
 
-}  // namespace scute::core::holder
+}  // namespace scute::core::supervisor

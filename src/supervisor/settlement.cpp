@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "holder/settlement.hpp"
+#include "supervisor/settlement.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -12,14 +12,14 @@
 #include "audit/store_audit.hpp"
 #include "base/failure.hpp"
 #include "base/planted.hpp"
-#include "holder/growth.hpp"
-#include "holder/pool_backing.hpp"
-#include "holder/unflushed_file.hpp"
-#include "holder/view_memory.hpp"
+#include "supervisor/growth.hpp"
+#include "supervisor/pool_backing.hpp"
+#include "supervisor/unflushed_file.hpp"
+#include "supervisor/view_memory.hpp"
 #include "view/file_view.hpp"
 #include "view/line.hpp"
 
-namespace scute::core::holder {
+namespace scute::core::supervisor {
 namespace {
 
 // Lines of an audited view that its program has not made durable are noted with the places that they were stored to and flushed from. Of a
@@ -56,9 +56,9 @@ class nobody_stores final : public view::page_guard {
   bool hold_all() noexcept override { return true; }
 };
 
-// KEEPER-4: the view has its last length. A program that died growing it has left it shorter than its file; where there is no room for that made_longer() says so.
+// SUPER-4: the view has its last length. A program that died growing it has left it shorter than its file; where there is no room for that made_longer() says so.
 void end_growth(const held_view& held, const view_memory& memory, uint64_t size) {
-  if (SCUTE_PLANTED(keeper_grows)) return;
+  if (SCUTE_PLANTED(supervisor_grows)) return;
   try {
     memory.lengthen(size);
   } catch (const failure&) {
@@ -109,11 +109,11 @@ void copy_counters(const view::audit_counters& c, scute_shield_counts& to) noexc
 
 void settle(const held_view& held, bool keep_unflushed, scute_shield_counts& audit) {
   const view_memory memory = attached(held);
-  // First, so that what a child is told it has written is looked at (KEEPER-4).
-  if (!SCUTE_PLANTED(keeper_unsealed)) view_memory::end_writes(held.bytes);
+  // First, so that what a child is told it has written is looked at (SUPER-4).
+  if (!SCUTE_PLANTED(supervisor_unsealed)) view_memory::end_writes(held.bytes);
   pool_backing pool(held.path, pool_backing::if_busy::wait,
                     pool_backing::if_read_only::read,  // nothing is left then, or it is told
-                    pool_backing::opened_for::holder);
+                    pool_backing::opened_for::supervisor);
   end_growth(held, memory, pool.size());
   view::view_parts parts;
   parts.control = memory.control();
@@ -158,4 +158,4 @@ void settle(const held_view& held, bool keep_unflushed, scute_shield_counts& aud
   if (!no_room.empty()) throw failure(SCUTE_E_NOSPC, no_room);
 }
 
-}  // namespace scute::core::holder
+}  // namespace scute::core::supervisor

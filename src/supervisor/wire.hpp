@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a shielded program and its holder say to each other, over a Unix socket of packets. Each image of a program (a process,
+// What a shielded program and its supervisor say to each other, over a Unix socket of packets. Each image of a program (a process,
 // from the start or an exec on) has a connection of its own, which ends with it.
 //
-// WIRE-1 The program asks, the holder answers each question with one packet. The program waits for it, so what the holder does for
+// WIRE-1 The program asks, the supervisor answers each question with one packet. The program waits for it, so what the supervisor does for
 //    a question has happened when the program goes on.
 // WIRE-2 A view's two memory files have been handed over before the program can store to it.
 #pragma once
@@ -13,11 +13,11 @@
 
 #include "scute/shield_run.h"
 
-namespace scute::core::holder {
+namespace scute::core::supervisor {
 
 // The environment of a shielded program.
-constexpr const char* holder_variable =
-    "SCUTE_SHIELD_HOLDER";  // the holder's socket, an abstract name
+constexpr const char* supervisor_variable =
+    "SCUTE_SHIELD_SUPERVISOR";  // the supervisor's socket, an abstract name
 constexpr const char* windows_variable = "SCUTE_SHIELD_WINDOWS";  // "off": every fence commits
 constexpr const char* allow_variable =
     "SCUTE_SHIELD_ALLOW";  // objects with inline flushes, colons between
@@ -35,7 +35,7 @@ constexpr uint32_t wire_version = 4;
 enum class question : uint32_t {
   hello = 1,  // version: the image is there
   claim =
-      2,  // device, inode, path: about to open the file; the holder has settled what dead images had of it, and keeps it (HOLDER-1); or an error number, EBUSY if another holder does
+      2,  // device, inode, path: about to open the file; the supervisor has settled what dead images had of it, and keeps it (SUPLOCK-1); or an error number, EBUSY if another supervisor does
   hold = 3,     // device, inode, path, view, and two descriptors: the view's head, and its bytes
   release = 4,  // view, audit: closed by the program, everything is in the file
   whose =
@@ -66,4 +66,4 @@ struct address {
 };
 address abstract_address(const std::string& name);
 
-}  // namespace scute::core::holder
+}  // namespace scute::core::supervisor

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "holder/growth.hpp"
+#include "supervisor/growth.hpp"
 
-namespace scute::core::holder {
+namespace scute::core::supervisor {
 
 bool grow_view(view::file_view& view, const view_memory& memory, uint64_t size) {
   const uint64_t before = view.size();
@@ -11,4 +11,4 @@ bool grow_view(view::file_view& view, const view_memory& memory, uint64_t size) 
          view.load(before, size - before);                   // GROW-2
 }
 
-}  // namespace scute::core::holder
+}  // namespace scute::core::supervisor

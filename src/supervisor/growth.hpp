@@ -13,12 +13,12 @@
 
 #include <cstdint>
 
-#include "holder/view_memory.hpp"
+#include "supervisor/view_memory.hpp"
 #include "view/file_view.hpp"
 
-namespace scute::core::holder {
+namespace scute::core::supervisor {
 
 // False: the backing has failed, or has no room (pool_backing::why()). Throws failure.
 [[nodiscard]] bool grow_view(view::file_view& view, const view_memory& memory, uint64_t size);
 
-}  // namespace scute::core::holder
+}  // namespace scute::core::supervisor

@@ -11,7 +11,7 @@
 
 #include "view/region.hpp"
 
-namespace scute::core::holder {
+namespace scute::core::supervisor {
 
 class view_memory {
  public:
@@ -64,4 +64,4 @@ class view_memory {
   uint64_t capacity_ = 0;
 };
 
-}  // namespace scute::core::holder
+}  // namespace scute::core::supervisor

@@ -5,13 +5,13 @@
 #include <cstdint>
 #include <string>
 
-#include "holder/settlement.hpp"
 #include "scute/shield_run.h"
+#include "supervisor/settlement.hpp"
 
-namespace scute::core::holder {
+namespace scute::core::supervisor {
 
 // Nothing is told if the view has none. Returns the names of objects whose stores nobody tells of.
 std::string tell_sites(const held_view& view, uint32_t process,
                        const scute_shield_run_options& options, scute_shield_counts& counts);
 
-}  // namespace scute::core::holder
+}  // namespace scute::core::supervisor

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "holder/view_memory.hpp"
+#include "supervisor/view_memory.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -13,7 +13,7 @@
 #include "base/failure.hpp"
 #include "base/huge_pages.hpp"
 
-namespace scute::core::holder {
+namespace scute::core::supervisor {
 namespace {
 
 constexpr uint64_t page = 4096;
@@ -208,4 +208,4 @@ bool view_memory::is_in_memory() const noexcept {
   return seals > 0 && (seals & F_SEAL_SHRINK) != 0;
 }
 
-}  // namespace scute::core::holder
+}  // namespace scute::core::supervisor

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "holder/holder.hpp"
+#include "supervisor/supervisor.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -22,10 +22,10 @@
 
 #include "base/failure.hpp"
 #include "base/planted.hpp"
-#include "holder/launch.hpp"
-#include "holder/site_report.hpp"
+#include "supervisor/launch.hpp"
+#include "supervisor/site_report.hpp"
 
-namespace scute::core::holder {
+namespace scute::core::supervisor {
 namespace {
 
 // All that can be meant for a program. (Faults are our own, and of what stops a job a shell tells the whole group.)
@@ -39,7 +39,7 @@ sigset_t set_of_handled() {
   return set;
 }
 
-// A terminal sends it to the program as well, and what a write of the holder's brings is not meant for the program.
+// A terminal sends it to the program as well, and what a write of the supervisor's brings is not meant for the program.
 bool is_meant_for_program(const signalfd_siginfo& s) {
   const auto number = static_cast<int>(s.ssi_signo);
   const bool of_terminal =
@@ -49,8 +49,8 @@ bool is_meant_for_program(const signalfd_siginfo& s) {
            (s.ssi_code > 0 || static_cast<pid_t>(s.ssi_pid) == ::getpid()));
 }
 
-// Blocks what the holder takes from a descriptor; what was blocked before is the program's to inherit. Nobody who does not listen to what is said ends the
-// holder.
+// Blocks what the supervisor takes from a descriptor; what was blocked before is the program's to inherit. Nobody who does not listen to what is said ends the
+// supervisor.
 class signals_held {
  public:
   signals_held() {
@@ -91,9 +91,9 @@ void close_if_open(int fd) {
 
 }  // namespace
 
-holder::holder(const scute_shield_run_options& options) : options_(options) {}
+supervisor::supervisor(const scute_shield_run_options& options) : options_(options) {}
 
-holder::~holder() {
+supervisor::~supervisor() {
   for (image& i : images_) {
     close_if_open(i.connection);
     close_if_open(i.pidfd);
@@ -106,7 +106,7 @@ holder::~holder() {
   close_if_open(signals_);
 }
 
-scute_shield_outcome holder::run(const char* const* argv) {
+scute_shield_outcome supervisor::run(const char* const* argv) {
   const signals_held held;
   const sigset_t mine = set_of_handled();
   signals_ = ::signalfd(-1, &mine, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -121,7 +121,7 @@ scute_shield_outcome holder::run(const char* const* argv) {
   return outcome_;
 }
 
-void holder::listen() {
+void supervisor::listen() {
   name_ = unguessable_name();
   const address a = abstract_address(name_);
   listening_ = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
@@ -132,7 +132,7 @@ void holder::listen() {
     throw_errno("open a socket for shielded programs", errno);
 }
 
-void holder::serve() {
+void supervisor::serve() {
   std::vector<pollfd> all{{signals_, POLLIN, 0}, {listening_, POLLIN, 0}};
   for (const image& i : images_) all.push_back({i.connection, POLLIN | POLLRDHUP, 0});
   if (::poll(all.data(), all.size(), -1) < 0) {
@@ -150,7 +150,7 @@ void holder::serve() {
   if (all[1].revents != 0) accept_image();
 }
 
-void holder::accept_image() {
+void supervisor::accept_image() {
   image i;
   i.connection = ::accept4(listening_, nullptr, nullptr, SOCK_CLOEXEC);
   if (i.connection < 0) return;  // it has changed its mind
@@ -166,7 +166,7 @@ void holder::accept_image() {
   images_.push_back(std::move(i));
 }
 
-bool holder::answer_one(image& i) {
+bool supervisor::answer_one(image& i) {
   packet p;
   int descriptors[2] = {-1, -1};
   size_t count = 2;
@@ -183,20 +183,20 @@ bool holder::answer_one(image& i) {
   reply.value = answer(i, p, {descriptors, count}, reply);
   if (SCUTE_PLANTED(wire_early)) return true;
   send_packet(i.connection, reply, nullptr, 0);  // that nobody listens is noticed at the next poll
-  if (SCUTE_PLANTED(keeper_unasked) && p.kind == question::claim) ::poll(nullptr, 0, 300);
+  if (SCUTE_PLANTED(supervisor_unasked) && p.kind == question::claim) ::poll(nullptr, 0, 300);
   return true;
 }
 
-int holder::answer(image& i, const packet& p, std::span<const int> descriptors, packet& reply) {
+int supervisor::answer(image& i, const packet& p, std::span<const int> descriptors, packet& reply) {
   switch (p.kind) {
     case question::hello: return 0;
     case question::claim:
-      if (!SCUTE_PLANTED(keeper_unasked)) settle_ended(p.device, p.inode);
+      if (!SCUTE_PLANTED(supervisor_unasked)) settle_ended(p.device, p.inode);
       return claim(i, {p.device, p.inode}, std::string(p.path, p.path_length));
     case question::disclaim: disclaim(i, {p.device, p.inode}); return 0;
     case question::hold: {
       if (descriptors.size() != 2) break;
-      if (SCUTE_PLANTED(keeper_opens)) ::open(p.path, O_RDWR | O_CLOEXEC);
+      if (SCUTE_PLANTED(supervisor_opens)) ::open(p.path, O_RDWR | O_CLOEXEC);
       ++outcome_.views;
       i.views[p.view] = {std::string(p.path, p.path_length), p.device, p.inode, descriptors[0],
                          descriptors[1]};
@@ -209,7 +209,7 @@ int holder::answer(image& i, const packet& p, std::span<const int> descriptors, 
       if (found == i.views.end()) return ENOENT;
       scute_shield_counts audit = p.audit;
       report(i, found->second, 0, audit);
-      if (SCUTE_PLANTED(keeper_twice)) return 0;
+      if (SCUTE_PLANTED(supervisor_twice)) return 0;
       ::close(found->second.head);
       ::close(found->second.bytes);
       const file_key key{found->second.device, found->second.inode};
@@ -222,8 +222,8 @@ int holder::answer(image& i, const packet& p, std::span<const int> descriptors, 
   return EINVAL;
 }
 
-int holder::claim(image& i, const file_key& key, const std::string& path) {
-  if (SCUTE_PLANTED(holder_none) || i.claims.contains(key)) return 0;
+int supervisor::claim(image& i, const file_key& key, const std::string& path) {
+  if (SCUTE_PLANTED(supervisor_none) || i.claims.contains(key)) return 0;
   kept_file& kept = kept_[key];
   const int why = kept.lock.is_taken() ? 0 : kept.lock.take(path + ".scute");
   // Who may not write to FILE.scute leaves nothing in it; and whether it is there the program finds out itself.
@@ -236,7 +236,7 @@ int holder::claim(image& i, const file_key& key, const std::string& path) {
   return 0;
 }
 
-void holder::disclaim(image& i, const file_key& key) {
+void supervisor::disclaim(image& i, const file_key& key) {
   for (const auto& [number, view] : i.views)
     if (file_key{view.device, view.inode} == key) return;
   if (i.claims.erase(key) == 0) return;
@@ -244,15 +244,15 @@ void holder::disclaim(image& i, const file_key& key) {
   if (kept != kept_.end() && --kept->second.images == 0) kept_.erase(kept);
 }
 
-void holder::remember(const held_view& view) {
+void supervisor::remember(const held_view& view) {
   struct stat s{};
   if (::fstat(view.bytes, &s) != 0) return;
   known_.push_front({s.st_dev, s.st_ino, view.path, view.device, view.inode});
   if (known_.size() > known_max) known_.pop_back();
 }
 
-// KEEPER-4
-int holder::find_owner(uint64_t device, uint64_t inode, packet& reply) {
+// SUPER-4
+int supervisor::find_owner(uint64_t device, uint64_t inode, packet& reply) {
   const auto found = std::find_if(known_.begin(), known_.end(), [&](const known_view& k) {
     return k.device == device && k.inode == inode;
   });
@@ -269,8 +269,8 @@ int holder::find_owner(uint64_t device, uint64_t inode, packet& reply) {
   return 0;
 }
 
-// KEEPER-2
-void holder::settle_ended(uint64_t device, uint64_t inode) {
+// SUPER-2
+void supervisor::settle_ended(uint64_t device, uint64_t inode) {
   for (image& i : images_) {
     bool has_it = false;
     for (const auto& [number, view] : i.views)
@@ -283,11 +283,11 @@ void holder::settle_ended(uint64_t device, uint64_t inode) {
   }
 }
 
-void holder::end_image(image& i) {
+void supervisor::end_image(image& i) {
   if (!i.views.empty()) {
     const image_end end = how_it_ended(i.pid, i.pidfd);
     for (auto& [number, view] : i.views) {
-      if (SCUTE_PLANTED(keeper_exits) && end.signal == 0) continue;
+      if (SCUTE_PLANTED(supervisor_exits) && end.signal == 0) continue;
       scute_shield_counts audit{};
       try {
         const bool keep =
@@ -310,7 +310,8 @@ void holder::end_image(image& i) {
   close_if_open(std::exchange(i.pidfd, -1));
 }
 
-void holder::report(const image& i, const held_view& view, int signal, scute_shield_counts& audit) {
+void supervisor::report(const image& i, const held_view& view, int signal,
+                        scute_shield_counts& audit) {
   audit.struct_size = sizeof audit;
   audit.file = view.path.c_str();
   audit.process = static_cast<uint32_t>(i.pid);
@@ -320,7 +321,7 @@ void holder::report(const image& i, const held_view& view, int signal, scute_shi
   if (options_.audit != nullptr) options_.audit(options_.arg, &audit);
 }
 
-void holder::take_signals() {
+void supervisor::take_signals() {
   signalfd_siginfo s{};
   while (::read(signals_, &s, sizeof s) == sizeof s) {
     if (s.ssi_signo == SIGCHLD) {
@@ -338,9 +339,9 @@ void holder::take_signals() {
 }
 
 // Their statuses were needed until now.
-void holder::reap() {
+void supervisor::reap() {
   while (::waitpid(-1, nullptr, WNOHANG) > 0) {
   }
 }
 
-}  // namespace scute::core::holder
+}  // namespace scute::core::supervisor

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Two processes, and one file. The first one to open it is killed while whoever holds its view is stopped, and so cannot have
-# noticed. The other one asks for the file then, and finds in it what was stored (KEEPER-1, KEEPER-2, WIRE-1). Meanwhile the holder has the view,
-# and nothing of the file (KEEPER-3).
+# noticed. The other one asks for the file then, and finds in it what was stored (SUPER-1, SUPER-2, WIRE-1). Meanwhile the supervisor has the view,
+# and nothing of the file (SUPER-3).
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 file=$pools/file
 shielded "$file" 65536
 mkfifo go never
-# The holder knows the second process before the first one, so its question comes first where both have something to tell.
+# The supervisor knows the second process before the first one, so its question comes first where both have something to tell.
 # (No program is started in between: it would ask whose its descriptors are, and the first one would be noticed then.)
 cat >second.sh <<'END'
 exec 5<>"$1"
@@ -30,12 +30,12 @@ run=$!
 wait_until test -s first
 first=$(cat first) second=$(cat second)
 
-[ "$(find "/proc/$run/fd" -lname '*scute-view*' | wc -l)" -ge 2 ] || fail "the holder has no view"
-if find "/proc/$run/task/"*/fd -lname "$file" -printf '%l\n' | grep .; then fail "the holder has the file open"; fi
-# The thread that has its locks has FILE.scute open, and no other one has (HOLDER-1, LOCK-1).
+[ "$(find "/proc/$run/fd" -lname '*scute-view*' | wc -l)" -ge 2 ] || fail "the supervisor has no view"
+if find "/proc/$run/task/"*/fd -lname "$file" -printf '%l\n' | grep .; then fail "the supervisor has the file open"; fi
+# The thread that has its locks has FILE.scute open, and no other one has (SUPLOCK-1, LOCK-1).
 equal "$(find "/proc/$run/task/"*/fd -lname "$file.*" -printf '%l\n')" "$file.scute"
 equal "$(find "/proc/$run/fd" -lname "$file.*" -printf '%l\n')" ""
-if grep -F "$file" "/proc/$run/maps"; then fail "the holder has the file mapped"; fi
+if grep -F "$file" "/proc/$run/maps"; then fail "the supervisor has the file mapped"; fi
 
 # state_of PID: as the kernel names it; X if it is gone.
 state_of() { { sed 's/.*) //; s/ .*//' "/proc/$1/stat" || echo X; } 2>/dev/null; }

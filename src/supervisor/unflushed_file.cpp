@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "holder/unflushed_file.hpp"
+#include "supervisor/unflushed_file.hpp"
 
 #include <unistd.h>
 
@@ -8,7 +8,7 @@
 
 #include "base/failure.hpp"
 
-namespace scute::core::holder {
+namespace scute::core::supervisor {
 
 unflushed_file::~unflushed_file() {
   if (to_ != nullptr) std::fclose(to_);
@@ -37,4 +37,4 @@ void unflushed_file::finish() {
   if (failed_) throw_errno("write " + path_, why);
 }
 
-}  // namespace scute::core::holder
+}  // namespace scute::core::supervisor

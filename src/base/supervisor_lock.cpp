@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "base/holder_lock.hpp"
+#include "base/supervisor_lock.hpp"
 
 #include <cerrno>
 #include <exception>
@@ -14,7 +14,7 @@ constexpr lock_wish the_byte{locked_bytes, 1, true};
 
 }  // namespace
 
-int holder_lock::take(const std::string& sidecar) noexcept {
+int supervisor_lock::take(const std::string& sidecar) noexcept {
   int fd = -1;
   try {
     fd = open_registered(sidecar.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -28,10 +28,10 @@ int holder_lock::take(const std::string& sidecar) noexcept {
   return e;
 }
 
-bool is_held_by_holder(int fd) noexcept {
+bool is_held_by_supervisor(int fd) noexcept {
   struct flock request;
   return locking_call(fd, F_OFD_GETLK, F_WRLCK, the_byte, request) == 0 &&
-         request.l_type != F_UNLCK && !SCUTE_PLANTED(holder_unseen);
+         request.l_type != F_UNLCK && !SCUTE_PLANTED(supervisor_unseen);
 }
 
 }  // namespace scute::core

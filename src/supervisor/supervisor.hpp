@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Who runs a program and keeps its views over its death.
 //
-// KEEPER-1 A view belongs to the image that opened it. When that image has ended, what it has left is settled, once, before
+// SUPER-1 A view belongs to the image that opened it. When that image has ended, what it has left is settled, once, before
 //    anybody is told that the file is free.
-// KEEPER-2 Ends come before questions: an image that another one has replaced is settled before the new one gets an answer.
-// KEEPER-3 The holder itself touches no file of the program while the program has it open; of FILE.scute it has a lock (HOLDER-1), and no byte.
-// KEEPER-4 An image that finds the bytes of a view behind a descriptor that it was given, and whose view nobody has any more, is told the file. What was
+// SUPER-2 Ends come before questions: an image that another one has replaced is settled before the new one gets an answer.
+// SUPER-3 The supervisor itself touches no file of the program while the program has it open; of FILE.scute it has a lock (SUPLOCK-1), and no byte.
+// SUPER-4 An image that finds the bytes of a view behind a descriptor that it was given, and whose view nobody has any more, is told the file. What was
 //    written there before the end of the view is in it, and nothing can be written there after (F_SEAL_FUTURE_WRITE).
-// KEEPER-5 A signal that is sent to the holder is the program's.
+// SUPER-5 A signal that is sent to the supervisor is the program's.
 #pragma once
 
 #include <sys/types.h>
@@ -19,19 +19,19 @@
 #include <string>
 #include <utility>
 
-#include "base/holder_lock.hpp"
-#include "holder/settlement.hpp"
-#include "holder/wire.hpp"
+#include "base/supervisor_lock.hpp"
 #include "scute/shield_run.h"
+#include "supervisor/settlement.hpp"
+#include "supervisor/wire.hpp"
 
-namespace scute::core::holder {
+namespace scute::core::supervisor {
 
-class holder {
+class supervisor {
  public:
-  explicit holder(const scute_shield_run_options& options);
-  ~holder();
-  holder(const holder&) = delete;
-  holder& operator=(const holder&) = delete;
+  explicit supervisor(const scute_shield_run_options& options);
+  ~supervisor();
+  supervisor(const supervisor&) = delete;
+  supervisor& operator=(const supervisor&) = delete;
 
   // Throws failure.
   scute_shield_outcome run(const char* const* argv);
@@ -71,10 +71,10 @@ class holder {
   bool child_ended_ = false;
   std::list<image> images_;
   struct kept_file {
-    holder_lock lock;
+    supervisor_lock lock;
     size_t images = 0;  // that have claimed it
   };
-  std::map<file_key, kept_file> kept_;  // HOLDER-1
+  std::map<file_key, kept_file> kept_;  // SUPLOCK-1
   // What views were of which files, the newest first; also of views that have ended, since their descriptors may live on.
   struct known_view {
     uint64_t device = 0, inode = 0;  // of its bytes
@@ -86,4 +86,4 @@ class holder {
   scute_shield_outcome outcome_{};
 };
 
-}  // namespace scute::core::holder
+}  // namespace scute::core::supervisor

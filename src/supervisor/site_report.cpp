@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "holder/site_report.hpp"
+#include "supervisor/site_report.hpp"
 
 #include "audit/store_audit.hpp"
 #include "base/failure.hpp"
 #include "view/line.hpp"
 
-namespace scute::core::holder {
+namespace scute::core::supervisor {
 namespace {
 
 using audit::site_event;
@@ -85,4 +85,4 @@ std::string tell_sites(const held_view& view, uint32_t process,
   return {};
 }
 
-}  // namespace scute::core::holder
+}  // namespace scute::core::supervisor

@@ -11,12 +11,12 @@
 #include <cstdint>
 #include <string>
 
-#include "holder/image_end.hpp"
-#include "holder/view_memory.hpp"
 #include "scute/shield_run.h"
+#include "supervisor/image_end.hpp"
+#include "supervisor/view_memory.hpp"
 #include "view/audit.hpp"
 
-namespace scute::core::holder {
+namespace scute::core::supervisor {
 
 struct held_view {
   std::string path;
@@ -32,4 +32,4 @@ void settle(const held_view& view, bool keep_unflushed, scute_shield_counts& aud
 
 void copy_counters(const view::audit_counters& from, scute_shield_counts& to) noexcept;
 
-}  // namespace scute::core::holder
+}  // namespace scute::core::supervisor

@@ -9,7 +9,7 @@
 
 #include "scute/shield_run.h"
 
-namespace scute::core::holder {
+namespace scute::core::supervisor {
 
 // libscute-shield.so: what the caller has named, or one beside this library or the program, or in lib beside the program's
 // folder. Throws failure(SCUTE_E_NOENT).
@@ -23,6 +23,6 @@ struct signals_inherited {
 
 // Throws failure(SCUTE_E_NOENT) if there is no such program.
 pid_t launch(const char* const* argv, const scute_shield_run_options& options,
-             const std::string& holder_name, const signals_inherited& signals);
+             const std::string& supervisor_name, const signals_inherited& signals);
 
-}  // namespace scute::core::holder
+}  // namespace scute::core::supervisor
