@@ -21,7 +21,7 @@
 #include "interpose/program_calls.hpp"
 #include "interpose/shielding.hpp"
 #include "scute/shield_view.h"
-#include "supervisor/settlement.hpp"
+#include "supervisor/crash_writeback.hpp"
 
 using namespace scute::core;
 using namespace scute::core::interpose;

@@ -31,7 +31,7 @@
 #include "interpose/settings.hpp"
 #include "interpose/supervisor_link.hpp"
 #include "interpose/view_faults.hpp"
-#include "supervisor/settlement.hpp"
+#include "supervisor/crash_writeback.hpp"
 #include "supervisor/unflushed_file.hpp"
 
 namespace scute::core::interpose {
@@ -251,25 +251,25 @@ void guarded_file::close() noexcept {
   if (done) release_view(number(), audit);
 }
 
-// SETTLE-2, at a proper close.
+// CRASHWB-2, at a proper close.
 void guarded_file::drop_rest() {
   supervisor::unflushed_file rest(path_);
   unflushed_.prepare();
-  view::file_view::settled told;
+  view::file_view::writeback_result result;
   uint64_t masked = 0;
-  const bool done = view_->settle(view::file_view::unflushed_lines::drop, told,
-                                  [&](uint64_t offset, std::span<const std::byte> bytes) {
-                                    rest.add(offset, bytes);
-                                    masked +=
-                                        unflushed_.left(offset, static_cast<uint32_t>(bytes.size()),
-                                                        view::left_as::never_flushed)
-                                            ? 1
-                                            : 0;
-                                  });
+  const bool done = view_->crash_writeback(
+      view::file_view::unflushed_lines::drop, result,
+      [&](uint64_t offset, std::span<const std::byte> bytes) {
+        rest.add(offset, bytes);
+        masked += unflushed_.left(offset, static_cast<uint32_t>(bytes.size()),
+                                  view::left_as::never_flushed)
+                      ? 1
+                      : 0;
+      });
   if (!done) throw failure(SCUTE_E_IO, "cannot write what was flushed: " + pool_->why());
   rest.finish();
   if (view_->is_halted()) give_up();
-  dropped_ = told.unflushed;
+  dropped_ = result.unflushed;
   dropped_masked_ = masked;
 }
 

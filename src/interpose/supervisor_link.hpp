@@ -12,7 +12,7 @@ namespace scute::core::interpose {
 
 // In a critical section, all of them.
 
-// The supervisor has settled what ended programs have left of the file, and keeps it from now on (SUPLOCK-1); or there is no supervisor. False with errno: it
+// The supervisor has written back what ended programs have left of the file, and keeps it from now on (SUPLOCK-1); or there is no supervisor. False with errno: it
 // cannot (EBUSY: another supervisor keeps the file), or there is no room for a connection to it.
 bool claim_file(const std::string& path, uint64_t device, uint64_t inode) noexcept;
 // False: nobody holds it.

@@ -18,7 +18,7 @@ std::string why_unprotected(const std::string& path);
 class pool_backing final : public view::backing {
  public:
   // Opens the pool of the file, and recovers it. Throws failure.
-  // Of a pool that is open elsewhere: SCUTE_E_BUSY at once, or after some seconds in which nobody has let go of it (SETTLE-3).
+  // Of a pool that is open elsewhere: SCUTE_E_BUSY at once, or after some seconds in which nobody has let go of it (CRASHWB-3).
   enum class if_busy : uint8_t { refuse, wait };
   // For the supervisor of its view (SUPLOCK-2), or for somebody whom nobody holds.
   enum class opened_for : uint8_t { itself, supervisor };

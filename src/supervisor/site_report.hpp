@@ -6,7 +6,7 @@
 #include <string>
 
 #include "scute/shield_run.h"
-#include "supervisor/settlement.hpp"
+#include "supervisor/crash_writeback.hpp"
 
 namespace scute::core::supervisor {
 

@@ -191,7 +191,7 @@ int supervisor::answer(image& i, const packet& p, std::span<const int> descripto
   switch (p.kind) {
     case question::hello: return 0;
     case question::claim:
-      if (!SCUTE_PLANTED(supervisor_unasked)) settle_ended(p.device, p.inode);
+      if (!SCUTE_PLANTED(supervisor_unasked)) write_back_ended(p.device, p.inode);
       return claim(i, {p.device, p.inode}, std::string(p.path, p.path_length));
     case question::disclaim: disclaim(i, {p.device, p.inode}); return 0;
     case question::hold: {
@@ -257,7 +257,7 @@ int supervisor::find_owner(uint64_t device, uint64_t inode, packet& reply) {
     return k.device == device && k.inode == inode;
   });
   if (found == known_.end()) return ENOENT;
-  settle_ended(found->file_device, found->file_inode);
+  write_back_ended(found->file_device, found->file_inode);
   for (const image& i : images_)
     for (const auto& [number, view] : i.views) {
       struct stat s{};
@@ -270,7 +270,7 @@ int supervisor::find_owner(uint64_t device, uint64_t inode, packet& reply) {
 }
 
 // SUPER-2
-void supervisor::settle_ended(uint64_t device, uint64_t inode) {
+void supervisor::write_back_ended(uint64_t device, uint64_t inode) {
   for (image& i : images_) {
     bool has_it = false;
     for (const auto& [number, view] : i.views)
@@ -292,8 +292,8 @@ void supervisor::end_image(image& i) {
       try {
         const bool keep =
             !is_fault(end.signal) && (options_.flags & SCUTE_SHIELD_DROP_UNFLUSHED) == 0;
-        settle(view, keep, audit);
-        ++outcome_.settled;
+        crash_writeback(view, keep, audit);
+        ++outcome_.written_back;
         report(i, view, end.signal, audit);
       } catch (const failure& e) {
         ++outcome_.failed;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Who runs a program and keeps its views over its death.
 //
-// SUPER-1 A view belongs to the image that opened it. When that image has ended, what it has left is settled, once, before
+// SUPER-1 A view belongs to the image that opened it. When that image has ended, what it has left is written back, once, before
 //    anybody is told that the file is free.
-// SUPER-2 Ends come before questions: an image that another one has replaced is settled before the new one gets an answer.
+// SUPER-2 Ends come before questions: an image that another one has replaced is written back before the new one gets an answer.
 // SUPER-3 The supervisor itself touches no file of the program while the program has it open; of FILE.scute it has a lock (SUPLOCK-1), and no byte.
 // SUPER-4 An image that finds the bytes of a view behind a descriptor that it was given, and whose view nobody has any more, is told the file. What was
 //    written there before the end of the view is in it, and nothing can be written there after (F_SEAL_FUTURE_WRITE).
@@ -21,7 +21,7 @@
 
 #include "base/supervisor_lock.hpp"
 #include "scute/shield_run.h"
-#include "supervisor/settlement.hpp"
+#include "supervisor/crash_writeback.hpp"
 #include "supervisor/wire.hpp"
 
 namespace scute::core::supervisor {
@@ -58,7 +58,7 @@ class supervisor {
   int claim(image& i, const file_key& key, const std::string& path);
   // If it has no view of the file.
   void disclaim(image& i, const file_key& key);
-  void settle_ended(uint64_t device, uint64_t inode);
+  void write_back_ended(uint64_t device, uint64_t inode);
   void end_image(image& i);
   void report(const image& i, const held_view& view, int signal, scute_shield_counts& audit);
   void take_signals();

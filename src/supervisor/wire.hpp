@@ -35,7 +35,7 @@ constexpr uint32_t wire_version = 4;
 enum class question : uint32_t {
   hello = 1,  // version: the image is there
   claim =
-      2,  // device, inode, path: about to open the file; the supervisor has settled what dead images had of it, and keeps it (SUPLOCK-1); or an error number, EBUSY if another supervisor does
+      2,  // device, inode, path: about to open the file; the supervisor has written back what dead images had of it, and keeps it (SUPLOCK-1); or an error number, EBUSY if another supervisor does
   hold = 3,     // device, inode, path, view, and two descriptors: the view's head, and its bytes
   release = 4,  // view, audit: closed by the program, everything is in the file
   whose =

@@ -9,7 +9,7 @@
 //    process's death it is the last view.
 // SHIELD-3 A fence outside of windows, and the end of the outermost window in which there was one, returns only when
 //    the cut that holds the thread's lines is decided.
-// SHIELD-4 Lines that nobody flushed are written by write_back() and settle(), and counted.
+// SHIELD-4 Lines that nobody flushed are written by write_back() and crash_writeback(), and counted.
 // SHIELD-5 A cut takes the lines that any thread has flushed. A line is unmarked before it is copied, and copied by
 //    one load of 64 bytes; when all are copied the lists are read again, and what has come is added.
 // SHIELD-6 What is committed rests on old bytes that were tested against their digests (VIEW-6).
@@ -162,14 +162,15 @@ class file_view {
   // lines that differ, and the view gets the medium's bytes there. After a halt (VIEW-9) nothing is committed and all
   // that differs is dropped, whatever `what` is.
   enum class unflushed_lines : uint8_t { commit, drop };
-  struct settled {
+  struct writeback_result {
     uint64_t flushed = 0;     // lines that were flushed and in no decided cut
     uint64_t unflushed = 0;   // that differed besides
     bool dropped = false;     // these, whatever was asked for
     uint64_t unheard = none;  // first_unheard(), of a view whose process had a placer
   };
   using dropped_line = std::function<void(uint64_t offset, std::span<const std::byte> bytes)>;
-  [[nodiscard]] bool settle(unflushed_lines what, settled& told, const dropped_line& dropped = {});
+  [[nodiscard]] bool crash_writeback(unflushed_lines what, writeback_result& result,
+                                     const dropped_line& dropped = {});
 
   // Sums over all threads, and over the processes that used the region.
   audit_counters counters() const noexcept;

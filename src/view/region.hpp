@@ -6,7 +6,7 @@
 //
 // REGION-1 The head's mark is written last: a region that has it is complete.
 // REGION-2 Every word that a process may be killed at is written by one store. What belongs together is written
-//    in an order that any prefix of is a state which settle() knows (VIEW-1, VIEW-3, VIEW-8).
+//    in an order that any prefix of is a state which crash_writeback() knows (VIEW-1, VIEW-3, VIEW-8).
 #pragma once
 
 #include <atomic>

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A program is left in the middle of a transaction of libpmemobj, of an inner one, of an abort, of one whose half work another thread has made durable, and
 # between two: by exit(), by SIGKILL, and by a power failure. Opened again, under the shield or without, the file holds what it held before
-# the transaction (SHIELD-2, SHIELD-9, SETTLE-1, LIFE-3).
+# the transaction (SHIELD-2, SHIELD-9, CRASHWB-1, LIFE-3).
 source "$(dirname "${BASH_SOURCE[0]}")/transactions/lib.bash"
 
 "$actor" show "$pools/base" | sed '/^told/d' >before

@@ -85,7 +85,7 @@ is_checked() {
   "$scute" check "$1.scute" "${@:2}" >out 2>err || status=$?
   [ "$status" != 5 ]
 }
-# checked WANTED FILE [--repair]: scute check of it ends with WANTED. A process that has ended may keep the pool's lock for a moment (SETTLE-3).
+# checked WANTED FILE [--repair]: scute check of it ends with WANTED. A process that has ended may keep the pool's lock for a moment (CRASHWB-3).
 checked() {
   local wanted=$1 status
   wait_until is_checked "${@:2}"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Between the death of a program and the settlement of what it has left nobody else has the file: no program of another run, and no command (SUPLOCK-1, SUPLOCK-2, SUPLOCK-3). And a
+# Between the death of a program and the crash writeback of what it has left nobody else has the file: no program of another run, and no command (SUPLOCK-1, SUPLOCK-2, SUPLOCK-3). And a
 # descriptor that has outlived its view changes no length, which nobody would look at (SUPER-4).
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
@@ -46,8 +46,8 @@ C
 for p in stores reads; do cc -O1 -w -o $p $p.c || fail "cc $p"; done
 word() { od -An -td8 -j "$1" -N8 "$file" | tr -d ' '; }
 
-# The supervisor is stopped, so the program is dead and nothing settled for as long as we like.
-for ends in settles dies; do
+# The supervisor is stopped, so the program is dead and nothing written back for as long as we like.
+for ends in writes_back dies; do
   shielded "$file" 262144
   before="$(word 0) $(word 4096) $(word 16384)"
   mkfifo pipe
@@ -67,7 +67,7 @@ for ends in settles dies; do
   in_err 'kept by a .scute shield run'
   expect 5 timeout "$wait_seconds" "$scute" shield remove "$file"
   expect 5 timeout "$wait_seconds" "$scute" info "$file.scute"
-  if [ $ends = settles ]; then
+  if [ $ends = writes_back ]; then
     kill -CONT $supervisor
     wait $supervisor || true
     expect 0 "$scute" shield run -- ./reads "$file"

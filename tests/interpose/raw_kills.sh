@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Programs that flush by instructions of their own are killed in the middle of their work, again and again; every other time their supervisor is killed first,
 # which is a power failure to them. Between the kills, and meanwhile, bits flip, bytes are overwritten and pages are lost. The file then
-# holds all that they had told of, and at most one operation more of each of their threads (SHIELD-2, SHIELD-3, SETTLE-1).
+# holds all that they had told of, and at most one operation more of each of their threads (SHIELD-2, SHIELD-3, CRASHWB-1).
 source "$(dirname "${BASH_SOURCE[0]}")/raw/lib.bash"
 
 seed=${SCUTE_TEST_SEED:-$RANDOM}

@@ -62,9 +62,10 @@ class left_lines : public testing::Test {
     return v->write_back(nullptr, offset, n, why);
   }
   // After a death, by a supervisor.
-  bool settle(view::file_view::unflushed_lines what = view::file_view::unflushed_lines::commit) {
+  bool crash_writeback(
+      view::file_view::unflushed_lines what = view::file_view::unflushed_lines::commit) {
     v = &f.open();
-    return v->settle(what, told);
+    return v->crash_writeback(what, result);
   }
 
   memory_watch watch{mib / 64};
@@ -72,7 +73,7 @@ class left_lines : public testing::Test {
   viewed_file f{mib};
   view::file_view* v = nullptr;
   view::flusher t, other;
-  view::file_view::settled told;
+  view::file_view::writeback_result result;
 };
 
 TEST_F(left_lines, FlushedAndNeverFenced) {
@@ -167,8 +168,8 @@ TEST_F(left_lines, ADeathIsAnEnd) {
   f.store(128, 1);
   f.store(192, 1);
   ASSERT_TRUE(v->flush(t, 192, 8));
-  ASSERT_TRUE(settle());
-  EXPECT_EQ(told.unflushed, 1u);
+  ASSERT_TRUE(crash_writeback());
+  EXPECT_EQ(result.unflushed, 1u);
   expect(2, 1, 1);
   const std::vector<std::pair<uint64_t, left_as>> wanted = {
       {192, left_as::never_fenced}, {128, left_as::never_flushed}, {64, left_as::flushed_early}};
@@ -180,8 +181,8 @@ TEST_F(left_lines, ADeathInAWindow) {
   f.store(64, 1);
   ASSERT_TRUE(v->clflush(t, 64, 8));
   f.store(128, 1);
-  ASSERT_TRUE(settle(view::file_view::unflushed_lines::drop));
-  EXPECT_EQ(told.unflushed, 1u);  // that is for who drops them to count
+  ASSERT_TRUE(crash_writeback(view::file_view::unflushed_lines::drop));
+  EXPECT_EQ(result.unflushed, 1u);  // that is for who drops them to count
   expect(0, 0, 0);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "supervisor/settlement.hpp"
+#include "supervisor/crash_writeback.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -107,7 +107,7 @@ void copy_counters(const view::audit_counters& c, scute_shield_counts& to) noexc
   to.early_flushes = c.flushed_early;
 }
 
-void settle(const held_view& held, bool keep_unflushed, scute_shield_counts& audit) {
+void crash_writeback(const held_view& held, bool keep_unflushed, scute_shield_counts& audit) {
   const view_memory memory = attached(held);
   // First, so that what a child is told it has written is looked at (SUPER-4).
   if (!SCUTE_PLANTED(supervisor_unsealed)) view_memory::end_writes(held.bytes);
@@ -133,24 +133,25 @@ void settle(const held_view& held, bool keep_unflushed, scute_shield_counts& aud
   const std::string no_room = made_longer(view, memory, pool);
   if (!no_room.empty() && SCUTE_PLANTED(grow_or_nothing)) throw failure(SCUTE_E_NOSPC, no_room);
   unflushed_file rest(held.path);
-  view::file_view::settled told;
+  view::file_view::writeback_result result;
   using what = view::file_view::unflushed_lines;
-  if (!view.settle(
-          (keep_unflushed && !SCUTE_PLANTED(settle_rest)) || SCUTE_PLANTED(settle_unflushed)
+  if (!view.crash_writeback(
+          (keep_unflushed && !SCUTE_PLANTED(writeback_rest)) || SCUTE_PLANTED(writeback_unflushed)
               ? what::commit
               : what::drop,
-          told, [&](uint64_t offset, std::span<const std::byte> bytes) {
-            if (!SCUTE_PLANTED(settle_unwritten)) rest.add(offset, bytes);
+          result, [&](uint64_t offset, std::span<const std::byte> bytes) {
+            if (!SCUTE_PLANTED(writeback_unwritten)) rest.add(offset, bytes);
             noted.left(offset, static_cast<uint32_t>(bytes.size()), view::left_as::never_flushed);
           }))
-    throw failure(SCUTE_E_IO, "cannot settle what the program has left in the view: " + pool.why());
+    throw failure(SCUTE_E_IO,
+                  "cannot write back what the program has left in the view: " + pool.why());
   rest.finish();
-  if (told.unheard != view::file_view::none)
-    throw failure(SCUTE_E_IO, "its page at " + std::to_string(told.unheard) +
+  if (result.unheard != view::file_view::none)
+    throw failure(SCUTE_E_IO, "its page at " + std::to_string(result.unheard) +
                                   " was written to by a call that the shield does not hear "
                                   "(--page-in), and is not in the file; all else is");
   copy_counters(view.counters(), audit);
-  audit.dropped_lines = told.dropped ? told.unflushed : 0;
+  audit.dropped_lines = result.dropped ? result.unflushed : 0;
   audit.unflushed_lines += audit.dropped_lines;
   if (is_libpmemobj_pool(memory)) audit.unsure_lines = noted.unflushed();
   audit.healed = pool.healed();

@@ -55,21 +55,22 @@ bool file_view::renew(uint64_t& flushed) {
   return true;
 }
 
-bool file_view::settle(unflushed_lines what, settled& told, const dropped_line& dropped) {
-  told = {};
+bool file_view::crash_writeback(unflushed_lines what, writeback_result& result,
+                                const dropped_line& dropped) {
+  result = {};
   const locked hold(cut_->lock);
   decide_coming();
-  told.unheard = first_unheard(0, size());
+  result.unheard = first_unheard(0, size());
   // While the lists say so; counted when digests are what the medium has (AUDIT-8).
   const size_t unfenced = find_unfenced(0, size());
-  if (!renew(told.flushed)) return false;
+  if (!renew(result.flushed)) return false;
   if (!is_halted()) count_unfenced(unfenced);
   bool done = true;
-  while (done && region_.head().scan.load() != 0 && !SCUTE_PLANTED(settle_flushed))
+  while (done && region_.head().scan.load() != 0 && !SCUTE_PLANTED(writeback_flushed))
     done = cut_->make({});
   if (done && what == unflushed_lines::commit && !is_halted())
     done = commit_different(0, size(), [&](uint64_t line) {
-      ++told.unflushed;
+      ++result.unflushed;
       if (!SCUTE_PLANTED(audit_kept)) count_left(line, left_as::never_flushed);
     });
   if (!done && !is_halted()) return false;
@@ -79,15 +80,15 @@ bool file_view::settle(unflushed_lines what, settled& told, const dropped_line& 
   }
   // VIEW-9; also where it was halted just now.
   if (is_halted()) {
-    told = {.unheard = told.unheard};
+    result = {.unheard = result.unheard};
     uint64_t unused = 0;
     if (!renew(unused)) return false;
   }
-  told.dropped = true;
+  result.dropped = true;
   const bool dropped_all =
       for_each_different(0, size(), [&](uint64_t line, const struct line& now) {
         cut_->lock.assume_held();
-        ++told.unflushed;
+        ++result.unflushed;
         forget_contents(line);
         const uint64_t at = line * line_size, n = std::min(line_size, size() - at);
         if (dropped) dropped(at, {now.bytes.data(), n});

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a dead image has left in a view reaches the file.
 //
-// SETTLE-1 The pool is recovered first; then what was flushed is committed; then, after an end that was not the program's own
+// CRASHWB-1 The pool is recovered first; then what was flushed is committed; then, after an end that was not the program's own
 //    fault, all that differs. The file then holds what an unshielded program would have left in it.
-// SETTLE-2 After a fault, or if the user says so, what was never flushed is written to FILE.scute-unflushed, and not to the file.
-// SETTLE-3 The kernel may close the connection of an image that has ended before it lets go of the pool's lock, which a mapping keeps.
-//    So whoever settles waits for the lock.
+// CRASHWB-2 After a fault, or if the user says so, what was never flushed is written to FILE.scute-unflushed, and not to the file.
+// CRASHWB-3 The kernel may close the connection of an image that has ended before it lets go of the pool's lock, which a mapping keeps.
+//    So the supervisor waits for the lock.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct held_view {
 view_memory attached(const held_view& view);
 
 // Fills in the audit (but for file, process and signal). Throws failure.
-void settle(const held_view& view, bool keep_unflushed, scute_shield_counts& audit);
+void crash_writeback(const held_view& view, bool keep_unflushed, scute_shield_counts& audit);
 
 void copy_counters(const view::audit_counters& from, scute_shield_counts& to) noexcept;
 
