@@ -35,7 +35,7 @@ class store_memory {
 };
 
 // Texts by index.
-class texts final : public pow::keeper {
+class texts final : public pow::serializer {
  public:
   std::map<uint64_t, std::string> all;
   uint32_t measure(uint64_t index) override { return static_cast<uint32_t>(all.at(index).size()); }

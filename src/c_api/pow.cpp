@@ -113,33 +113,33 @@ pow::file_wish wish_of(const scute_pow_options& o) {
   return w;
 }
 
-class c_keeper final : public pow::keeper {
+class c_serializer final : public pow::serializer {
  public:
-  explicit c_keeper(const scute_pow_keeper& k) : k_(k) {}
+  explicit c_serializer(const scute_pow_serializer& k) : k_(k) {}
   uint32_t measure(uint64_t index) override {
     const int64_t n = k_.measure(k_.arg, index);
     if (n < 0)
       throw failure(
           static_cast<scute_error>(n),
-          "the keeper of a table cannot say how large object " + std::to_string(index) + " is");
+          "the serializer of a table cannot say how large object " + std::to_string(index) + " is");
     return static_cast<uint32_t>(std::min<int64_t>(n, UINT32_MAX));
   }
   void encode(uint64_t index, std::byte* to, uint32_t size) override {
     if (k_.write == nullptr) return k_.encode(k_.arg, index, to);
     if (const int e = k_.write(k_.arg, index, to, size); e < 0) [[unlikely]]
-      throw failure(static_cast<scute_error>(e), "the keeper of a table does not write object " +
-                                                     std::to_string(index) +
-                                                     " as it has measured it");
+      throw failure(static_cast<scute_error>(e),
+                    "the serializer of a table does not write object " + std::to_string(index) +
+                        " as it has measured it");
   }
   void load(uint64_t index, uint32_t tag, const std::byte* bytes, uint32_t n) override {
     const int e = k_.load(k_.arg, pow::make_id(index, tag), bytes, n);
     if (e < 0)
       throw failure(static_cast<scute_error>(e),
-                    "the keeper of a table refuses object " + std::to_string(index));
+                    "the serializer of a table refuses object " + std::to_string(index));
   }
 
  private:
-  scute_pow_keeper k_;
+  scute_pow_serializer k_;
 };
 
 void tell_details(const pow::damage_note& d, scute_pow_details_fn tell, void* arg) {
@@ -171,12 +171,13 @@ int check_with(scute_pow* store, uint32_t flags, uint64_t* lost, Fn&& tell) noex
 }
 
 scute_pow_table& attach(scute_pow& p, const char* name, uint32_t type, uint32_t size, bool chooses,
-                        std::unique_ptr<pow::keeper> k, uint32_t type_before,
+                        std::unique_ptr<pow::serializer> k, uint32_t type_before,
                         std::span<const uint32_t> earlier_types, bool recurs) {
   auto t = std::make_unique<scute_pow_table>();
   t->owner = &p;
-  t->keeper = std::move(k);
-  t->in = &p.in->attach(name, type, size, chooses, *t->keeper, type_before, earlier_types, recurs);
+  t->serializer = std::move(k);
+  t->in =
+      &p.in->attach(name, type, size, chooses, *t->serializer, type_before, earlier_types, recurs);
   pow::table& in = *t->in;
   return list(p, p.tables, std::move(t), in);
 }
@@ -269,25 +270,26 @@ int scute_pow_check_details(scute_pow* store, uint32_t flags, scute_pow_details_
                     [&](const pow::damage_note& d) { tell_details(d, tell, arg); });
 }
 
-int scute_pow_table_open(scute_pow* store, const char* name, const scute_pow_keeper* keeper,
+int scute_pow_table_open(scute_pow* store, const char* name, const scute_pow_serializer* serializer,
                          scute_pow_table** table) {
   return guarded_pow(store, [&] {
     scute_pow& p = need(store);
     need_out(name, "name");
-    const scute_pow_keeper& given = need_out(keeper, "keeper");
+    const scute_pow_serializer& given = need_out(serializer, "serializer");
     need_out(table, "table");
-    if (given.struct_size < offsetof(scute_pow_keeper, type_before) ||
+    if (given.struct_size < offsetof(scute_pow_serializer, type_before) ||
         given.struct_size > sizeof given)
-      throw failure(SCUTE_E_INVALID, "keeper->struct_size is not sizeof(scute_pow_keeper)");
-    scute_pow_keeper k{};
+      throw failure(SCUTE_E_INVALID, "serializer->struct_size is not sizeof(scute_pow_serializer)");
+    scute_pow_serializer k{};
     std::memcpy(&k, &given, given.struct_size);
     if ((k.encode == nullptr && k.write == nullptr) || k.load == nullptr ||
         (k.size == 0 && k.measure == nullptr))
-      throw failure(SCUTE_E_INVALID, "a function of the keeper is null");
+      throw failure(SCUTE_E_INVALID, "a function of the serializer is null");
     if (k.earlier_count != 0 && k.earlier_types == nullptr)
-      throw failure(SCUTE_E_INVALID, "keeper->earlier_types is null");
-    *table = &attach(p, name, k.type, k.size, k.chooses_indexes != 0, std::make_unique<c_keeper>(k),
-                     k.type_before, {k.earlier_types, k.earlier_count}, k.ids_may_recur != 0);
+      throw failure(SCUTE_E_INVALID, "serializer->earlier_types is null");
+    *table =
+        &attach(p, name, k.type, k.size, k.chooses_indexes != 0, std::make_unique<c_serializer>(k),
+                k.type_before, {k.earlier_types, k.earlier_count}, k.ids_may_recur != 0);
   });
 }
 
@@ -340,7 +342,7 @@ int scute_pow_new(scute_pow_section* section, scute_pow_table* table, uint64_t i
     pow::table& t = of_section(table, s);
     need_out(id, "id");
     if ((index == SCUTE_POW_ANY) == t.chooses)
-      throw failure(SCUTE_E_INVALID, t.chooses ? "the keeper of this table chooses indexes"
+      throw failure(SCUTE_E_INVALID, t.chooses ? "the serializer of this table chooses indexes"
                                                : "the indexes of this table are not chosen");
     if (index != SCUTE_POW_ANY && index > SCUTE_POW_INDEX_MASK)
       throw failure(SCUTE_E_RANGE, "an index has 48 bits");

@@ -15,7 +15,7 @@
 struct scute_pow_table final {
   scute_pow* owner = nullptr;
   scute::core::pow::table* in = nullptr;
-  std::unique_ptr<scute::core::pow::keeper> keeper;
+  std::unique_ptr<scute::core::pow::serializer> serializer;
 };
 
 struct scute_pow final {
@@ -41,7 +41,7 @@ Handle& list(scute_pow& p, std::vector<std::unique_ptr<Handle>>& all, std::uniqu
   try {
     return *all.emplace_back(std::move(made));
   } catch (...) {
-    p.in->detach(in);  // before its keeper goes
+    p.in->detach(in);  // before its serializer goes
     throw;
   }
 }

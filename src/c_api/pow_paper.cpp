@@ -8,7 +8,7 @@
 using namespace scute::core;
 using c_api::need_out;
 
-struct scute_pow_file final : pow::keeper {
+struct scute_pow_file final : pow::serializer {
   struct object {
     const void* at = nullptr;
     std::vector<std::byte> found;  // until it is adopted

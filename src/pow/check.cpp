@@ -188,10 +188,10 @@ class checker {
     ++here.records;
     if (e->version.load(std::memory_order_relaxed) != r.version || e->segment != segment) return;
     here.newest = true;
-    if (!wish_.compare || t->kept_by == nullptr || r.tombstone) return;
-    const uint32_t size = t->size != 0 ? t->size : t->kept_by->measure(r.index());
+    if (!wish_.compare || t->serialized_by == nullptr || r.tombstone) return;
+    const uint32_t size = t->size != 0 ? t->size : t->serialized_by->measure(r.index());
     now_.resize(size);
-    if (size != 0) t->kept_by->encode(r.index(), now_.data(), size);
+    if (size != 0) t->serialized_by->encode(r.index(), now_.data(), size);
     if (size != r.size || std::memcmp(now_.data(), bytes, size) != 0)
       report_.changed.push_back(
           about(*t, r.index(), *e, " was changed outside of a section", true));

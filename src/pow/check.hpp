@@ -19,7 +19,7 @@ struct check_report {
 
 struct check_wish {
   bool repair = false;   // copies that are wrong are put right
-  bool compare = false;  // the keepers' objects, too
+  bool compare = false;  // the serializers' objects, too
   progress_fn progress;  // segments
 };
 

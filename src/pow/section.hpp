@@ -39,7 +39,7 @@ class section {
   // Sections nest flat: only the outermost one ends anything.
   void enter() noexcept { ++depth_; }
   // Ends the innermost one. Throws failure and has aborted everything: SCUTE_E_ABORTED (one inside was aborted),
-  // SCUTE_E_NOSPC, SCUTE_E_NOMEM; or what the keepers throw. SCUTE_E_IO: nobody knows what is durable.
+  // SCUTE_E_NOSPC, SCUTE_E_NOMEM; or what the serializers throw. SCUTE_E_IO: nobody knows what is durable.
   void commit();
   void abort() noexcept;
   // All of it is undone now, as an abort does, and it ends later, by nothing but an abort: a table that it has changed goes.
@@ -53,7 +53,7 @@ class section {
   // failure: SCUTE_E_FREED (there is none, or the tag is another's), SCUTE_E_CONFLICT (another section has it open).
   bool edit(table& t, uint64_t index, uint32_t tag);
   static constexpr uint32_t any_tag = 0xffffffffU;
-  // An index that no object has, for insert(), where the keeper does not choose.
+  // An index that no object has, for insert(), where the serializer does not choose.
   uint64_t take_index(table& t);
   // There is an object from now on; returns its tag. The index is one that no object has.
   uint32_t insert(table& t, uint64_t index);

@@ -172,7 +172,7 @@ store::~store() {
 
 // ---- tables ---------------------------------------------------------------------------------------------
 
-void store::load(table& t, keeper& k) {
+void store::load(table& t, serializer& k) {
   std::vector<std::byte> bytes;
   for (uint64_t i = 0; i < t.high(); ++i) {
     const entry* const e = t.find(i);
@@ -186,13 +186,13 @@ void store::load(table& t, keeper& k) {
     s_.read_record(*t.found->find(i), bytes.data(), e->bytes());
     k.load(i, tag_of(marks), bytes.data(), static_cast<uint32_t>(bytes.size()));
   }
-  t.kept_by = &k;
+  t.serialized_by = &k;
   t.found.reset();
 }
 
-// Of a table that had a keeper before: where its objects lie is known no more, so all segments are looked through. (No section
+// Of a table that had a serializer before: where its objects lie is known no more, so all segments are looked through. (No section
 // changes it meanwhile. Whoever writes other tables writes behind what is looked for.)
-void store::load_again(table& t, keeper& k) {
+void store::load_again(table& t, serializer& k) {
   const auto counts = [&](uint64_t index) {
     const entry* const e = t.find(index);
     return e != nullptr && (e->state.load(std::memory_order_relaxed) & entry_live) != 0 ? e
@@ -222,11 +222,12 @@ void store::load_again(table& t, keeper& k) {
   if (left != 0)
     throw failure(SCUTE_E_CORRUPT, std::to_string(left) + " objects of table " + t.name +
                                        " cannot be read; close " + s_.name + " and open it again");
-  t.kept_by = &k;
+  t.serialized_by = &k;
 }
 
-table& store::attach(const std::string& name, uint32_t type, uint32_t size, bool chooses, keeper& k,
-                     uint32_t type_before, std::span<const uint32_t> earlier, bool recurs) {
+table& store::attach(const std::string& name, uint32_t type, uint32_t size, bool chooses,
+                     serializer& k, uint32_t type_before, std::span<const uint32_t> earlier,
+                     bool recurs) {
   if (section::of_thread(s_) != nullptr)
     throw failure(SCUTE_E_INVALID, "table " + name + " is opened inside a section");
   if (name.empty() || name.size() > 255)
@@ -251,7 +252,7 @@ table& store::attach(const std::string& name, uint32_t type, uint32_t size, bool
                                       " and " + std::to_string(size));
     {
       const locked cleaning(s_.clean_lock);  // nothing moves meanwhile
-      if (t->kept_by != nullptr)
+      if (t->serialized_by != nullptr)
         throw failure(SCUTE_E_BUSY, "table " + name + " of " + s_.name + " is open already");
       t->chooses = chooses;
       t->recurs = recurs;
@@ -276,7 +277,7 @@ table& store::attach(const std::string& name, uint32_t type, uint32_t size, bool
     t.name.clear();
     throw;
   }
-  t.kept_by = &k;
+  t.serialized_by = &k;
   t.found.reset();
   return t;
 }
@@ -297,8 +298,8 @@ void store::renumber(table& t, uint32_t type) noexcept {
 void store::detach(table& t) noexcept {
   if (section* const open = section::of_thread(s_); open != nullptr && open->changes(t))
     open->give_up();
-  const locked guard(s_.clean_lock);  // check() asks keepers
-  t.kept_by = nullptr;
+  const locked guard(s_.clean_lock);  // check() asks serializers
+  t.serialized_by = nullptr;
 }
 
 void store::sync() {

@@ -61,11 +61,11 @@ class store {
   // The file was closed properly before this opening.
   bool was_clean() const noexcept { return clean_; }
 
-  // The table of that name, made if there is none; its objects are told to the keeper, which has to outlive the store
-  // or detach(). Not inside a section. Throws failure: SCUTE_E_TYPE (another type or size), SCUTE_E_BUSY (it has a keeper).
+  // The table of that name, made if there is none; its objects are told to the serializer, which has to outlive the store
+  // or detach(). Not inside a section. Throws failure: SCUTE_E_TYPE (another type or size), SCUTE_E_BUSY (it has a serializer).
   // type_before: the table may have that one in a file older than version_with_kinds; 0: no. earlier: or one of these in any
   // file; then it gets the new one. recurs: no id outlives its object (POW-23).
-  table& attach(const std::string& name, uint32_t type, uint32_t size, bool chooses, keeper& k,
+  table& attach(const std::string& name, uint32_t type, uint32_t size, bool chooses, serializer& k,
                 uint32_t type_before = 0, std::span<const uint32_t> earlier = {},
                 bool recurs = false);
   void detach(table& t) noexcept;
@@ -84,8 +84,8 @@ class store {
   void set_up(const wish& w);
   uint64_t lengthen(uint64_t file_size);
   void load_catalogue();
-  void load(table& t, keeper& k);
-  void load_again(table& t, keeper& k);
+  void load(table& t, serializer& k);
+  void load_again(table& t, serializer& k);
   void renumber(table& t, uint32_t type) noexcept;
   void restore_seals();
   void seal_all();
@@ -95,7 +95,7 @@ class store {
   void refuse_if_read_only() const;
   static int clean_for_room(state& s, need kept, uint64_t enough);
 
-  struct catalogue final : keeper {
+  struct catalogue final : serializer {
     explicit catalogue(state& in) : s(in) {}
     uint32_t measure(uint64_t index) override;
     void encode(uint64_t index, std::byte* to, uint32_t size) override;

@@ -44,7 +44,7 @@ inline void check(int result) {
 }
 
 template <class Face>
-class keeper;
+class serializer;
 
 /// std::unique_lock and the like: they hold the lock of another object.
 template <class T>
@@ -226,7 +226,7 @@ class store {
 
  private:
   template <class Face>
-  friend class detail::keeper;
+  friend class detail::serializer;
   explicit store(scute_pow* handle) : handle_(handle) {}
   int end() noexcept {
     const int result = scute_pow_close(handle_);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// keeper.hpp: what the typed faces of a store have in common. Part of <scute/pow.hpp>.
-#ifndef SCUTE_POW_KEEPER_HPP
-#define SCUTE_POW_KEEPER_HPP
+// serializer.hpp: what the typed faces of a store have in common. Part of <scute/pow.hpp>.
+#ifndef SCUTE_POW_SERIALIZER_HPP
+#define SCUTE_POW_SERIALIZER_HPP
 
 #include <scute/pow/codec.hpp>
 #include <scute/pow/identity.hpp>
@@ -40,9 +40,9 @@ consteval void require_kept() {
 /// Face has: void write(uint64_t index, bytes_out&), void found(uint64_t id, bytes_in&). size: of plain objects; 0: they
 /// vary. A face must not move: the store has its address. Its destructor calls close().
 template <class Face>
-class keeper {
+class serializer {
  protected:
-  ~keeper() = default;
+  ~serializer() = default;
   /// To be called when the face is made, as its last step.
   void open() {
     require_open();
@@ -101,7 +101,7 @@ class keeper {
   }
 
  private:
-  friend Face;  // alone derives from a keeper of its own name
+  friend Face;  // alone derives from a serializer of its own name
   void require_open() const {
     if (!store_is_open_->load(std::memory_order_relaxed)) [[unlikely]]
       refuse_closed();
@@ -136,8 +136,8 @@ class keeper {
   }
 
   /// recurs: ids are known to the face alone, which keeps none of what is erased.
-  keeper(store& s, const std::string& name, const identity& what, uint32_t size, bool chooses,
-         bool recurs = false)
+  serializer(store& s, const std::string& name, const identity& what, uint32_t size, bool chooses,
+             bool recurs = false)
       : store_(s.native_handle()), store_is_open_(s.is_open_), bytes_each_(size) {
     k_.struct_size = sizeof k_;
     k_.type = what.type;
@@ -227,7 +227,7 @@ class keeper {
   scute_pow_table* table_ = nullptr;
   uint32_t bytes_each_;  // 0: they vary
   uint32_t earlier_ = 0;
-  scute_pow_keeper k_{};
+  scute_pow_serializer k_{};
   std::string name_;
   [[no_unique_address]] unmoved here_;
 };
