@@ -79,13 +79,13 @@ void store_audit::fenced(bool idle) noexcept {
   if (idle) sites_.count(site, site_event::fenced_idle);
 }
 
-void store_audit::cut_begins() noexcept {
+void store_audit::commit_set_begins() noexcept {
   tell_loaded();
-  moment_ = tell_clock::copied_at(tell_clock::next_cut());
+  moment_ = tell_clock::copied_at(tell_clock::next_commit_set());
 }
 
 // AUDIT-3
-void store_audit::cut_has(uint64_t line, bool changed) noexcept {
+void store_audit::commit_set_has(uint64_t line, bool changed) noexcept {
   if (line >= head_->lines) return;
   const words& w = words_[line];
   const uint64_t copied = w.copied.load(std::memory_order_relaxed);
@@ -105,7 +105,7 @@ void store_audit::cut_has(uint64_t line, bool changed) noexcept {
   stray(f);
 }
 
-void store_audit::cut_decided(uint64_t line) noexcept {
+void store_audit::commit_set_decided(uint64_t line) noexcept {
   if (line >= head_->lines) return;
   std::atomic<uint64_t>& copied = words_[line].copied;
   uint64_t before = copied.load(std::memory_order_relaxed);

@@ -19,7 +19,8 @@ struct alignas(64) seat {
 };
 
 constexpr unsigned seats_max = 512;
-constexpr uint64_t all_time = 1, patience = 256;  // cuts until a thread in flight is looked for
+constexpr uint64_t all_time = 1,
+                   patience = 256;  // commit sets until a thread in flight is looked for
 std::array<seat, seats_max> seats;
 // Threads that got none are in flight for ever.
 std::atomic<uint64_t> seatless{0};
@@ -97,17 +98,17 @@ void tell_clock::become_child() noexcept {
   mine = nullptr;
 }
 
-uint64_t tell_clock::next_cut() noexcept {
+uint64_t tell_clock::next_commit_set() noexcept {
   return clock_now.fetch_add(1) + 1;
 }
 
-uint64_t tell_clock::copied_at(uint64_t cut) noexcept {
+uint64_t tell_clock::copied_at(uint64_t commit_set) noexcept {
   if (seatless.load() != 0) return all_time;
-  uint64_t oldest = cut;
+  uint64_t oldest = commit_set;
   const unsigned used = seats_used.load();
   for (unsigned i = 0; i < used; ++i) {
     const uint64_t since = seats[i].since.load();
-    if (since == 0 || (cut > since + patience && has_ended(seats[i], since))) continue;
+    if (since == 0 || (commit_set > since + patience && has_ended(seats[i], since))) continue;
     oldest = std::min(oldest, since);
   }
   return oldest;

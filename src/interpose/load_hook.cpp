@@ -10,7 +10,7 @@
 namespace scute::core::interpose {
 namespace {
 
-// A page that goes and comes meanwhile, and a cut, may leave a line other bytes than its digest's for a moment.
+// A page that goes and comes meanwhile, and a commit set, may leave a line other bytes than its digest's for a moment.
 constexpr unsigned looks = 3;
 
 bool is_stray(const view::file_view& view, const audit::store_audit& audit,

@@ -5,7 +5,7 @@
 //    of a view is watched before the program knows its address; what cannot be watched (read-only descriptors, private
 //    mappings, what moves, what replaces another view) is loaded whole before it is mapped.
 // PAGEIN-2 That thread waits for nobody who may wait for a page: it takes no lock that somebody holds while he touches a program's memory or
-//    while signals of the program can come, so neither `critical` nor the cut's. What it does take, the view's lock of loading, is
+//    while signals of the program can come, so neither `critical` nor the commit set's. What it does take, the view's lock of loading, is
 //    held by nobody else but with signals held up. The mapping that it places pages in waits for nobody, so the runtime's own reads of views do not.
 // PAGEIN-3 A descriptor's reads and writes wait for nothing: to the kernel a page that is not there is zeros. So what they will touch is loaded before
 //    (pages_at_hand.hpp), and where nobody hears of them (stdio, aio) all of it is, when they are prepared.

@@ -20,7 +20,7 @@ namespace {
 
 std::atomic<bool> held{false};
 sigset_t before_hold;  // the signals of who holds it
-constexpr unsigned cuts_between_questions = 64;
+constexpr unsigned commit_sets_between_questions = 64;
 constexpr unsigned spins_before_look = turns_before_sleep + 4;
 constexpr unsigned disturbed_most = 3;  // times one behind the other
 
@@ -109,7 +109,7 @@ bool store_guard::hold_all() noexcept {
     let_signals_come(before);
   }
   static_cast<void>(begin_to_look_after());  // STORE-5; asked again if it cannot be had
-  not_alone_for_ = cuts_between_questions;
+  not_alone_for_ = commit_sets_between_questions;
   return false;
 }
 

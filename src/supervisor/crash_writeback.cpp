@@ -95,7 +95,7 @@ view_memory attached(const held_view& held) {
 void copy_counters(const view::audit_counters& c, scute_shield_counts& to) noexcept {
   to.flushes = c.flushed;
   to.fences = c.fences;
-  to.commits = c.cuts;
+  to.commits = c.commit_sets;
   to.committed_lines = c.lines;
   to.unflushed_lines = c.never_flushed - std::min(c.never_flushed, c.masked);
   to.masked_lines = c.masked;

@@ -11,23 +11,23 @@
 
 namespace scute::core::view {
 
-// The cut under way may have been decided or not, and what its lines have as digests may be of before or after. So the
-// backing is asked, and all of them are to be cut again: with the bytes that they have now.
+// The commit set under way may have been decided or not, and what its lines have as digests may be of before or after. So the
+// backing is asked, and all of them are to be in a commit set again: with the bytes that they have now.
 bool file_view::renew(uint64_t& flushed) {
   const uint64_t words = lines_of(size() + 63 * line_size) / 64;
   for (uint64_t i = 0; i < words; ++i) {
-    const uint64_t in_cut = region_.in_cut_word(i);
-    flushed += static_cast<uint64_t>(std::popcount(in_cut | region_.pending_word(i)));
-    for (uint64_t bits = in_cut; bits != 0; bits &= bits - 1) {
+    const uint64_t in_set = region_.in_set_word(i);
+    flushed += static_cast<uint64_t>(std::popcount(in_set | region_.pending_word(i)));
+    for (uint64_t bits = in_set; bits != 0; bits &= bits - 1) {
       const uint64_t line = 64 * i + static_cast<uint64_t>(std::countr_zero(bits));
-      if (cut_->is_doubtful()) {  // VIEW-10: in the process itself, whose backing has failed
+      if (commit_set_->is_doubtful()) {  // VIEW-10: in the process itself, whose backing has failed
         region_.pending_set(line);
         continue;
       }
       // Flushed, and gone with its page, since it held what the medium holds (VIEW-12).
       if (region_.page(line / page_lines).load() == page_state::absent) {
         region_.pending_clear(line);
-        region_.in_cut_clear(line);
+        region_.in_set_clear(line);
         continue;
       }
       struct line old = {};
@@ -35,10 +35,10 @@ bool file_view::renew(uint64_t& flushed) {
       if (at < size() && !SCUTE_PLANTED(view_digest_stale)) {
         if (!parts_.medium->read(at, {old.bytes.data(), std::min(line_size, size() - at)}))
           return false;
-        cut_->keep_digest(line, region_.digest_of(old));
+        commit_set_->keep_digest(line, region_.digest_of(old));
       }
       region_.pending_set(line);
-      region_.in_cut_clear(line);
+      region_.in_set_clear(line);
     }
     if (region_.head().halted.load() == 0) continue;
     for (uint64_t bits = region_.pending_word(i); bits != 0; bits &= bits - 1)
@@ -58,7 +58,7 @@ bool file_view::renew(uint64_t& flushed) {
 bool file_view::crash_writeback(unflushed_lines what, writeback_result& result,
                                 const dropped_line& dropped) {
   result = {};
-  const locked hold(cut_->lock);
+  const locked hold(commit_set_->lock);
   decide_coming();
   result.unheard = first_unheard(0, size());
   // While the lists say so; counted when digests are what the medium has (AUDIT-8).
@@ -67,7 +67,7 @@ bool file_view::crash_writeback(unflushed_lines what, writeback_result& result,
   if (!is_halted()) count_unfenced(unfenced);
   bool done = true;
   while (done && region_.head().scan.load() != 0 && !SCUTE_PLANTED(writeback_flushed))
-    done = cut_->make({});
+    done = commit_set_->make({});
   if (done && what == unflushed_lines::commit && !is_halted())
     done = commit_different(0, size(), [&](uint64_t line) {
       ++result.unflushed;
@@ -87,13 +87,13 @@ bool file_view::crash_writeback(unflushed_lines what, writeback_result& result,
   result.dropped = true;
   const bool dropped_all =
       for_each_different(0, size(), [&](uint64_t line, const struct line& now) {
-        cut_->lock.assume_held();
+        commit_set_->lock.assume_held();
         ++result.unflushed;
         forget_contents(line);
         const uint64_t at = line * line_size, n = std::min(line_size, size() - at);
         if (dropped) dropped(at, {now.bytes.data(), n});
         struct line old;
-        if (!cut_->old_line(line, old)) return false;
+        if (!commit_set_->old_line(line, old)) return false;
         std::memcpy(parts_.bytes + at, old.bytes.data(), n);
         return true;
       });

@@ -68,11 +68,11 @@ class store_audits : public testing::Test {
   }
   ~store_audits() override { tell_clock::fence(); }
 
-  // A cut that has one line.
-  void cut(uint64_t line, bool changed) {
-    a->cut_begins();
-    a->cut_has(line, changed);
-    a->cut_decided(line);
+  // A commit set that has one line.
+  void commit_set(uint64_t line, bool changed) {
+    a->commit_set_begins();
+    a->commit_set_has(line, changed);
+    a->commit_set_decided(line);
   }
   uint64_t count(site_event what, const scute_shield_site* at) {
     audit::site_record s;
@@ -93,15 +93,15 @@ TEST_F(store_audits, ChangesThatWereToldOfAreNoStrays) {
   for (int i = 0; i < 3; ++i) {
     tell(5);
     tell_clock::fence();
-    cut(5, true);
+    commit_set(5, true);
     EXPECT_EQ(a->strays(), 0u);
   }
-  // Told of once, seen in two cuts.
+  // Told of once, seen in two commit sets.
   tell(6);
-  cut(6, true);
-  cut(6, true);
+  commit_set(6, true);
+  commit_set(6, true);
   tell_clock::fence();
-  cut(6, true);
+  commit_set(6, true);
   EXPECT_EQ(a->strays(), 0u);
 }
 
@@ -110,7 +110,7 @@ TEST_F(store_audits, ChangesThatNobodyToldOfAreStrays) {
     const call_site at(&there.site);
     a->flushed(7, false);
   }
-  cut(7, true);
+  commit_set(7, true);
   EXPECT_EQ(a->strays(), 1u);
   EXPECT_EQ(count(site_event::strays, &there.site), 1u);
   line_finding f;
@@ -130,53 +130,53 @@ TEST_F(store_audits, ChangesThatNobodyToldOfAreStrays) {
     tell(8);
   }
   tell_clock::fence();
-  cut(8, true);
+  commit_set(8, true);
   EXPECT_EQ(a->strays(), 1u);
-  cut(8, true);
+  commit_set(8, true);
   EXPECT_EQ(a->strays(), 2u);
   ASSERT_TRUE(a->read_finding(1, f));
   ASSERT_TRUE(a->read_site(f.stored_at, s));
   EXPECT_EQ(s.file, "src/here.c");
 }
 
-// CLOCK-1, CLOCK-2: a cut copies a line between the telling and the store.
+// CLOCK-1, CLOCK-2: a commit set copies a line between the telling and the store.
 TEST_F(store_audits, AThreadInFlightMayStillStore) {
   tell(9);
-  cut(9, false);
-  cut(9, false);
+  commit_set(9, false);
+  commit_set(9, false);
   EXPECT_TRUE(tell_clock::in_flight());
   tell_clock::fence();
-  cut(9, true);
+  commit_set(9, true);
   EXPECT_EQ(a->strays(), 0u);
-  cut(9, true);
+  commit_set(9, true);
   EXPECT_EQ(a->strays(), 1u);
 }
 
-// It stores behind the copy, and fences before the cut comes to compare.
+// It stores behind the copy, and fences before the commit set comes to compare.
 TEST_F(store_audits, AThreadMayFenceWhileACutCompares) {
   tell(14);
-  a->cut_begins();
+  a->commit_set_begins();
   // The line is copied; then the store happens.
   tell_clock::fence();
-  a->cut_has(14, false);
-  a->cut_decided(14);
-  cut(14, true);
+  a->commit_set_has(14, false);
+  a->commit_set_decided(14);
+  commit_set(14, true);
   EXPECT_EQ(a->strays(), 0u);
-  cut(14, true);
+  commit_set(14, true);
   EXPECT_EQ(a->strays(), 1u);
 }
 
-// What a cut has found changed and could not commit is no stray in the next one.
+// What a commit set has found changed and could not commit is no stray in the next one.
 TEST_F(store_audits, ACutThatFailsEndsNothing) {
   tell(15);
   tell_clock::fence();
   for (int i = 0; i < 3; ++i) {
-    a->cut_begins();
-    a->cut_has(15, true);
+    a->commit_set_begins();
+    a->commit_set_has(15, true);
   }
-  cut(15, true);
+  commit_set(15, true);
   EXPECT_EQ(a->strays(), 0u);
-  cut(15, true);
+  commit_set(15, true);
   EXPECT_EQ(a->strays(), 1u);
 }
 
@@ -188,7 +188,7 @@ TEST_F(store_audits, LaterCodeMakesStraysAdvice) {
   a->add_untold(std::string(5000, 'x'), on_stray::ignore);
   EXPECT_LE(a->untold().size(), 2047u);
   EXPECT_TRUE(a->untold().starts_with("libold.so, libplugin.so"));
-  cut(16, true);
+  commit_set(16, true);
   EXPECT_EQ(a->strays(), 0u);
 }
 
@@ -198,19 +198,19 @@ TEST_F(store_audits, AnotherThreadsFenceEndsNothing) {
   std::thread([&] {
     tell(10);
     tell_clock::fence();
-    cut(10, true);
+    commit_set(10, true);
   }).join();
   tell_clock::fence();
-  cut(10, true);
+  commit_set(10, true);
   EXPECT_EQ(a->strays(), 0u);
 }
 
 // CLOCK-3
 TEST_F(store_audits, AThreadThatHasEndedIsNotInFlight) {
   std::thread([&] { tell(11); }).join();
-  cut(11, true);
+  commit_set(11, true);
   // While it counts as in flight strays of what was told of pass unnoticed; not for ever.
-  for (int i = 0; i < 1000 && a->strays() == 0; ++i) cut(11, true);
+  for (int i = 0; i < 1000 && a->strays() == 0; ++i) commit_set(11, true);
   EXPECT_EQ(a->strays(), 1u);
 }
 
@@ -221,8 +221,8 @@ TEST_F(store_audits, EndedThreadsLeaveTheirPlaces) {
     tell(13);
     tell_clock::fence();
   }).join();
-  cut(13, true);
-  for (int i = 0; i < 1000 && a->strays() == 0; ++i) cut(13, true);
+  commit_set(13, true);
+  for (int i = 0; i < 1000 && a->strays() == 0; ++i) commit_set(13, true);
   EXPECT_EQ(a->strays(), 1u);
 }
 
@@ -239,7 +239,7 @@ TEST_F(store_audits, CountsStandAtTheirPlaces) {
     EXPECT_EQ(call_site::current(), &here.site);
     a->told(21 * 64, 64);
   }
-  cut(20, false);
+  commit_set(20, false);
   a->left(21, view::left_as::never_flushed);
   a->left(22, view::left_as::never_flushed);
   EXPECT_EQ(count(site_event::flushed, &here.site), 2u);
@@ -334,8 +334,8 @@ TEST_F(store_audits, NothingIsWrittenOutside) {
   a->told(capacity - 8, 1 << 20);
   a->told(~uint64_t{0} - 4, 4);
   a->flushed(lines, false);
-  a->cut_has(lines + 7, true);
-  a->cut_decided(lines + 7);
+  a->commit_set_has(lines + 7, true);
+  a->commit_set_decided(lines + 7);
   a->left(lines, view::left_as::never_flushed);
   EXPECT_EQ(a->findings(), 0u);
   for (uint64_t i = 0; i < store_audit::findings_max + 50; ++i)
@@ -371,9 +371,9 @@ class stopping_audits : public store_audits {
 TEST_F(stopping_audits, OnlyAStrayStops) {
   tell(3);
   tell_clock::fence();
-  cut(3, true);
+  commit_set(3, true);
   EXPECT_TRUE(a->may_commit());
-  cut(4, true);
+  commit_set(4, true);
   EXPECT_FALSE(a->may_commit());
 }
 
@@ -383,13 +383,13 @@ class careless_audits : public store_audits {
 };
 
 TEST_F(careless_audits, NobodyIsBlamed) {
-  cut(4, true);
+  commit_set(4, true);
   EXPECT_EQ(a->strays(), 0u);
   EXPECT_TRUE(a->may_commit());
 }
 
-// Threads store to words of the same lines; each tells, stores, flushes, and fences now and then, which cuts what was
-// flushed. No cut may find a stray, whatever comes between what.
+// Threads store to words of the same lines; each tells, stores, flushes, and fences now and then, which commits what was
+// flushed. No commit set may find a stray, whatever comes between what.
 TEST_F(store_audits, ThreadsThatTellAreNeverBlamed) {
   constexpr unsigned threads = 4, shared = 6, turns = 30000;
   static std::atomic<uint64_t> medium[shared][8], view[shared][8];
@@ -398,7 +398,7 @@ TEST_F(store_audits, ThreadsThatTellAreNeverBlamed) {
   const auto fence = [&] {
     tell_clock::fence();
     const std::lock_guard hold(cut_lock);
-    a->cut_begins();
+    a->commit_set_begins();
     bool has[shared] = {}, changed[shared] = {};
     for (unsigned line = 0; line < shared; ++line) {
       if (!flushed[line].exchange(false)) continue;
@@ -412,9 +412,9 @@ TEST_F(store_audits, ThreadsThatTellAreNeverBlamed) {
     // Others store, and come to their fences, before what was copied is compared.
     std::this_thread::yield();
     for (unsigned line = 0; line < shared; ++line)
-      if (has[line]) a->cut_has(line, changed[line]);
+      if (has[line]) a->commit_set_has(line, changed[line]);
     for (unsigned line = 0; line < shared; ++line)
-      if (has[line]) a->cut_decided(line);
+      if (has[line]) a->commit_set_decided(line);
   };
   std::vector<std::thread> all;
   for (unsigned t = 0; t < threads; ++t)

@@ -23,9 +23,9 @@ class memory_watch final : public view::line_watch {
   void flushed(uint64_t, bool) noexcept override {}
   void fenced(bool) noexcept override {}
   view::flushed_contents* contents() noexcept override { return &contents_; }
-  void cut_begins() noexcept override {}
-  void cut_has(uint64_t, bool) noexcept override {}
-  void cut_decided(uint64_t) noexcept override {}
+  void commit_set_begins() noexcept override {}
+  void commit_set_has(uint64_t, bool) noexcept override {}
+  void commit_set_decided(uint64_t) noexcept override {}
   bool may_commit() noexcept override { return true; }
 
  private:
@@ -86,7 +86,7 @@ TEST_F(left_lines, FlushedAndNeverFenced) {
   ASSERT_EQ(sink.all.size(), 1u);
   EXPECT_EQ(sink.all[0], std::pair(uint64_t{64}, left_as::never_fenced));
   ASSERT_TRUE(end());
-  expect(0, 1, 0);  // the cut has taken the others
+  expect(0, 1, 0);  // the commit set has taken the others
 }
 
 TEST_F(left_lines, AFenceOfAnyThreadIsOne) {

@@ -22,7 +22,7 @@ program_run::program_run(const program_kind& k, uint64_t seed)
     const uint64_t most = k.storm ? 1 + below(6) : 2 + below(30);
     uint64_t at = 0;
     for (unsigned i = 0; i < (k.storm ? 600 : 200); ++i) {
-      // In a storm the one that makes the cuts goes on a few steps only, while the other one flushes.
+      // In a storm the one that makes the commit sets goes on a few steps only, while the other one flushes.
       const bool slow = k.storm && (i % 2) == order_.first;
       at += 1 + below(slow ? 2 : most);
       order_.preemptions.push_back({at, (i % 2) ^ order_.first ^ 1, true});

@@ -74,7 +74,7 @@ const std::vector<view_entry>& view_scenarios() {
     storm.storm = true;
     storm.instructions = 300;
     storm.file_lines = 64;
-    add("storm", "flushes in every round of a cut", storm);
+    add("storm", "flushes in every round of a commit set", storm);
     program_kind torn;
     torn.torn = true;
     torn.lines = 2;

@@ -103,7 +103,7 @@ TEST(view, WindowsPutFencesOffToTheOutermostEnd) {
   ASSERT_TRUE(v.window_end(t));
 }
 
-TEST(view, AFullListMakesACut) {
+TEST(view, AFullListMakesACommitSet) {
   viewed_file f(mib);  // lists of 16
   auto& v = f.open();
   view::flusher t;
@@ -137,7 +137,7 @@ TEST(view, AFailingBackingFailsTheFenceAndKeepsTheLines) {
   ASSERT_TRUE(v.flush(t, 0, 1));
   ASSERT_FALSE(v.fence(t));
   f.medium.failing = false;
-  ASSERT_TRUE(v.clflush(other, 6400, 8)) << "another thread's cut takes it along";
+  ASSERT_TRUE(v.clflush(other, 6400, 8)) << "another thread's commit set takes it along";
   EXPECT_EQ(f.durable(0), 77U);
 }
 

@@ -253,7 +253,7 @@ static void left_in_an_abort(void) {
 }
 
 // Another thread makes the pool durable in the middle: with what this one has flushed, its half work and the log of that (SHIELD-8 has one order of
-// cuts for all threads). So there is something to restore.
+// commit sets for all threads). So there is something to restore.
 static void *tells(void *number) {
   tell(&pool, (uint64_t)(uintptr_t)number);
   return NULL;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One cut after the other: which lines it has, their copies, and the set that is committed (SHIELD-5, SHIELD-8, and the
-// VIEW rules of file_view.hpp). Whoever makes a cut holds the lock; all memory for it is there beforehand.
+// One commit set after the other: which lines it has, their copies, and the set that is committed (SHIELD-5, SHIELD-8, and the
+// VIEW rules of file_view.hpp). Whoever makes a commit set holds the lock; all memory for it is there beforehand.
 #pragma once
 
 #include <atomic>
@@ -26,7 +26,7 @@ enum class counted : uint8_t {
   fences_deferred,
   never_flushed,
   synced,
-  cuts,
+  commit_sets,
   lines,
   rounds,
   gates,
@@ -37,13 +37,14 @@ enum class counted : uint8_t {
   flushed_early
 };
 
-class cut {
+class commit_set {
  public:
   // `watch` may be null.
-  cut(const region& r, std::byte* bytes, backing& medium, page_guard* guard, line_watch* watch);
-  ~cut();
-  cut(const cut&) = delete;
-  cut& operator=(const cut&) = delete;
+  commit_set(const region& r, std::byte* bytes, backing& medium, page_guard* guard,
+             line_watch* watch);
+  ~commit_set();
+  commit_set(const commit_set&) = delete;
+  commit_set& operator=(const commit_set&) = delete;
 
   waiting_mutex lock;
 
@@ -96,7 +97,7 @@ class cut {
   line_watch* watch_;
   std::atomic<bool> gate_ = false;
 
-  // Of the cut under way. Mapped, not allocated, so that what is not used is not there.
+  // Of the commit set under way. Mapped, not allocated, so that what is not used is not there.
   size_t lines_max_, listed_max_, table_mask_;
   uint64_t mapped_;
   std::byte* memory_;
@@ -113,7 +114,7 @@ class cut {
   size_t count_ = 0, fresh_count_ = 0, change_count_ = 0, most_ = 0;
   uint32_t generation_ = 0;
   bool doubtful_ = false;  // VIEW-10
-  // Where the backing has shown some of its bytes to lie, since this cut began.
+  // Where the backing has shown some of its bytes to lie, since this commit set began.
   uint64_t seen_at_ = 0;
   std::span<const std::byte> seen_;
 };

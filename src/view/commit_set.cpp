@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "view/cut.hpp"
+#include "view/commit_set.hpp"
 
 #include <sys/mman.h>
 
@@ -16,7 +16,7 @@ namespace {
 
 constexpr unsigned rounds_max = 8;
 
-// A word by line, and then by the line's index in the cut.
+// A word by line, and then by the line's index in the commit set.
 constexpr unsigned index_bits = 16;
 static_assert(lines_most <= uint64_t{1} << index_bits && flush_list::line_bits + index_bits <= 64);
 
@@ -33,7 +33,8 @@ void sort(std::span<uint64_t> words) noexcept {
 
 }  // namespace
 
-cut::cut(const region& r, std::byte* bytes, backing& medium, page_guard* guard, line_watch* watch)
+commit_set::commit_set(const region& r, std::byte* bytes, backing& medium, page_guard* guard,
+                       line_watch* watch)
     : region_(r), bytes_(bytes), medium_(medium), guard_(guard), watch_(watch) {
   // Asked in any case, so that the processor is known before a handler wants to know it.
   if (!line_copy_whole() && guard == nullptr)
@@ -50,7 +51,7 @@ cut::cut(const region& r, std::byte* bytes, backing& medium, page_guard* guard, 
             table * sizeof(slot);
   void* at = ::mmap(nullptr, mapped_, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (at == MAP_FAILED) throw_errno("map memory for the cuts of a view", errno);
+  if (at == MAP_FAILED) throw_errno("map memory for the commit sets of a view", errno);
   memory_ = static_cast<std::byte*>(at);
   std::byte* next = memory_;
   const auto place = [&]<typename T>(T*& to, size_t n) {
@@ -70,33 +71,33 @@ cut::cut(const region& r, std::byte* bytes, backing& medium, page_guard* guard, 
   place(untouched_, lines_max_);
 }
 
-cut::~cut() {
+commit_set::~commit_set() {
   ::munmap(memory_, mapped_);
 }
 
-void cut::count(counted what, uint64_t n, unsigned list) const noexcept {
+void commit_set::count(counted what, uint64_t n, unsigned list) const noexcept {
   region_.counters(list)[static_cast<unsigned>(what)].fetch_add(n, std::memory_order_relaxed);
 }
 
-uint32_t cut::length_of(uint64_t line) const noexcept {
+uint32_t commit_set::length_of(uint64_t line) const noexcept {
   const uint64_t offset = line * line_size, size = region_.file_size();
   return static_cast<uint32_t>(offset >= size ? 0 : std::min(line_size, size - offset));
 }
 
 // Where the line is in the table, or would be.
-uint64_t cut::find(uint64_t line) const noexcept {
+uint64_t commit_set::find(uint64_t line) const noexcept {
   uint64_t i = (line * 0x9e3779b97f4a7c15 >> 20) & table_mask_;
   while (table_[i].generation == generation_ && lines_[table_[i].index] != line)
     i = (i + 1) & table_mask_;
   return i;
 }
 
-// Into the cut, to be copied. False if there is no room.
-bool cut::add(uint64_t line) noexcept {
+// Into the commit set, to be copied. False if there is no room.
+bool commit_set::add(uint64_t line) noexcept {
   return add(line, table_[find(line)]);
 }
 
-bool cut::add(uint64_t line, slot& s) noexcept {
+bool commit_set::add(uint64_t line, slot& s) noexcept {
   if (s.generation != generation_) {
     if (count_ == most_) return false;
     s = {generation_, static_cast<uint32_t>(count_)};
@@ -112,14 +113,14 @@ bool cut::add(uint64_t line, slot& s) noexcept {
 }
 
 // VIEW-2, VIEW-3; the entry counts as taken.
-void cut::take(uint64_t line) noexcept {
+void commit_set::take(uint64_t line) noexcept {
   slot& s = table_[find(line)];
   const bool known = s.generation == generation_;
   const bool marked = SCUTE_PLANTED(view_unmark_late)
                           ? (region_.pending_word(line / 64) >> line % 64 & 1) != 0
                           : region_.pending_clear(line);
   if (!marked) {
-    if (!known) region_.in_cut_clear(line);
+    if (!known) region_.in_set_clear(line);
     return;
   }
   switch_point();
@@ -127,7 +128,7 @@ void cut::take(uint64_t line) noexcept {
 }
 
 // The entries of all lists. True if there were any.
-bool cut::take_listed() noexcept {
+bool commit_set::take_listed() noexcept {
   const uint32_t entries = region_.shape().entries;
   bool any = false;
   for (unsigned i = 0; i < region_.shape().lists; ++i) {
@@ -136,7 +137,7 @@ bool cut::take_listed() noexcept {
     const uint64_t most = p + entries;
     for (; p < most && count_ < most_ && list.at(p, entries, line); ++p) {
       any = true;
-      if (!SCUTE_PLANTED(view_cut_unlisted)) region_.in_cut_set(line);
+      if (!SCUTE_PLANTED(view_set_unlisted)) region_.in_set_set(line);
       list.taken().store(p + 1, std::memory_order_release);
       switch_point();
       take(line);
@@ -145,8 +146,8 @@ bool cut::take_listed() noexcept {
   return any;
 }
 
-// After a failed cut, or when a handler found its list full: all that is marked, listed or not.
-bool cut::take_marked() noexcept {
+// After a failed commit set, or when a handler found its list full: all that is marked, listed or not.
+bool commit_set::take_marked() noexcept {
   uint32_t wanted = 1;
   if (!region_.head().scan.compare_exchange_strong(wanted, 2)) return false;
   const uint64_t words = lines_of(region_.file_size() + 63 * line_size) / 64;
@@ -157,7 +158,7 @@ bool cut::take_marked() noexcept {
         region_.head().scan.store(1);  // the next one goes on
         return true;
       }
-      region_.in_cut_set(line);
+      region_.in_set_set(line);
       region_.pending_clear(line);
       switch_point();
       SCUTE_ASSERT(add(line));
@@ -165,7 +166,7 @@ bool cut::take_marked() noexcept {
   return true;
 }
 
-bool cut::view_line(uint64_t line, struct line& to) noexcept {
+bool commit_set::view_line(uint64_t line, struct line& to) noexcept {
   const auto& page = region_.page(line / page_lines);
   page_state is = page.load(std::memory_order_acquire);
   for (unsigned spins = 0; is == page_state::coming && !SCUTE_PLANTED(view_coming_read);
@@ -178,14 +179,14 @@ bool cut::view_line(uint64_t line, struct line& to) noexcept {
   return true;
 }
 
-void cut::copy_one(uint32_t index) noexcept {
+void commit_set::copy_one(uint32_t index) noexcept {
   stale_[index] = false;
   untouched_[index] = !view_line(lines_[index], copies_[index]);
   switch_point();
   if (SCUTE_PLANTED(view_unmark_late)) region_.pending_clear(lines_[index]);
 }
 
-void cut::copy_by_page() noexcept {
+void commit_set::copy_by_page() noexcept {
   // So that each page is held once.
   std::sort(fresh_, fresh_ + fresh_count_,
             [&](uint32_t a, uint32_t b) { return lines_[a] < lines_[b]; });
@@ -206,11 +207,11 @@ void cut::copy_by_page() noexcept {
   let_go();
 }
 
-void cut::copy_all() noexcept {
+void commit_set::copy_all() noexcept {
   for (size_t k = 0; k < fresh_count_; ++k) copy_one(fresh_[k]);
 }
 
-void cut::copy_fresh() noexcept {
+void commit_set::copy_fresh() noexcept {
   if (line_copy_whole()) {
     copy_all();
   } else {
@@ -227,7 +228,7 @@ void cut::copy_fresh() noexcept {
 }
 
 // Null if the backing shows no such place.
-const std::byte* cut::raw(uint64_t line) noexcept {
+const std::byte* commit_set::raw(uint64_t line) noexcept {
   const uint64_t at = line * line_size, n = length_of(line);
   if (n == 0) return nullptr;
   if (at < seen_at_ || at - seen_at_ + n > seen_.size()) {
@@ -238,7 +239,7 @@ const std::byte* cut::raw(uint64_t line) noexcept {
   return seen_.data() + (at - seen_at_);
 }
 
-bool cut::old_line(uint64_t line, struct line& to) noexcept {
+bool commit_set::old_line(uint64_t line, struct line& to) noexcept {
   const uint32_t n = length_of(line);
   if (n < line_size) to = {};
   const std::byte* from = raw(line);
@@ -248,20 +249,20 @@ bool cut::old_line(uint64_t line, struct line& to) noexcept {
 }
 
 // What is to be committed has another digest than what is there; and nothing else is read of the medium.
-size_t cut::find_changed() noexcept {
+size_t commit_set::find_changed() noexcept {
   size_t changed = 0, unchanged = 0;
   for (size_t i = 0; i < count_; ++i) {
     const uint64_t line = lines_[i];
     if (untouched_[i]) {
       ++unchanged;
-      if (watch_ != nullptr) watch_->cut_has(line, false);
+      if (watch_ != nullptr) watch_->commit_set_has(line, false);
       continue;
     }
     digests_[i] = region_.digest_of(copies_[i]);
     if (length_of(line) == 0) continue;  // behind the end
     if (!doubtful_ && digests_[i] == region_.digest(line).load(std::memory_order_relaxed)) {
       ++unchanged;
-      if (watch_ != nullptr) watch_->cut_has(line, false);
+      if (watch_ != nullptr) watch_->commit_set_has(line, false);
       continue;
     }
     order_[changed++] = line << index_bits | i;
@@ -272,7 +273,7 @@ size_t cut::find_changed() noexcept {
 }
 
 // VIEW-6
-bool cut::add_change(uint32_t index) noexcept {
+bool commit_set::add_change(uint32_t index) noexcept {
   const uint64_t line = lines_[index];
   const uint32_t n = length_of(line);
   struct line& old = old_[change_count_];
@@ -285,7 +286,7 @@ bool cut::add_change(uint32_t index) noexcept {
         !medium_.read(line * line_size, {old.bytes.data(), n}))
       return false;
   }
-  if (watch_ != nullptr) watch_->cut_has(line, old != copies_[index]);
+  if (watch_ != nullptr) watch_->commit_set_has(line, old != copies_[index]);
   if (SCUTE_PLANTED(view_around))
     if (const std::byte* there = raw(line))
       std::memcpy(const_cast<std::byte*>(there), copies_[index].bytes.data(), n);
@@ -296,7 +297,7 @@ bool cut::add_change(uint32_t index) noexcept {
   return true;
 }
 
-bool cut::commit() noexcept {
+bool commit_set::commit() noexcept {
   const size_t changed = find_changed();
   sort({order_, changed});  // BACKING-3
   change_count_ = 0;
@@ -311,12 +312,12 @@ bool cut::commit() noexcept {
     doubtful_ = !medium_.commit({changes_, change_count_});
     if (doubtful_) return false;
   }
-  count(counted::cuts);
+  count(counted::commit_sets);
   count(counted::lines, change_count_);
   return true;
 }
 
-void cut::keep_digest(uint64_t line, uint64_t digest) noexcept {
+void commit_set::keep_digest(uint64_t line, uint64_t digest) noexcept {
   auto& kept = region_.digest(line);
   if (kept.load(std::memory_order_relaxed) == digest) return;
   auto& page = region_.page(line / page_lines);
@@ -325,16 +326,16 @@ void cut::keep_digest(uint64_t line, uint64_t digest) noexcept {
   kept.store(digest, std::memory_order_release);
 }
 
-void cut::finish(bool decided) noexcept {
+void commit_set::finish(bool decided) noexcept {
   if (!decided) {
-    // VIEW-1: marked again before they leave the in-cut bits; and read by their marks from now on.
+    // VIEW-1: marked again before they leave the in-set bits; and read by their marks from now on.
     for (size_t i = 0; i < count_; ++i) region_.pending_set(lines_[i]);
     region_.head().scan.store(1);
   }
   for (size_t i = 0; i < count_; ++i) {
     if (decided && !untouched_[i]) keep_digest(lines_[i], digests_[i]);
-    if (decided && watch_ != nullptr) watch_->cut_decided(lines_[i]);
-    if (!doubtful_) region_.in_cut_clear(lines_[i]);  // VIEW-10
+    if (decided && watch_ != nullptr) watch_->commit_set_decided(lines_[i]);
+    if (!doubtful_) region_.in_set_clear(lines_[i]);  // VIEW-10
   }
   if (!decided) return;
   uint32_t served = 2;
@@ -345,7 +346,7 @@ void cut::finish(bool decided) noexcept {
   }
 }
 
-bool cut::make(std::span<const uint64_t> extra) noexcept {
+bool commit_set::make(std::span<const uint64_t> extra) noexcept {
   seen_ = {};
   if (region_.head().halted.load() != 0) return false;  // VIEW-9
   if (++generation_ == 0) {
@@ -353,14 +354,14 @@ bool cut::make(std::span<const uint64_t> extra) noexcept {
     generation_ = 1;
   }
   count_ = fresh_count_ = 0;
-  if (watch_ != nullptr) watch_->cut_begins();
+  if (watch_ != nullptr) watch_->commit_set_begins();
   // Marks that were left by others come first, and may fill it (VIEW-4).
   most_ = lines_max_;
   take_marked();
   const bool extra_later = count_ + extra.size() > lines_max_;
   most_ = std::max(lines_max_ - listed_max_, count_ + (extra_later ? 0 : extra.size()));
   for (const uint64_t line : extra_later ? std::span<const uint64_t>() : extra) {
-    region_.in_cut_set(line);
+    region_.in_set_set(line);
     region_.pending_clear(line);
     SCUTE_ASSERT(add(line));
   }
