@@ -146,9 +146,10 @@ class recoverer {
       if (kept == UINT64_MAX) continue;
       if (r.last == 0) empty_.insert(i);
       const bool cut_already = std::ranges::any_of(
-          decision_.cuts, [&](const cut& c) { return lane_key(c.session, c.lane) == key; });
+          decision_.last_valid,
+          [&](const last_valid_batch& c) { return lane_key(c.session, c.lane) == key; });
       if (r.first > kept + 1 && !cut_already)
-        decision_.cuts.push_back({key.first, kept, key.second, 0});
+        decision_.last_valid.push_back({key.first, kept, key.second, 0});
     }
   }
 
@@ -261,7 +262,7 @@ class recoverer {
 
   void begin_session() {
     file_head& h = s_.head;
-    if (decision_.cuts.size() > cuts_max)
+    if (decision_.last_valid.size() > last_valid_max)
       throw failure(SCUTE_E_UNSUPPORTED, s_.name + " was interrupted in recovery too often");
     h.decided = h.session;
     if (h.tags_session != static_cast<uint32_t>(h.session)) h.tags = unknown_tags(h.session);
@@ -270,9 +271,9 @@ class recoverer {
     s_.set_tags(h.tags);
     h.clean = 0;
     h.in_use = 0;
-    h.cut_count = static_cast<uint32_t>(decision_.cuts.size());
-    std::memset(h.cuts, 0, sizeof h.cuts);
-    if (!SCUTE_PLANTED(pow_cuts)) std::ranges::copy(decision_.cuts, h.cuts);
+    h.last_valid_count = static_cast<uint32_t>(decision_.last_valid.size());
+    std::memset(h.last_valid, 0, sizeof h.last_valid);
+    if (!SCUTE_PLANTED(pow_last_valid)) std::ranges::copy(decision_.last_valid, h.last_valid);
     write_head(w_, h);
     s_.refuse_if_failed();
   }

@@ -78,8 +78,8 @@ scan::scan(state& s) : readings(s.space->count()), s_(s) {}
 
 bool scan::counts_already(const segment_reading& r, uint64_t number) const noexcept {
   if (r.session > s_.head.decided) return false;
-  for (uint32_t i = 0; i < s_.head.cut_count; ++i) {
-    const cut& c = s_.head.cuts[i];
+  for (uint32_t i = 0; i < s_.head.last_valid_count; ++i) {
+    const last_valid_batch& c = s_.head.last_valid[i];
     if (c.session == r.session && c.lane == r.lane) return number <= c.number;
   }
   return true;

@@ -89,7 +89,7 @@ class store {
   void renumber(table& t, uint32_t type) noexcept;
   void restore_seals();
   void seal_all();
-  void leave_cuts() noexcept;
+  void drop_unneeded_last_valid() noexcept;
   void begin_background(uint64_t rate);
   void clean_in_background(uint64_t rate);
   void refuse_if_read_only() const;
