@@ -262,7 +262,7 @@ class one_run {
 }  // namespace
 
 void run_store(std::span<const uint8_t> input) {
-  pow::prefer_seat(1);
+  pow::prefer_slot(1);
   one_run(input).go();
 }
 

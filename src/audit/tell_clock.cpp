@@ -13,21 +13,21 @@
 namespace scute::core::audit {
 namespace {
 
-struct alignas(64) seat {
+struct alignas(64) thread_slot {
   std::atomic<pid_t> thread{0};
   std::atomic<uint64_t> since{0};  // 0: not in flight
 };
 
-constexpr unsigned seats_max = 512;
+constexpr unsigned slots_max = 512;
 constexpr uint64_t all_time = 1,
                    patience = 256;  // commit sets until a thread in flight is looked for
-std::array<seat, seats_max> seats;
+std::array<thread_slot, slots_max> slots;
 // Threads that got none are in flight for ever.
-std::atomic<uint64_t> seatless{0};
-std::atomic<unsigned> seats_used{0};
+std::atomic<uint64_t> without_slot{0};
+std::atomic<unsigned> slots_used{0};
 std::atomic<uint64_t> clock_now{tell_clock::begin};
 
-[[gnu::tls_model("initial-exec")]] thread_local constinit seat* mine = nullptr;
+[[gnu::tls_model("initial-exec")]] thread_local constinit thread_slot* mine = nullptr;
 
 bool is_gone(pid_t thread) noexcept {
   const int keep = errno;
@@ -38,28 +38,28 @@ bool is_gone(pid_t thread) noexcept {
 
 // The calling thread's from now on, if it is `whose`.
 bool take(unsigned i, pid_t whose, pid_t me) noexcept {
-  if (!seats[i].thread.compare_exchange_strong(whose, me)) return false;
-  seats[i].since.store(0);
-  unsigned used = seats_used.load();
-  while (used <= i && !seats_used.compare_exchange_weak(used, i + 1)) {
+  if (!slots[i].thread.compare_exchange_strong(whose, me)) return false;
+  slots[i].since.store(0);
+  unsigned used = slots_used.load();
+  while (used <= i && !slots_used.compare_exchange_weak(used, i + 1)) {
   }
   return true;
 }
 
-seat* take_seat() noexcept {
+thread_slot* take_slot() noexcept {
   const pid_t me = ::gettid();
-  for (unsigned i = 0; i < seats_max; ++i)
-    if (take(i, 0, me)) return &seats[i];
-  for (unsigned i = 0; i < seats_max; ++i)
-    if (const pid_t thread = seats[i].thread.load(); is_gone(thread) && take(i, thread, me))
-      return &seats[i];
-  seatless.store(1);
+  for (unsigned i = 0; i < slots_max; ++i)
+    if (take(i, 0, me)) return &slots[i];
+  for (unsigned i = 0; i < slots_max; ++i)
+    if (const pid_t thread = slots[i].thread.load(); is_gone(thread) && take(i, thread, me))
+      return &slots[i];
+  without_slot.store(1);
   return nullptr;
 }
 
 // A handler that comes in the middle may have got one for the thread.
-void sit_down() noexcept {
-  seat* const taken = take_seat();
+void occupy() noexcept {
+  thread_slot* const taken = take_slot();
   if (mine == nullptr)
     mine = taken;
   else if (taken != nullptr)
@@ -67,7 +67,7 @@ void sit_down() noexcept {
 }
 
 // CLOCK-3
-bool has_ended(seat& s, uint64_t since) noexcept {
+bool has_ended(thread_slot& s, uint64_t since) noexcept {
   const pid_t thread = s.thread.load();
   return thread != 0 && is_gone(thread) && s.since.compare_exchange_strong(since, 0);
 }
@@ -75,7 +75,7 @@ bool has_ended(seat& s, uint64_t since) noexcept {
 }  // namespace
 
 uint64_t tell_clock::tell() noexcept {
-  if (mine == nullptr) sit_down();
+  if (mine == nullptr) occupy();
   if (mine == nullptr) return clock_now.load();
   // CLOCK-1: the mark is there before the clock is read again.
   if (mine->since.load(std::memory_order_relaxed) == 0) mine->since.store(clock_now.load());
@@ -91,7 +91,7 @@ void tell_clock::fence() noexcept {
 }
 
 void tell_clock::become_child() noexcept {
-  for (seat& s : seats) {
+  for (thread_slot& s : slots) {
     s.since.store(0);
     s.thread.store(0);
   }
@@ -103,12 +103,12 @@ uint64_t tell_clock::next_commit_set() noexcept {
 }
 
 uint64_t tell_clock::copied_at(uint64_t commit_set) noexcept {
-  if (seatless.load() != 0) return all_time;
+  if (without_slot.load() != 0) return all_time;
   uint64_t oldest = commit_set;
-  const unsigned used = seats_used.load();
+  const unsigned used = slots_used.load();
   for (unsigned i = 0; i < used; ++i) {
-    const uint64_t since = seats[i].since.load();
-    if (since == 0 || (commit_set > since + patience && has_ended(seats[i], since))) continue;
+    const uint64_t since = slots[i].since.load();
+    if (since == 0 || (commit_set > since + patience && has_ended(slots[i], since))) continue;
     oldest = std::min(oldest, since);
   }
   return oldest;

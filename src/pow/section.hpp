@@ -19,7 +19,7 @@ enum class durability : uint8_t { strict, later };
 class section {
  public:
   // The outermost one of this thread at this store.
-  section(state& s, durability how) : section(s, s.take_seat(), how) {}
+  section(state& s, durability how) : section(s, s.take_slot(), how) {}
   // The same for who has a handle and no place for it. It is gone when it has ended.
   static section& begin(state& s, durability how);
   // Aborts what was not committed.
@@ -46,7 +46,7 @@ class section {
   void give_up() noexcept;
   bool changes(const table& t) const noexcept;
   bool is_open() const noexcept { return depth_ != 0; }
-  seat& where() const noexcept { return seat_; }
+  thread_slot& where() const noexcept { return slot_; }
   uint32_t depth() const noexcept { return depth_; }
 
   // The object will be changed. True the first time in this section: the caller saves what its undo needs. Throws
@@ -72,7 +72,7 @@ class section {
  private:
   using item = section_item;
 
-  section(state& s, seat& where, durability how) noexcept;
+  section(state& s, thread_slot& where, durability how) noexcept;
   entry& own(table& t, uint64_t index, uint32_t tag, uint32_t mark, uint32_t& was);
   void add_item(table& t, uint64_t index, entry& e, bool erases);
   void collect_dependencies();
@@ -102,7 +102,7 @@ class section {
   void abandon_parts() noexcept;
 
   state& s_;
-  seat& seat_;
+  thread_slot& slot_;
   durability mode_;
   uint32_t depth_ = 1;
   bool aborted_ = false, erases_only_ = true, wrote_ = false;

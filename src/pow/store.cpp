@@ -304,7 +304,7 @@ void store::detach(table& t) noexcept {
 
 void store::sync() {
   if (s_.read_only) return;
-  // Inside a section this thread has its seat already; in another one nobody would know what it has seen.
+  // Inside a section this thread has its slot already; in another one nobody would know what it has seen.
   if (const section* const open = section::of_thread(s_)) {
     s_.sync(s_.writer_of(open->where()));
     return;

@@ -133,7 +133,7 @@ class pow_subject final : public subject {
   std::string recovered() override {
     return "recovery dropped " + std::to_string(store_->recovered().batches_dropped) + " frame(s)";
   }
-  void act_as(unsigned thread) noexcept override { pow::prefer_seat(thread + 1); }
+  void act_as(unsigned thread) noexcept override { pow::prefer_slot(thread + 1); }
   bool ran_full(const std::exception& e) const noexcept override {
     const auto* f = dynamic_cast<const core::failure*>(&e);
     return f != nullptr && f->code() == SCUTE_E_NOSPC;
@@ -197,7 +197,7 @@ class pow_subject final : public subject {
   }
   void attach(memory& m) {
     memory_ = std::make_unique<memory>(m);
-    pow::prefer_seat(1);
+    pow::prefer_slot(1);
   }
   void found() {
     cells_ = std::make_unique<pow::cells>();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// More threads than there are seats, and threads that come and go.
+// More threads than there are slots, and threads that come and go.
 #include <scute/pow.hpp>
 
 #include <gtest/gtest.h>
@@ -19,12 +19,12 @@
 namespace scute::pow {
 namespace {
 
-class Seats : public test::pow_files {};
-INSTANTIATE_TEST_SUITE_P(, Seats, test::memory_and_disk(), test::name_of_place);
+class ThreadSlots : public test::pow_files {};
+INSTANTIATE_TEST_SUITE_P(, ThreadSlots, test::memory_and_disk(), test::name_of_place);
 
-constexpr int seats = 127;
+constexpr int slots = 127;
 
-// Threads that hold seats until they are let go.
+// Threads that hold slots until they are let go.
 class crowd {
  public:
   template <typename Fn>
@@ -61,14 +61,14 @@ class crowd {
   std::vector<std::thread> all_;
 };
 
-// Sections in all seats wait for the lock of a thread which makes things durable before it gives that back.
-TEST_P(Seats, SyncNeedsNone) {
+// Sections in all slots wait for the lock of a thread which makes things durable before it gives that back.
+TEST_P(ThreadSlots, SyncNeedsNone) {
   store db(path, small());
   map<uint64_t, uint64_t> all(db, "all");
   std::atomic<int> inside{0};
   std::vector<std::thread> waiting;
   std::unique_lock hold(m);
-  for (int i = 0; i < seats; ++i)
+  for (int i = 0; i < slots; ++i)
     waiting.emplace_back([&] {
       auto s = db.section(later);
       ++inside;
@@ -76,7 +76,7 @@ TEST_P(Seats, SyncNeedsNone) {
       ++all.edit(1);
       s.commit();
     });
-  while (inside < seats) std::this_thread::yield();
+  while (inside < slots) std::this_thread::yield();
   std::promise<void> done;
   std::thread syncing([&] {
     db.sync();
@@ -87,20 +87,20 @@ TEST_P(Seats, SyncNeedsNone) {
   hold.unlock();
   syncing.join();
   for (std::thread& t : waiting) t.join();
-  EXPECT_EQ(all.at(1), uint64_t{seats});
+  EXPECT_EQ(all.at(1), uint64_t{slots});
 }
 
-// Whoever waits for a seat sleeps.
-TEST_P(Seats, WaitingIsNoWork) {
+// Whoever waits for a slot sleeps.
+TEST_P(ThreadSlots, WaitingIsNoWork) {
   constexpr size_t more = 8;
   store db(path, small());
   std::atomic<int> served{0};
-  crowd in(seats, [&](auto&& stay) {
+  crowd in(slots, [&](auto&& stay) {
     auto s = db.section();
     stay();
     s.commit();
   });
-  in.wait_for(seats);
+  in.wait_for(slots);
   std::array<std::atomic<pid_t>, more> numbers{};
   std::vector<std::thread> late;
   for (auto& number : numbers)
@@ -121,7 +121,7 @@ TEST_P(Seats, WaitingIsNoWork) {
 }
 
 // A thread that has ended leaves its lane to the next one, and what is in its open segment is no reason to grow.
-TEST_P(Seats, ThreadsThatComeAndGo) {
+TEST_P(ThreadSlots, ThreadsThatComeAndGo) {
   options o = small();
   o.size = 1 << 20;
   o.max_size = 64 << 20;
@@ -140,8 +140,8 @@ TEST_P(Seats, ThreadsThatComeAndGo) {
   EXPECT_EQ(db.check(SCUTE_POW_COMPARE), 0U);
 }
 
-// What the thread before has seen and not made durable is named by the one that gets its seat.
-TEST_P(Seats, AnHeirNamesWhatWasSeen) {
+// What the thread before has seen and not made durable is named by the one that gets its slot.
+TEST_P(ThreadSlots, AnHeirNamesWhatWasSeen) {
   {
     store db(path, small());
     map<uint64_t, uint64_t> all(db, "all");
