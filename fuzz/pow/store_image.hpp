@@ -59,6 +59,6 @@ struct store_image {
 // Some of each kind: closed properly and not; with erased objects, parts, sections `later`, and cleaned segments.
 const std::vector<store_image>& store_images();
 
-pow::wish store_wish(const store_image& image, bool salvage);
+pow::store_options options_for(const store_image& image, bool salvage);
 
 }  // namespace scute::fuzz

@@ -83,8 +83,8 @@ pow::progress_fn progress_of(const scute_pow_options& o, const char* what) {
   };
 }
 
-pow::file_wish wish_of(const scute_pow_options& o) {
-  pow::file_wish w;
+pow::file_options file_options_of(const scute_pow_options& o) {
+  pow::file_options w;
   w.medium = o.medium;
   w.mode = o.mode;
   w.read_only = (o.flags & SCUTE_POW_READONLY) != 0;
@@ -215,7 +215,7 @@ int scute_pow_open(const char* path, const scute_pow_options* options, scute_pow
     need_out(store, "store");
     const scute_pow_options o = normalise(options);
     auto p = std::make_unique<scute_pow>();
-    p->in = pow::open_file(path, wish_of(o));
+    p->in = pow::open_file(path, file_options_of(o));
     p->check_progress = progress_of(o, "check");
     p->compact_progress = progress_of(o, "compact");
     for (const auto& d : p->in->recovered().damage) {

@@ -133,9 +133,9 @@ void* map_view(opened_file& o, void* at, size_t n, int access, int flags, int fd
   // What write(2) has appended is of the file, before anything can be flushed there.
   if (guarded(o.file->path(), [&] { o.file->catch_up(); }) != 0) return refuse(EIO);
   const bool fixed = (flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)) != 0;
-  void* wish = at;
+  void* wanted = at;
   if (!fixed && at == nullptr) {
-    wish = reinterpret_cast<void*>(next_place);
+    wanted = reinterpret_cast<void*>(next_place);
     next_place += (rounded(n) + 2 * huge_page - 1) & ~(huge_page - 1);
   }
   const bool can_store = (o.flags & O_ACCMODE) == O_RDWR;
@@ -145,7 +145,8 @@ void* map_view(opened_file& o, void* at, size_t n, int access, int flags, int fd
   if (!comes && !load_mapped(*o.file, offset, n)) return MAP_FAILED;
   std::optional<no_page_held> quiet;  // STORE-2
   if (o.file->stores_wait() && can_store) quiet.emplace();
-  void* const got = next::mmap(wish, n, comes ? PROT_NONE : access, flags & ~MAP_SYNC, fd, offset);
+  void* const got =
+      next::mmap(wanted, n, comes ? PROT_NONE : access, flags & ~MAP_SYNC, fd, offset);
   if (got == MAP_FAILED) return got;
   const auto begin = reinterpret_cast<uintptr_t>(got);
   if ((flags & MAP_FIXED) != 0) forget(begin, n);

@@ -74,9 +74,9 @@ void in_child() noexcept {
   remember_standard_error();
   find_threads_of_libc();
   watch_main_thread();
-  [[maybe_unused]] const settings& wishes = asked();  // read now (LIFE-1)
+  [[maybe_unused]] const settings& current = asked();  // read now (LIFE-1)
 #ifdef __x86_64__
-  if (!wishes.page_in) scute_real_vfork = next::vfork.get();
+  if (!current.page_in) scute_real_vfork = next::vfork.get();
 #endif
   own_tables();
   own_handlers();

@@ -13,8 +13,8 @@ namespace scute::core::medium {
 
 // It also keeps out a second opening in this very process, and goes away with the process however it ends. (A byte is left for who keeps
 // its view: SUPLOCK-3.)
-inline lock_wish of_content(access wish) noexcept {
-  return {0, locked_bytes, wish == access::write};
+inline lock_request of_content(access wanted) noexcept {
+  return {0, locked_bytes, wanted == access::write};
 }
 
 // LOCK-2

@@ -71,9 +71,9 @@ void file_handle::look_for_supervisor() const {
             "and left something for it; try again in a moment");
 }
 
-void file_handle::lock(access wish) {
+void file_handle::lock(access wanted) {
   lock_ = std::make_shared<kept_lock>();
-  const int e = lock_->take(fd(), of_content(wish));
+  const int e = lock_->take(fd(), of_content(wanted));
   if (e == EBUSY)
     throw failure(SCUTE_E_BUSY, path_ +
                                     " is open in another process, or elsewhere in this one; close "
@@ -82,8 +82,8 @@ void file_handle::lock(access wish) {
   if (e != 0) throw_errno("lock " + path_, e);
 }
 
-file_handle file_handle::open(const std::string& path, access wish) {
-  const bool read_only = wish == access::read;
+file_handle file_handle::open(const std::string& path, access wanted) {
+  const bool read_only = wanted == access::read;
   file_handle f;
   f.path_ = path;
   const int fd =
@@ -111,7 +111,7 @@ file_handle file_handle::open(const std::string& path, access wish) {
     throw failure(SCUTE_E_FORMAT, path + " is not a regular file, so it is no pool");
   f.size_ = static_cast<uint64_t>(st.st_size);
   f.look_for_supervisor();
-  f.lock(wish);
+  f.lock(wanted);
   f.look_for_supervisor();
   require_there(fd, path);
   if (!read_only) remove_leftover(path);

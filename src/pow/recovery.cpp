@@ -17,13 +17,14 @@ namespace {
 
 class recoverer {
  public:
-  recoverer(state& s, const recovery_wish& wish) : s_(s), wish_(wish), w_(*s.medium), scan_(s) {}
+  recoverer(state& s, const recovery_options& options)
+      : s_(s), options_(options), w_(*s.medium), scan_(s) {}
 
   recovery_report run() {
     if (!s_.read_only) align_heads(w_, s_.head);
     s_.add_table(catalogue_table);
     s_.set_tags(s_.head.tags);
-    scan_.read_all(wish_.threads, wish_.progress);
+    scan_.read_all(options_.threads, options_.progress);
     decision_ = decide(scan_.waiting, scan_.confirmed, s_.head);
     find_gaps();
     tell_cut();
@@ -111,7 +112,7 @@ class recoverer {
 
   // What was lost with the end of the file is told by the segments that it was in.
   void tell_cut() {
-    const uint64_t at = wish_.cut_at;
+    const uint64_t at = options_.cut_at;
     if (at == UINT64_MAX) return;
     const uint64_t end = first_segment + s_.head.segments * s_.head.segment_size;
     const uint64_t segment = at < first_segment ? 0 : (at - first_segment) / s_.head.segment_size;
@@ -171,7 +172,7 @@ class recoverer {
       (d.lost ? report_.lost : report_.repaired) += 1;
       if (d.lost && report_.lost <= 8) lost += (lost.empty() ? "" : "; ") + d.text;
     }
-    if (report_.lost != 0 && !wish_.salvage)
+    if (report_.lost != 0 && !options_.salvage)
       throw failure(SCUTE_E_CORRUPT, s_.name + " is damaged beyond its redundancy: " + lost +
                                          ". Open it with salvage to get the rest");
   }
@@ -383,7 +384,7 @@ class recoverer {
   }
 
   state& s_;
-  const recovery_wish& wish_;
+  const recovery_options& options_;
   medium::writer w_;
   scan scan_;
   decision decision_;
@@ -393,8 +394,8 @@ class recoverer {
 
 }  // namespace
 
-recovery_report recover(state& s, const recovery_wish& wish) {
-  return recoverer(s, wish).run();
+recovery_report recover(state& s, const recovery_options& options) {
+  return recoverer(s, options).run();
 }
 
 }  // namespace scute::core::pow

@@ -69,13 +69,13 @@ void store::catalogue::load(uint64_t index, uint32_t, const std::byte* bytes, ui
   t.name.assign(reinterpret_cast<const char*>(bytes) + sizeof r, n - sizeof r);
 }
 
-store::store(std::unique_ptr<medium::medium> m, const std::string& name, const wish& w)
+store::store(std::unique_ptr<medium::medium> m, const std::string& name, const store_options& w)
     : s_(std::move(m), name, w.limit), catalogue_(s_) {
   // Nobody is made to clean where nobody cleans beside the program, or not faster than it says.
   if (w.background && w.clean_rate == 0) s_.limit.bounded = true;
 }
 
-void store::set_up(const wish& w) {
+void store::set_up(const store_options& w) {
   const file_head& h = s_.head;
   s_.salt = salt_of(h);
   s_.layout = layout_of(h);
@@ -87,7 +87,7 @@ void store::set_up(const wish& w) {
 }
 
 std::unique_ptr<store> store::create(std::unique_ptr<medium::medium> m, const std::string& name,
-                                     const shape& how, const wish& w) {
+                                     const shape& how, const store_options& w) {
   const uint64_t least = how.protect == protection::always   ? tracks_least
                          : how.protect == protection::sealed ? sealed_least
                                                              : head_page;
@@ -124,7 +124,7 @@ std::unique_ptr<store> store::create(std::unique_ptr<medium::medium> m, const st
 }
 
 std::unique_ptr<store> store::open(std::unique_ptr<medium::medium> m, const std::string& name,
-                                   uint64_t file_size, const wish& w) {
+                                   uint64_t file_size, const store_options& w) {
   std::unique_ptr<store> made(new store(std::move(m), name, w));
   state& s = made->s_;
   uint32_t damaged = 0;
@@ -133,7 +133,7 @@ std::unique_ptr<store> store::open(std::unique_ptr<medium::medium> m, const std:
   made->clean_ = s.head.clean != 0;
   if (!made->clean_) s.medium->refresh();
   made->set_up(w);
-  recovery_wish how = w.recovery;
+  recovery_options how = w.recovery;
   how.cut_at = made->lengthen(file_size);
   made->report_ = recover(s, how);
   if (damaged != 0) {

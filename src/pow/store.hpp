@@ -34,22 +34,22 @@ struct demand {
   uint64_t size_most = 0;  // of the file
 };
 
-struct wish {
+struct store_options {
   demand asked;
   limits limit;
   bool background = false;  // a thread cleans
   uint64_t clean_rate = 0;  // bytes per second that it may copy; 0: no limit
-  recovery_wish recovery;
+  recovery_options recovery;
 };
 
 class store {
  public:
   // m: of at least that many segments, zeros.
   static std::unique_ptr<store> create(std::unique_ptr<medium::medium> m, const std::string& name,
-                                       const shape& how, const wish& w);
-  static std::unique_ptr<store> open(std::unique_ptr<medium::medium> m, const std::string& name,
-                                     uint64_t file_size,
-                                     const wish& w);  // SCUTE_E_INVALID: w asks for another one
+                                       const shape& how, const store_options& w);
+  static std::unique_ptr<store> open(
+      std::unique_ptr<medium::medium> m, const std::string& name, uint64_t file_size,
+      const store_options& w);  // SCUTE_E_INVALID: w asks for another one
   // As a process that dies.
   ~store();
   void end_background() noexcept;
@@ -80,8 +80,8 @@ class store {
   check_report check(bool repair, bool compare, const progress_fn& progress = {});
 
  private:
-  store(std::unique_ptr<medium::medium> m, const std::string& name, const wish& w);
-  void set_up(const wish& w);
+  store(std::unique_ptr<medium::medium> m, const std::string& name, const store_options& w);
+  void set_up(const store_options& w);
   uint64_t lengthen(uint64_t file_size);
   void load_catalogue();
   void load(table& t, serializer& k);

@@ -103,26 +103,28 @@ made make(const std::string& file, const scute_options& options, const making& h
   const scute_options& o = options;
   const std::string real = medium::followed(file), sidecar = medium::sidecar_of(file);
   if (medium::leads_nowhere(file)) medium::refuse_dangling(SCUTE_E_NOENT, file);
-  foreign_wish wish;
-  wish.replaced = replaced;
-  wish.file = medium::open_user_file(real, medium::access::write, mode_to_open);
-  if (wish.file->look().size == 0)
+  foreign_request request;
+  request.replaced = replaced;
+  request.file = medium::open_user_file(real, medium::access::write, mode_to_open);
+  if (request.file->look().size == 0)
     throw failure(SCUTE_E_RANGE, file + " is empty; there is nothing to protect");
-  wish.capacity = how.capacity;
-  wish.guard = how.guard ? (mode_of_guard != 0 ? mode_of_guard : wish.file->mode() & 0777) : 0;
+  request.capacity = how.capacity;
+  request.guard =
+      how.guard ? (mode_of_guard != 0 ? mode_of_guard : request.file->mode() & 0777) : 0;
   // Whoever may read and write the file may do so with what protects it.
   struct stat st{};
   if (::stat(real.c_str(), &st) != 0) throw_errno("examine " + file, errno);
-  wish.owner = medium::ownership(st, (wish.guard != 0 ? wish.guard : wish.file->mode()) & 0666);
-  const std::unique_ptr<instance> in = instance::create(sidecar, o, &wish);
+  request.owner =
+      medium::ownership(st, (request.guard != 0 ? request.guard : request.file->mode()) & 0666);
+  const std::unique_ptr<instance> in = instance::create(sidecar, o, &request);
   made m;
   held_point();
   const int e = m.alone.take(sidecar);
   m.is_alone = e == 0 || e == EACCES || e == EPERM || e == EROFS;
   in->close();
   m.sb = in->s.sb;
-  m.file = wish.seen;
-  m.guard = wish.guard;
+  m.file = request.seen;
+  m.guard = request.guard;
   return m;
 }
 

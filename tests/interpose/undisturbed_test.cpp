@@ -19,9 +19,9 @@ volatile uint64_t handled = 0;
 class with_handler {
  public:
   explicit with_handler(void (*f)(int)) {
-    struct sigaction wish{};
-    wish.sa_handler = f;
-    sigaction(SIGALRM, &wish, &before_);
+    struct sigaction action{};
+    action.sa_handler = f;
+    sigaction(SIGALRM, &action, &before_);
   }
   ~with_handler() { sigaction(SIGALRM, &before_, nullptr); }
   with_handler(const with_handler&) = delete;

@@ -168,7 +168,7 @@ TEST_P(Store, ObjectsOfAnotherSizeAreRefused) {
     s.commit();
   }
   db.reset();
-  wish w;
+  store_options w;
   w.limit.max_size = bytes.size();
   db = store::open(std::make_unique<plain_medium>(bytes), "plain", bytes.size(), w);
   c = std::make_unique<cells>();

@@ -113,12 +113,12 @@ void foreign_subject::create(memory& m, uint64_t seed) {
     w.fence();
   }
   need(publish(&pool_, [&] {
-    core::foreign_wish wish;
-    wish.file = std::make_unique<simulated_user_file>(m, plan_.geo.file_size);
-    wish.capacity = shape_.capacity;
+    core::foreign_request request;
+    request.file = std::make_unique<simulated_user_file>(m, plan_.geo.file_size);
+    request.capacity = shape_.capacity;
     return instance::format(
         std::make_unique<simulated_medium>(m.simulated(), 0, plan_.geo.file_size),
-        "simulated.scute", options_, identity, nullptr, &wish);
+        "simulated.scute", options_, identity, nullptr, &request);
   }));
 }
 

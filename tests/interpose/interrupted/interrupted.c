@@ -46,10 +46,10 @@ int main(int argc, char **argv) {
   }
   lines = at;
   memset(at, 0, sizeof(struct line) * lines_used);
-  struct sigaction wish;
-  memset(&wish, 0, sizeof wish);
-  wish.sa_handler = store;
-  if (set_unheard(SIGALRM, &wish) != 0) return 96;
+  struct sigaction action;
+  memset(&action, 0, sizeof action);
+  action.sa_handler = store;
+  if (set_unheard(SIGALRM, &action) != 0) return 96;
   const struct itimerval often = {{0, 30}, {0, 30}}, never = {{0, 0}, {0, 0}};
   setitimer(ITIMER_REAL, &often, NULL);
   struct timespec begin, now;

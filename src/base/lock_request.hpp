@@ -14,7 +14,7 @@
 
 namespace scute::core {
 
-struct lock_wish {
+struct lock_request {
   int64_t begin = 0, length = 0;  // bytes
   bool alone = true;              // else with others that want it so
 
@@ -23,7 +23,7 @@ struct lock_wish {
   }
 };
 
-inline int locking_call(int fd, int command, short type, const lock_wish& w,
+inline int locking_call(int fd, int command, short type, const lock_request& w,
                         struct flock& request) noexcept {
   request = {};
   request.l_type = type;
@@ -34,27 +34,27 @@ inline int locking_call(int fd, int command, short type, const lock_wish& w,
 }
 
 // The same file, opened once more: `fd` of a thread of this process. -1 with errno.
-inline int open_again(pid_t thread, int fd, const lock_wish& w) noexcept {
+inline int open_again(pid_t thread, int fd, const lock_request& w) noexcept {
   char link[64];
   std::snprintf(link, sizeof link, "/proc/self/task/%d/fd/%d", thread, fd);
   return static_cast<int>(::syscall(SYS_openat, AT_FDCWD, link, w.flags()));
 }
 
 // Without waiting: 0; EBUSY: somebody else has it; or another errno.
-inline int try_to_lock(int fd, const lock_wish& w) noexcept {
+inline int try_to_lock(int fd, const lock_request& w) noexcept {
   struct flock request;
   const short type = w.alone ? F_WRLCK : F_RDLCK;
   if (locking_call(fd, F_OFD_SETLK, type, w, request) == 0) return 0;
   return errno == EAGAIN || errno == EACCES ? EBUSY : errno;
 }
 
-inline void unlock(int fd, const lock_wish& w) noexcept {
+inline void unlock(int fd, const lock_request& w) noexcept {
   struct flock request;
   locking_call(fd, F_OFD_SETLK, F_UNLCK, w, request);
 }
 
 // Whether the lock that the calling thread's `fd` has keeps out `other`, the same file opened once more: 0; ENOLCK: it does not; or an errno.
-inline int look_if_kept(int other, const lock_wish& w) noexcept {
+inline int look_if_kept(int other, const lock_request& w) noexcept {
   struct flock request;
   if (!w.alone) {
     // Not everybody who may read may ask for more.
