@@ -91,7 +91,7 @@ void forget(uintptr_t at, size_t n) noexcept {
   });
 }
 
-bool may_flush_unheard(const std::string& path) {
+bool may_flush_unintercepted(const std::string& path) {
   const found_flush found = find_inline_flush(asked().allowed);
   if (!found || SCUTE_PLANTED(scan_unlooked)) return false;
   char place[32];
@@ -125,7 +125,7 @@ void* map_view(opened_file& o, void* at, size_t n, int access, int flags, int fd
     if ((flags & MAP_SYNC) != 0 && (flags & MAP_TYPE) == MAP_SHARED_VALIDATE && sync_granted == 0 &&
         !all_instrumented())
       return refuse(EOPNOTSUPP);
-    if (may_flush_unheard(o.file->path())) return refuse(EPERM);
+    if (may_flush_unintercepted(o.file->path())) return refuse(EPERM);
   } catch (const std::exception&) {
     return refuse(ENOMEM);
   }

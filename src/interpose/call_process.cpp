@@ -122,7 +122,7 @@ SCUTE_INTERPOSED(int, clone, (int (*f)(void*), void* stack, int flags, void* arg
   if ((flags & CLONE_VM) == 0)
     load_all_views();
   else
-    threads_come_unheard();
+    threads_come_unintercepted();
   return next::clone(f, stack, flags, argument, a[0], a[1], a[2]);
 }
 SCUTE_INTERPOSED_ALIAS(int, __clone, clone,

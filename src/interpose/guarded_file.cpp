@@ -338,9 +338,9 @@ void guarded_file::drain() {
 }
 
 // PAGEIN-6
-void guarded_file::refuse_unheard(uint64_t offset, uint64_t n) {
+void guarded_file::refuse_unintercepted(uint64_t offset, uint64_t n) {
   const pages_stay here;  // one that goes meanwhile would look so
-  const uint64_t at = view_->first_unheard(offset, n);
+  const uint64_t at = view_->first_unintercepted(offset, n);
   if (at != view::file_view::none)
     throw failure(SCUTE_E_IO,
                   "its page at " + std::to_string(at) +
@@ -374,7 +374,7 @@ void guarded_file::write_there(uint64_t offset, uint64_t n, view::write_reason w
   const uint64_t size = view_->size();
   if (offset >= size) return;
   if (why != view::write_reason::sync && !asked().keep_unflushed) return;
-  if (pages_) refuse_unheard(offset, n);
+  if (pages_) refuse_unintercepted(offset, n);
   if (why != view::write_reason::sync) unflushed_.prepare();
   const bool done = view_->write_back(nullptr, offset, std::min(n, size - offset), why);
   if (view_->is_halted()) give_up();

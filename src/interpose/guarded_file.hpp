@@ -138,7 +138,7 @@ class guarded_file {
   void require_capacity(uint64_t size) const;
   [[noreturn]] void cannot_grow();
   void write_there(uint64_t offset, uint64_t n, view::write_reason why);
-  void refuse_unheard(uint64_t offset, uint64_t n);
+  void refuse_unintercepted(uint64_t offset, uint64_t n);
   void wait_for_users() const noexcept;
 
   std::string path_;

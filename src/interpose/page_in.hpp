@@ -31,7 +31,7 @@ namespace scute::core::interpose {
 bool pages_come() noexcept;
 // On the thread that hears of it.
 void load_touched(const userfault& faults, uintptr_t at) noexcept;
-// All of every view, for good: a child is about to be made, or somebody to read and write descriptors unheard. Any thread.
+// All of every view, for good: a child is about to be made, or somebody to read and write descriptors unintercepted. Any thread.
 void load_all_views() noexcept;
 
 // What a mapping of loaded bytes is about to be made longer by (PAGEIN-7). In a critical section, one at a time.

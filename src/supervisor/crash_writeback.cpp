@@ -146,8 +146,8 @@ void crash_writeback(const held_view& held, bool keep_unflushed, scute_shield_co
     throw failure(SCUTE_E_IO,
                   "cannot write back what the program has left in the view: " + pool.why());
   rest.finish();
-  if (result.unheard != view::file_view::none)
-    throw failure(SCUTE_E_IO, "its page at " + std::to_string(result.unheard) +
+  if (result.unintercepted != view::file_view::none)
+    throw failure(SCUTE_E_IO, "its page at " + std::to_string(result.unintercepted) +
                                   " was written to by a call that the shield does not hear "
                                   "(--page-in), and is not in the file; all else is");
   copy_counters(view.counters(), audit);

@@ -60,7 +60,7 @@ bool file_view::crash_writeback(unflushed_lines what, writeback_result& result,
   result = {};
   const locked hold(commit_set_->lock);
   decide_coming();
-  result.unheard = first_unheard(0, size());
+  result.unintercepted = first_unintercepted(0, size());
   // While the lists say so; counted when digests are what the medium has (AUDIT-8).
   const size_t unfenced = find_unfenced(0, size());
   if (!renew(result.flushed)) return false;
@@ -80,7 +80,7 @@ bool file_view::crash_writeback(unflushed_lines what, writeback_result& result,
   }
   // VIEW-9; also where it was halted just now.
   if (is_halted()) {
-    result = {.unheard = result.unheard};
+    result = {.unintercepted = result.unintercepted};
     uint64_t unused = 0;
     if (!renew(unused)) return false;
   }

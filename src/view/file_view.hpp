@@ -111,7 +111,7 @@ class file_view {
   [[nodiscard]] bool load() { return load(0, size()); }
   // Of the range, with a placer: a byte of a page that was never loaded and has been stored to all the same. Or `none`.
   static constexpr uint64_t none = UINT64_MAX;
-  uint64_t first_unheard(uint64_t offset, uint64_t n) const noexcept;
+  uint64_t first_unintercepted(uint64_t offset, uint64_t n) const noexcept;
   // With a placer: the page becomes a hole if all of it is in the medium (VIEW-12). Stores to it wait meanwhile, which is the caller's affair. False:
   // it stays. Waits for nobody.
   bool let_go(uint64_t page) noexcept;
@@ -163,10 +163,10 @@ class file_view {
   // that differs is dropped, whatever `what` is.
   enum class unflushed_lines : uint8_t { commit, drop };
   struct writeback_result {
-    uint64_t flushed = 0;     // lines that were flushed and in no decided commit set
-    uint64_t unflushed = 0;   // that differed besides
-    bool dropped = false;     // these, whatever was asked for
-    uint64_t unheard = none;  // first_unheard(), of a view whose process had a placer
+    uint64_t flushed = 0;           // lines that were flushed and in no decided commit set
+    uint64_t unflushed = 0;         // that differed besides
+    bool dropped = false;           // these, whatever was asked for
+    uint64_t unintercepted = none;  // first_unintercepted(), of a view whose process had a placer
   };
   using dropped_line = std::function<void(uint64_t offset, std::span<const std::byte> bytes)>;
   [[nodiscard]] bool crash_writeback(unflushed_lines what, writeback_result& result,

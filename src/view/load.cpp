@@ -178,7 +178,7 @@ void file_view::decide_coming() {
   }
 }
 
-uint64_t file_view::first_unheard(uint64_t offset, uint64_t n) const noexcept {
+uint64_t file_view::first_unintercepted(uint64_t offset, uint64_t n) const noexcept {
   if (parts_.bytes_file < 0 || !parts_.tells_holes) return none;
   const auto seek = [&](uint64_t from, int what) {
     const off_t at = ::lseek(parts_.bytes_file, static_cast<off_t>(from), what);

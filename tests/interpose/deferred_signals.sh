@@ -124,11 +124,11 @@ static void *queue_pairs(void *unused) {
   }
   return unused;
 }
-static void heard(int signal) {
+static void caught(int signal) {
   (void)signal;
   ++turns;
 }
-static void misheard(int signal) {
+static void miscaught(int signal) {
   (void)signal;
   fail(__LINE__, "a child's handler");
 }
@@ -156,7 +156,7 @@ static void persist_until(int n) {
     }
   must(turns >= n);
 }
-static void when_heard(int signal, void (*with)(int), int flags) {
+static void when_caught(int signal, void (*with)(int), int flags) {
   struct sigaction act = {.sa_handler = with, .sa_flags = flags};
   must(sigaction(signal, &act, NULL) == 0);
 }
@@ -177,7 +177,7 @@ int main(int argc, char **argv) {
 #define DEED(name) if (strcmp(deed, #name) == 0)
   DEED(told) {
     last = wanted + getpid() % 50;
-    when_heard(SIGALRM, &tell, 0);
+    when_caught(SIGALRM, &tell, 0);
     every(90);
     persist_until(last);
   }
@@ -185,23 +185,23 @@ int main(int argc, char **argv) {
     const struct rlimit none = {0, 0};
     must(setrlimit(RLIMIT_SIGPENDING, &none) == 0);
     last = wanted;
-    when_heard(SIGALRM, &tell, 0);
+    when_caught(SIGALRM, &tell, 0);
     every(90);
     persist_until(last);
   }
   DEED(told_of_other) {
     last = wanted, in_other = 1;
-    when_heard(SIGALRM, &tell, SA_NODEFER);
+    when_caught(SIGALRM, &tell, SA_NODEFER);
     every(150);
     persist_until(last);
   }
   DEED(much) {
-    when_heard(SIGALRM, &store_much, 0);
+    when_caught(SIGALRM, &store_much, 0);
     every(90);
     persist_until(1000000);
   }
   DEED(calls) {
-    when_heard(SIGALRM, &call, 0);
+    when_caught(SIGALRM, &call, 0);
     every(200);
     persist_until(wanted);
     every(0);
@@ -253,7 +253,7 @@ int main(int argc, char **argv) {
   DEED(threads) {
     pthread_t all[3];
     must(sem_init(&begun, 0, 0) == 0);
-    when_heard(SIGUSR1, &heard, 0);
+    when_caught(SIGUSR1, &caught, 0);
     for (long i = 0; i < 3; ++i) must(pthread_create(&all[i], NULL, &persist_on, (void *)i) == 0);
     for (int i = 0; i < 3; ++i) must(sem_wait(&begun) == 0);
     for (int i = 0; i < 3000; ++i) {
@@ -265,17 +265,17 @@ int main(int argc, char **argv) {
     for (int i = 0; i < 3; ++i) must(pthread_join(all[i], NULL) == 0);
   }
   DEED(vfork) {
-    when_heard(SIGUSR1, &heard, 0);
+    when_caught(SIGUSR1, &caught, 0);
     const pid_t child = vfork();
     if (child == 0) {
-      signal(SIGUSR1, &misheard);
+      signal(SIGUSR1, &miscaught);
       _exit(0);
     }
     must(waitpid(child, NULL, 0) == child && raise(SIGUSR1) == 0 && turns == 1);
     const pid_t forked = fork();
     if (forked == 0) {
-      signal(SIGUSR1, &misheard);
-      signal(SIGUSR1, &heard);
+      signal(SIGUSR1, &miscaught);
+      signal(SIGUSR1, &caught);
       must(raise(SIGUSR1) == 0 && turns == 2);
       _exit(0);
     }
@@ -284,51 +284,51 @@ int main(int argc, char **argv) {
   }
   // What can be asked, and what comes of each way to set a handler: the same as without the shield.
   DEED(asked) {
-    struct sigaction old, act = {.sa_handler = &heard, .sa_flags = SA_RESTART};
+    struct sigaction old, act = {.sa_handler = &caught, .sa_flags = SA_RESTART};
     sigaddset(&act.sa_mask, SIGUSR2);
 #define SHOW(s)                                                                                                                       \
   (sigaction(s, NULL, &old) == 0 ? printf("%d: %s %x %d%d\n", (s) == SIGRTMIN ? 34 : (s), old.sa_handler == SIG_DFL ? "default" : old.sa_handler == SIG_IGN ? "ignored" \
-         : old.sa_handler == &heard ? "heard" : old.sa_sigaction == &queued ? "queued" : "another", old.sa_flags & ~0x04000000, sigismember(&old.sa_mask, SIGUSR1), sigismember(&old.sa_mask, SIGUSR2)) \
+         : old.sa_handler == &caught ? "caught" : old.sa_sigaction == &queued ? "queued" : "another", old.sa_flags & ~0x04000000, sigismember(&old.sa_mask, SIGUSR1), sigismember(&old.sa_mask, SIGUSR2)) \
                                  : printf("%d: %s\n", s, strerror(errno)))
     must(sigaction(SIGUSR1, &act, &old) == 0 && old.sa_handler == SIG_DFL);
     SHOW(SIGUSR1);
-    must(sigaction(SIGUSR1, &act, &act) == 0 && act.sa_handler == &heard && act.sa_flags % 0x04000000 == SA_RESTART % 0x04000000);
+    must(sigaction(SIGUSR1, &act, &act) == 0 && act.sa_handler == &caught && act.sa_flags % 0x04000000 == SA_RESTART % 0x04000000);
     act.sa_sigaction = &queued, act.sa_flags = SA_SIGINFO | SA_ONSTACK;
     must(sigaction(SIGRTMIN, &act, NULL) == 0);
     SHOW(SIGRTMIN);
-    act.sa_handler = &heard, act.sa_flags = (int)SA_RESETHAND;
+    act.sa_handler = &caught, act.sa_flags = (int)SA_RESETHAND;
     must(sigaction(SIGUSR2, &act, NULL) == 0);
     SHOW(SIGUSR2);
     raise(SIGUSR2);
     SHOW(SIGUSR2);
     printf("%d\n", turns);
-    printf("%d %d %d\n", signal(SIGUSR2, &heard) == SIG_DFL, signal(SIGUSR2, SIG_IGN) == &heard, signal(SIGUSR2, &heard) == SIG_IGN);
+    printf("%d %d %d\n", signal(SIGUSR2, &caught) == SIG_DFL, signal(SIGUSR2, SIG_IGN) == &caught, signal(SIGUSR2, &caught) == SIG_IGN);
     SHOW(SIGUSR2);
     siginterrupt(SIGUSR2, 1);
     SHOW(SIGUSR2);
-    signal(SIGUSR2, &heard);
+    signal(SIGUSR2, &caught);
     SHOW(SIGUSR2);
     siginterrupt(SIGUSR2, 0);
     SHOW(SIGUSR2);
-    signal(SIGUSR2, &heard);
+    signal(SIGUSR2, &caught);
     SHOW(SIGUSR2);
-    printf("%d\n", sysv_signal(SIGUSR2, &heard) == &heard);
+    printf("%d\n", sysv_signal(SIGUSR2, &caught) == &caught);
     SHOW(SIGUSR2);
     raise(SIGUSR2);
     SHOW(SIGUSR2);
     printf("%d\n", turns);
-    printf("%d\n", sigset(SIGHUP, &heard) == SIG_DFL);
-    printf("%d\n", sigset(SIGHUP, SIG_HOLD) == &heard);
+    printf("%d\n", sigset(SIGHUP, &caught) == SIG_DFL);
+    printf("%d\n", sigset(SIGHUP, SIG_HOLD) == &caught);
     printf("%d\n", sigset(SIGHUP, SIG_HOLD) == SIG_HOLD);
     raise(SIGHUP);
     printf("%d\n", turns);
-    printf("%d\n", sigset(SIGHUP, &heard) == SIG_HOLD);
+    printf("%d\n", sigset(SIGHUP, &caught) == SIG_HOLD);
     printf("%d\n", turns);
     SHOW(SIGHUP);
     for (int s = 0; s < 70; s += s == 0 ? 9 : s == 9 ? 23 : s == 32 ? 33 : 5) {
       errno = 0;
       printf("%d: ", s);
-      printf("%d ", signal(s, &heard) == SIG_ERR);
+      printf("%d ", signal(s, &caught) == SIG_ERR);
       printf("%d ", sigaction(s, &act, NULL));
       printf("%d ", sigaction(s, NULL, &old));
       printf("%d %d\n", sigset(s, SIG_HOLD) == SIG_ERR, errno);
@@ -345,12 +345,12 @@ int main(int argc, char **argv) {
     // What an instruction raises is the program's own, in the kernel too.
     for (const int *s = (const int[]){SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, 0}; *s != 0; ++s) {
       void *first;
-      signal(*s, &heard);
+      signal(*s, &caught);
       must(syscall(13, *s, NULL, raw, 8) == 0);
       memcpy(&first, raw, sizeof first);
-      printf("%d\n", first == (void *)&heard);
+      printf("%d\n", first == (void *)&caught);
     }
-    signal(SIGALRM, &heard);
+    signal(SIGALRM, &caught);
     every(2000);
     char byte;
     int pipes[2];

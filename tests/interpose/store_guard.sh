@@ -15,7 +15,7 @@ fi
 sound "$file"
 seconds=${SCUTE_TEST_DEEDS:+10} seconds=${seconds:-2}
 shielded "$pools/other" 65536
-for way in ${SCUTE_TEST_DEEDS:-unheard raw forked awaited}; do
+for way in ${SCUTE_TEST_DEEDS:-unintercepted raw forked awaited}; do
   shielded "$file" 65536
   other=
   [ "$way" != forked ] || other=$pools/other

@@ -27,7 +27,7 @@ struct listener {
   std::atomic<bool> inside{false};
   bool overlapped = false;
 
-  static void hear(void* arg, const scute_event* e) {
+  static void on_event(void* arg, const scute_event* e) {
     auto* self = static_cast<listener*>(arg);
     if (self->inside.exchange(true)) self->overlapped = true;
     self->told.push_back(*e);
@@ -52,7 +52,7 @@ class event_log : public testing::Test {
     f.create(o);
   }
   void listen(scute_options& o) {
-    o.event = &listener::hear;
+    o.event = &listener::on_event;
     o.event_arg = &heard;
   }
   void reopen(uint32_t flags = 0) {
@@ -377,7 +377,7 @@ TEST_F(event_log, ReadOnlyTellsAndWritesNothing) {
 struct intruder {
   pool_file* f;
   int events = 0, told = 0;
-  static void hear(void* arg, const scute_event*) {
+  static void on_event(void* arg, const scute_event*) {
     auto* self = static_cast<intruder*>(arg);
     ++self->told;
     self->events = scute_events(*self->f, [](void*, const scute_event*) {}, nullptr);
@@ -391,7 +391,7 @@ TEST(event_log_callback, MustNotCallTheLibrary) {
   pool_file f;
   intruder who{&f};
   scute_options o = options();
-  o.event = &intruder::hear;
+  o.event = &intruder::on_event;
   o.event_arg = &who;
   f.create(o);
   f.in().s.events.post(event_at(apart));

@@ -17,7 +17,7 @@
 #include <scute/shield_view.h>
 
 #include "../../support/wait.h"
-#include "../unheard_call.h"
+#include "../pass_through_call.h"
 
 enum { page = 4096, descriptors = 1 << 20 };
 

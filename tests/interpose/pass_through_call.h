@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A system call that nobody hears: an instruction of the program's own.
+// A system call that the shield does not intercept: an instruction of the program's own.
 #pragma once
 
 #include <sys/syscall.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls behind which the C library reads and writes descriptors without a call that we hear: all of the file is loaded first (PAGEIN-3). And
+// Calls behind which the C library reads and writes descriptors without a call that we intercept: all of the file is loaded first (PAGEIN-3). And
 // syscall(): what opens, copies, closes, maps and makes durable is the call of that name (DESC-4).
 #include <aio.h>
 #include <fcntl.h>
@@ -103,7 +103,7 @@ constexpr unsigned descriptors_of(long number) noexcept {
 }
 
 // What makes a process that has memory of its own, or lets the kernel read and write by itself.
-bool goes_unheard(long number, long flags) noexcept {
+bool passes_through(long number, long flags) noexcept {
   switch (number) {
     case SYS_clone: return (flags & CLONE_VM) == 0;
     case SYS_clone3:
@@ -247,8 +247,8 @@ SCUTE_INTERPOSED(long, syscall, (long number, ...)) {
   const unsigned descriptors = descriptors_of(number);
   for (unsigned i = 0; i < 6; ++i)
     if ((descriptors >> i & 1) != 0 && !all_at_hand(static_cast<int>(a[i]))) return -1;
-  if (goes_unheard(number, a[0])) load_all_views();
-  if (number == SYS_clone || number == SYS_clone3) threads_come_unheard();
+  if (passes_through(number, a[0])) load_all_views();
+  if (number == SYS_clone || number == SYS_clone3) threads_come_unintercepted();
   if (number == SYS_exit && ends_process()) return next::syscall(SYS_exit_group, a[0]);  // LAST-1
   return next::syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }

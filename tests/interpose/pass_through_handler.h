@@ -7,12 +7,12 @@
 #include <unistd.h>
 
 #ifdef __x86_64__
-void unheard_return(void);
-__asm__(".globl unheard_return\nunheard_return: mov $15, %rax\nsyscall");
+void pass_through_return(void);
+__asm__(".globl pass_through_return\npass_through_return: mov $15, %rax\nsyscall");
 #endif
 
 // As sigaction(), of the handler and the flags.
-static inline int set_unheard(int signal, const struct sigaction *act) {
+static inline int set_pass_through(int signal, const struct sigaction *act) {
 #ifdef __x86_64__
   enum { restorer = 0x04000000, bytes_of_set = 8 };
   const struct {
@@ -20,7 +20,7 @@ static inline int set_unheard(int signal, const struct sigaction *act) {
     unsigned long flags;
     void (*returns)(void);
     unsigned long mask;
-  } raw = {act->sa_handler, (unsigned)act->sa_flags | restorer, &unheard_return, 0};
+  } raw = {act->sa_handler, (unsigned)act->sa_flags | restorer, &pass_through_return, 0};
   return (int)syscall(SYS_rt_sigaction, signal, &raw, NULL, bytes_of_set);
 #else
   return sigaction(signal, act, NULL);
