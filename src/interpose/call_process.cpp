@@ -22,8 +22,8 @@
 #include "interpose/descriptors.hpp"
 #include "interpose/durability.hpp"
 #include "interpose/guarded_file.hpp"
-#include "interpose/handed_down.hpp"
 #include "interpose/handler_leaves.hpp"
+#include "interpose/inherited_fds.hpp"
 #include "interpose/last_thread.hpp"
 #include "interpose/mappings.hpp"
 #include "interpose/next_calls.hpp"
@@ -138,7 +138,7 @@ SCUTE_INTERPOSED(int, thrd_create, (thrd_t * thread, thrd_start_t f, void* argum
   threads_come();
   return next::thrd_create(thread, f, argument);
 }
-// What the C library opens for it is not heard: it is taken over (DOWN-4), but not cut to nothing before.
+// What the C library opens for it is not heard: it is taken over (INHERIT-4), but not cut to nothing before.
 SCUTE_INTERPOSED(int, posix_spawn_file_actions_addopen,
                  (posix_spawn_file_actions_t * actions, int fd, const char* path, int flags,
                   mode_t mode)) {
@@ -150,22 +150,22 @@ SCUTE_INTERPOSED(int, posix_spawn_file_actions_addopen,
 SCUTE_INTERPOSED(int, posix_spawn,
                  (pid_t * pid, const char* path, const posix_spawn_file_actions_t* actions,
                   const posix_spawnattr_t* attributes, char* const* argv, char* const* envp)) {
-  prepare_to_hand_down(actions != nullptr);
+  prepare_inherited_fds(actions != nullptr);
   return next::posix_spawn(pid, path, actions, attributes, argv, envp);
 }
 SCUTE_INTERPOSED(int, posix_spawnp,
                  (pid_t * pid, const char* name, const posix_spawn_file_actions_t* actions,
                   const posix_spawnattr_t* attributes, char* const* argv, char* const* envp)) {
-  prepare_to_hand_down(actions != nullptr);
+  prepare_inherited_fds(actions != nullptr);
   return next::posix_spawnp(pid, name, actions, attributes, argv, envp);
 }
 
 SCUTE_INTERPOSED(int, system, (const char* command)) {
-  prepare_to_hand_down(false);
+  prepare_inherited_fds(false);
   return next::system(command);
 }
 SCUTE_INTERPOSED(FILE*, popen, (const char* command, const char* mode)) {
-  prepare_to_hand_down(false);
+  prepare_inherited_fds(false);
   return next::popen(command, mode);
 }
 SCUTE_INTERPOSED_ALIAS(FILE*, _IO_popen, popen, (const char* command, const char* mode));

@@ -86,7 +86,7 @@ class guarded_file {
   bool is(const file_identity& id) const noexcept { return id == id_; }
   bool is_bytes(const struct stat& s) const noexcept { return identity_of(s) == bytes_id_; }
 
-  // Descriptors may live on in another image (handed_down.hpp); where not they are close-on-exec.
+  // Descriptors may live on in another image (inherited_fds.hpp); where not they are close-on-exec.
   bool outlives_images() const noexcept { return held_ && is_in_memory(); }
   // A new open file of the view's bytes, close-on-exec; -1 with errno.
   int open_bytes(int flags) const noexcept;

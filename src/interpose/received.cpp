@@ -13,7 +13,7 @@
 #include "interpose/critical.hpp"
 #include "interpose/descriptors.hpp"
 #include "interpose/guarded_file.hpp"
-#include "interpose/handed_down.hpp"
+#include "interpose/inherited_fds.hpp"
 #include "interpose/next_calls.hpp"
 #include "interpose/own_descriptors.hpp"
 #include "interpose/shielding.hpp"

@@ -142,7 +142,7 @@ bool shield_descriptor(int fd, int flags) noexcept {
   struct stat s{};
   char path[4096 + 16];
   const bool regular = next::fstat(fd, &s) == 0 && S_ISREG(s.st_mode);
-  // The tables are its parent's; the program that it becomes takes over what it has opened (DOWN-4).
+  // The tables are its parent's; the program that it becomes takes over what it has opened (INHERIT-4).
   if (regular && guarded_file::first() != nullptr && is_borrowed()) {
     errno = keep;
     return true;

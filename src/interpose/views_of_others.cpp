@@ -51,7 +51,7 @@ bool any_part(F&& f) noexcept {
     const uintptr_t begin = parts[i].begin.load(), end = parts[i].end.load();
     const int bytes = parts[i].bytes.load();
     found = begin < end && f(begin, end, bytes) && supervisor::view_memory::has_ended(bytes) &&
-            !SCUTE_PLANTED(down_unsaid);
+            !SCUTE_PLANTED(inherited_unsaid);
   }
   errno = keep;
   return found;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "interpose/handed_down.hpp"
+#include "interpose/inherited_fds.hpp"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -58,7 +58,7 @@ std::vector<inherited> find_inherited() {
     if (!found) continue;
     for (const inherited& earlier : all)
       if (earlier.same_as < 0 && earlier.bytes == found->bytes &&
-          are_same_open_file(earlier.number, fd) && !SCUTE_PLANTED(down_apart))
+          are_same_open_file(earlier.number, fd) && !SCUTE_PLANTED(inherited_apart))
         found->same_as = earlier.number;
     all.push_back(*std::move(found));
   }
@@ -85,7 +85,7 @@ void take_over(const inherited& one) {
     const critical now;
     path = owner_of(one.bytes.device, one.bytes.inode);
   }
-  if (path.empty()) return;  // DOWN-3
+  if (path.empty()) return;  // INHERIT-3
   constexpr int kept = O_ACCMODE | O_APPEND | O_NONBLOCK | O_NOATIME | O_SYNC | O_DSYNC;
   const int flags = static_cast<int>(next::fcntl(one.number, F_GETFL)) & kept;
   const off_t at = ::lseek(one.number, 0, SEEK_CUR);
@@ -97,7 +97,7 @@ void take_over(const inherited& one) {
     next::close(one.number);
     return;
   }
-  if (at >= 0 && !SCUTE_PLANTED(down_rewound)) ::lseek(fd, at, SEEK_SET);
+  if (at >= 0 && !SCUTE_PLANTED(inherited_rewound)) ::lseek(fd, at, SEEK_SET);
   make_copy(fd, one.number);
   close_as_program(fd);
   if (one.number <= STDERR_FILENO) static_cast<void>(all_at_hand(one.number));
@@ -109,7 +109,7 @@ bool lives_on(int fd) noexcept {
 
 }  // namespace
 
-void prepare_to_hand_down(bool given) noexcept {
+void prepare_inherited_fds(bool given) noexcept {
   bool pages_come = false;
   for (guarded_file* f = guarded_file::first(); f != nullptr; f = f->next())
     pages_come |= f->is_open() && f->pages_come();
@@ -121,7 +121,7 @@ void prepare_to_hand_down(bool given) noexcept {
 }
 
 void take_over_descriptors() noexcept {
-  if (asked().supervisor.empty() || SCUTE_PLANTED(down_forgotten)) return;
+  if (asked().supervisor.empty() || SCUTE_PLANTED(inherited_forgotten)) return;
   const int keep = errno;
   try {
     for (const inherited& one : find_inherited()) take_over(one);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Descriptors of a shielded file that a program hands down to others: redirections of shells, standard streams of subprocesses, exec() (DOWN-1, DOWN-2,
-# DOWN-3, DOWN-4). Commands do with a shielded file what they do with a plain one.
+# Descriptors of a shielded file that a program hands down to others: redirections of shells, standard streams of subprocesses, exec() (INHERIT-1, INHERIT-2,
+# INHERIT-3, INHERIT-4). Commands do with a shielded file what they do with a plain one.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 count=0
