@@ -21,6 +21,7 @@
 #include "interpose/call_arguments.hpp"
 #include "interpose/complaint.hpp"
 #include "interpose/critical.hpp"
+#include "interpose/fd_passing.hpp"
 #include "interpose/guarded_file.hpp"
 #include "interpose/last_thread.hpp"
 #include "interpose/mappings.hpp"
@@ -30,7 +31,6 @@
 #include "interpose/pages_at_hand.hpp"
 #include "interpose/program_calls.hpp"
 #include "interpose/program_threads.hpp"
-#include "interpose/received.hpp"
 #include "interpose/shielding.hpp"
 
 using namespace scute::core::interpose;
@@ -131,7 +131,7 @@ long opened_by_call(long fd, int flags) noexcept {
 }
 
 // What brings descriptors may wait, and be interrupted by handlers that call whatever they want.
-std::optional<long> received_by(long number, const long (&a)[6]) {
+std::optional<long> fds_received_by(long number, const long (&a)[6]) {
   if (inside_runtime::here() ||
       (number != SYS_recvmsg && number != SYS_recvmmsg && number != SYS_pidfd_getfd))
     return std::nullopt;
@@ -243,7 +243,7 @@ SCUTE_INTERPOSED(long, syscall, (long number, ...)) {
   for (long& x : a) x = va_arg(more, long);  // as many as the kernel looks at, given or not
   va_end(more);
   if (const std::optional<long> done = as_program(number, a); done) return *done;
-  if (const std::optional<long> done = received_by(number, a); done) return *done;
+  if (const std::optional<long> done = fds_received_by(number, a); done) return *done;
   const unsigned descriptors = descriptors_of(number);
   for (unsigned i = 0; i < 6; ++i)
     if ((descriptors >> i & 1) != 0 && !all_at_hand(static_cast<int>(a[i]))) return -1;

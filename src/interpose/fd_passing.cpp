@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "interpose/received.hpp"
+#include "interpose/fd_passing.hpp"
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -24,7 +24,7 @@ namespace {
 // Keeps errno.
 bool is_view(int fd, struct stat& s) noexcept {
   if (fd < 0 || guarded_file::first() == nullptr || is_borrowed() || is_own(fd) ||
-      SCUTE_PLANTED(received_unmet))
+      SCUTE_PLANTED(fd_passing_unmet))
     return false;
   const int keep = errno;
   const bool is = next::fstat(fd, &s) == 0 && guarded_file::find_bytes(s) != nullptr;
@@ -73,7 +73,7 @@ guarded_file* met_file(int fd) noexcept {
 }
 
 void receive(int fd) noexcept {
-  if (fd < 0 || is_borrowed() || met_at(fd) != nullptr || SCUTE_PLANTED(received_unmet)) return;
+  if (fd < 0 || is_borrowed() || met_at(fd) != nullptr || SCUTE_PLANTED(fd_passing_unmet)) return;
   take_over_descriptor(fd);
 }
 
