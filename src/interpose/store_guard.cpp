@@ -10,8 +10,8 @@
 #include "interpose/guarded_file.hpp"
 #include "interpose/mappings.hpp"
 #include "interpose/program_threads.hpp"
+#include "interpose/signal_free_region.hpp"
 #include "interpose/signals_wait.hpp"
-#include "interpose/undisturbed.hpp"
 #include "interpose/view_faults.hpp"
 #include "view/line_copy.hpp"
 
@@ -95,9 +95,9 @@ bool store_guard::hold_all() noexcept {
   if (is_alone()) {
     // Who has been disturbed again and again lets signals wait. Handlers may begin threads, so that they are looked for once more; by a look at memory,
     // since the kernel may give signals in a system call without a trace.
-    signals_wait_ = disturbed_ >= disturbed_most || !undisturbed::begin();
+    signals_wait_ = disturbed_ >= disturbed_most || !signal_free_region::begin();
     if (!signals_wait_ && (has_still_one_thread() || SCUTE_PLANTED(store_alone))) return true;
-    if (!signals_wait_) static_cast<void>(undisturbed::end());
+    if (!signals_wait_) static_cast<void>(signal_free_region::end());
     signals_wait_ = true;
     sigset_t before;
     hold_signals(before);
@@ -115,7 +115,7 @@ bool store_guard::hold_all() noexcept {
 
 bool store_guard::release_all() noexcept {
   if (!signals_wait_) {
-    const bool whole = undisturbed::end();
+    const bool whole = signal_free_region::end();
     disturbed_ = whole ? 0 : disturbed_ + 1;
     return whole;
   }

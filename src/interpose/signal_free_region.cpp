@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "interpose/undisturbed.hpp"
+#include "interpose/signal_free_region.hpp"
 
 #if __has_include(<sys/rseq.h>)
 #include <sys/rseq.h>
@@ -41,7 +41,7 @@ volatile struct rseq& of_thread() noexcept {
 
 }  // namespace
 
-bool undisturbed::begin() noexcept {
+bool signal_free_region::begin() noexcept {
   // (The sequence has no place to go on at before this file's constructor: nothing is committed then.)
   if (__rseq_size == 0 || empty.abort_ip == 0) return false;
   // Otherwise the kernel does not know of this thread's.
@@ -51,7 +51,7 @@ bool undisturbed::begin() noexcept {
   return true;
 }
 
-bool undisturbed::end() noexcept {
+bool signal_free_region::end() noexcept {
   std::atomic_signal_fence(std::memory_order_seq_cst);
   const bool none = of_thread().rseq_cs == place_of_empty();
   of_thread().rseq_cs = 0;
@@ -60,10 +60,10 @@ bool undisturbed::end() noexcept {
 
 #else
 
-bool undisturbed::begin() noexcept {
+bool signal_free_region::begin() noexcept {
   return false;
 }
-bool undisturbed::end() noexcept {
+bool signal_free_region::end() noexcept {
   return false;
 }
 

@@ -7,7 +7,7 @@
 #include <csignal>
 #include <cstdint>
 
-#include "interpose/undisturbed.hpp"
+#include "interpose/signal_free_region.hpp"
 
 using namespace scute::core::interpose;
 
@@ -38,20 +38,20 @@ void count(int) {
 // Nothing but the scheduler may disturb this, which it does not do always.
 bool left_alone_sometime() {
   for (int i = 0; i < 1000; ++i) {
-    undisturbed::begin();
-    if (undisturbed::end()) return true;
+    signal_free_region::begin();
+    if (signal_free_region::end()) return true;
   }
   return false;
 }
 
 // Without restartable sequences nothing is told, and signals wait (STORE-4).
 bool is_to_be_had() {
-  if (!undisturbed::begin()) return false;
-  undisturbed::end();
+  if (!signal_free_region::begin()) return false;
+  signal_free_region::end();
   return true;
 }
 
-TEST(undisturbed, IsToldWithoutASignal) {
+TEST(signal_free_region, IsReportedWithoutASignal) {
   if (!is_to_be_had()) return;
   EXPECT_TRUE(left_alone_sometime());
 }
@@ -60,26 +60,26 @@ void expect_each_told(void (*handler)(int)) {
   if (!is_to_be_had()) return;
   const with_handler h(handler);
   for (int i = 0; i < 100; ++i) {
-    undisturbed::begin();
+    signal_free_region::begin();
     raise(SIGALRM);
-    EXPECT_FALSE(undisturbed::end());
+    EXPECT_FALSE(signal_free_region::end());
   }
 }
 
-TEST(undisturbed, AHandlerIsTold) {
+TEST(signal_free_region, AHandlerIsReported) {
   expect_each_told(&count);
 }
 
 // QUIET-2
-TEST(undisturbed, AHandlerThatAsksIsToldOf) {
+TEST(signal_free_region, AHandlerThatAsksIsReported) {
   expect_each_told(+[](int) {
-    undisturbed::begin();
-    undisturbed::end();
+    signal_free_region::begin();
+    signal_free_region::end();
   });
 }
 
 // Signals that come at any instruction.
-TEST(undisturbed, NoHandlerIsMissed) {
+TEST(signal_free_region, NoHandlerIsMissed) {
   if (!is_to_be_had()) return;
   const with_handler h(&count);
   constexpr itimerval often{{0, 50}, {0, 50}}, never{};
@@ -87,7 +87,7 @@ TEST(undisturbed, NoHandlerIsMissed) {
   uint64_t missed = 0, seen = 0, alone = 0;
   while (handled < 2000 || seen == 0 || alone == 0)
     for (int i = 0; i < 1000; ++i) {
-      undisturbed::begin();
+      signal_free_region::begin();
       const uint64_t before = handled;
       volatile int spent = 0;
       while (spent < 20) {
@@ -95,7 +95,7 @@ TEST(undisturbed, NoHandlerIsMissed) {
         spent = next;
       }
       const bool came = handled != before;
-      const bool none = undisturbed::end();
+      const bool none = signal_free_region::end();
       missed += none && came ? 1 : 0;
       seen += came ? 1 : 0;
       alone += none ? 1 : 0;

@@ -10,7 +10,7 @@
 namespace scute::core::interpose {
 
 // On one thread, one behind the other; a handler's inside another one is no harm.
-class undisturbed {
+class signal_free_region {
  public:
   // False: cannot be told here (a kernel or a C library without rseq, or one that was asked not to have it).
   static bool begin() noexcept;
