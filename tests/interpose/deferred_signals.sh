@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Handlers of signals that come while their thread is in a flush or a fence begin behind it: what they make durable and tell of is so, they may call everything, nothing of what
-# the kernel says of a signal is lost, and what a program asks about its handlers is what it has set (DEFER-1, DEFER-2, DEFER-3, DEFER-4, DEFER-5, DEFER-6, DUR-5). SCUTE_TEST_DEEDS names some of the deeds.
+# the kernel says of a signal is lost, and what a program asks about its handlers is what it has set (DEFER-1, DEFER-2, DEFER-3, DEFER-4, DEFER-5, DEFER-6, DUR-5). SCUTE_TEST_CASES names some of the cases.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 file=$pools/file
 cat >handlers.c <<'C'
-// handlers DEED FILE OTHER: persists without a pause while handlers of signals do something.
+// handlers CASE FILE OTHER: persists without a pause while handlers of signals do something.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -168,20 +168,20 @@ static void nobody_waits(void) {
 
 int main(int argc, char **argv) {
   if (argc != 4) return 2;
-  const char *const deed = argv[1];
+  const char *const case_name = argv[1];
   path = argv[2];
   at = map(path, &fd);
   int other;
   beside = map(argv[3], &other);
   last = -1;
-#define DEED(name) if (strcmp(deed, #name) == 0)
-  DEED(told) {
+#define CASE(name) if (strcmp(case_name, #name) == 0)
+  CASE(told) {
     last = wanted + getpid() % 50;
     when_caught(SIGALRM, &tell, 0);
     every(90);
     persist_until(last);
   }
-  DEED(told_without_room) {  // the kernel keeps no signal with what it says of it
+  CASE(told_without_room) {  // the kernel keeps no signal with what it says of it
     const struct rlimit none = {0, 0};
     must(setrlimit(RLIMIT_SIGPENDING, &none) == 0);
     last = wanted;
@@ -189,25 +189,25 @@ int main(int argc, char **argv) {
     every(90);
     persist_until(last);
   }
-  DEED(told_of_other) {
+  CASE(told_of_other) {
     last = wanted, in_other = 1;
     when_caught(SIGALRM, &tell, SA_NODEFER);
     every(150);
     persist_until(last);
   }
-  DEED(much) {
+  CASE(much) {
     when_caught(SIGALRM, &store_much, 0);
     every(90);
     persist_until(1000000);
   }
-  DEED(calls) {
+  CASE(calls) {
     when_caught(SIGALRM, &call, 0);
     every(200);
     persist_until(wanted);
     every(0);
     nobody_waits();
   }
-  DEED(queued) {
+  CASE(queued) {
     struct sigaction act = {.sa_sigaction = &queued, .sa_flags = SA_SIGINFO};
     sigaddset(&act.sa_mask, SIGUSR2);
     must(sigaction(SIGRTMIN, &act, NULL) == 0);
@@ -230,7 +230,7 @@ int main(int argc, char **argv) {
     persist_until(3000);
     must(turns == 3000 && waitpid(sender, NULL, 0) == sender);
   }
-  DEED(queued_to_thread) {
+  CASE(queued_to_thread) {
     struct sigaction act = {.sa_sigaction = &in_order, .sa_flags = SA_SIGINFO};
     must(sigaction(SIGRTMIN, &act, NULL) == 0);
     persisting = pthread_self();
@@ -240,7 +240,7 @@ int main(int argc, char **argv) {
     must(turns == 20000 && pthread_join(other_thread, NULL) == 0);
     nobody_waits();
   }
-  DEED(queued_in_pairs) {
+  CASE(queued_in_pairs) {
     struct sigaction act = {.sa_sigaction = &in_any_order, .sa_flags = SA_SIGINFO | SA_NODEFER};
     must(sigaction(SIGRTMIN, &act, NULL) == 0);
     persisting = pthread_self();
@@ -250,7 +250,7 @@ int main(int argc, char **argv) {
     must(turns == 2 * pairs && pthread_join(other_thread, NULL) == 0);
     nobody_waits();
   }
-  DEED(threads) {
+  CASE(threads) {
     pthread_t all[3];
     must(sem_init(&begun, 0, 0) == 0);
     when_caught(SIGUSR1, &caught, 0);
@@ -264,7 +264,7 @@ int main(int argc, char **argv) {
     over = 1;
     for (int i = 0; i < 3; ++i) must(pthread_join(all[i], NULL) == 0);
   }
-  DEED(vfork) {
+  CASE(vfork) {
     when_caught(SIGUSR1, &caught, 0);
     const pid_t child = vfork();
     if (child == 0) {
@@ -283,7 +283,7 @@ int main(int argc, char **argv) {
     must(waitpid(forked, &status, 0) == forked && status == 0);
   }
   // What can be asked, and what comes of each way to set a handler: the same as without the shield.
-  DEED(asked) {
+  CASE(asked) {
     struct sigaction old, act = {.sa_handler = &caught, .sa_flags = SA_RESTART};
     sigaddset(&act.sa_mask, SIGUSR2);
 #define SHOW(s)                                                                                                                       \
@@ -413,8 +413,8 @@ C
 cc -O1 -w -I "$SCUTE_SOURCE_DIR/tests" -o handlers handlers.c -lpmem -lpthread || fail "cc"
 cc -O1 -w -o transacts transacts.c -lpmemobj || fail "cc"
 export PMEM_IS_PMEM_FORCE=1
-deeds=${SCUTE_TEST_DEEDS:-told told_in_window told_without_room told_of_other much calls queued queued_to_thread queued_in_pairs threads vfork asked}
-is_wanted() { [[ " $deeds " == *" $1 "* ]]; }
+cases=${SCUTE_TEST_CASES:-told told_in_window told_without_room told_of_other much calls queued queued_to_thread queued_in_pairs threads vfork asked}
+is_wanted() { [[ " $cases " == *" $1 "* ]]; }
 
 fresh() {
   rm -f "$file"*
@@ -434,7 +434,7 @@ fails() {
 # in_file FILE AT: all records that were told of.
 in_file() {
   "$scute" shield run -- cat "$1" >seen
-  python3 - "${2:-0}" <<'P' || fail "$deed: a record that was told of is not in the file"
+  python3 - "${2:-0}" <<'P' || fail "$case_name: a record that was told of is not in the file"
 import struct, sys
 told = [int(x) for x in open("told").read().split()]
 seen = open("seen", "rb").read()
@@ -445,17 +445,17 @@ sys.exit(1 if bad or len(told) < 100 else 0)
 P
 }
 for options in "" "--windows off"; do
-  for deed in told told_without_room told_of_other; do
-    is_wanted $deed || continue
+  for case_name in told told_without_room told_of_other; do
+    is_wanted $case_name || continue
     for _ in 1 2 3; do
       # shellcheck disable=SC2086
-      fails $deed $options
-      if [ $deed = told_of_other ]; then in_file "$file.other"; else in_file "$file"; fi
+      fails $case_name $options
+      if [ $case_name = told_of_other ]; then in_file "$file.other"; else in_file "$file"; fi
     done
   done
 done
 if is_wanted told_in_window; then
-  deed=told_in_window
+  case_name=told_in_window
   for n in 100 113 127; do
     rm -f "$file"*
     expect 0 ./transacts "$file"
@@ -463,7 +463,7 @@ if is_wanted told_in_window; then
     expect 0 "$scute" shield add "$file"
     status=0
     { timeout -k 1 $((3 * wait_seconds)) "$scute" shield run --unflushed drop -- ./transacts "$file" $n >out 2>err || status=$?; } 2>/dev/null
-    [ "$status" = 137 ] || fail "$deed: status $status: $(cat err)"
+    [ "$status" = 137 ] || fail "$case_name: status $status: $(cat err)"
     cp out told
     checked 0 "$file"
     in_file "$file" "$root"
@@ -474,10 +474,10 @@ if is_wanted much; then
   "$scute" shield run -- cat "$file" >seen
   [ "$(tail -c 524288 seen | tr -d m | wc -c)" = 0 ] || fail "much: not all of it"
 fi
-for deed in calls queued queued_to_thread queued_in_pairs threads vfork; do
-  is_wanted $deed || continue
+for case_name in calls queued queued_to_thread queued_in_pairs threads vfork; do
+  is_wanted $case_name || continue
   fresh
-  expect 0 timeout -k 1 $((3 * wait_seconds)) "$scute" shield run -- ./handlers $deed "$file" "$file.other"
+  expect 0 timeout -k 1 $((3 * wait_seconds)) "$scute" shield run -- ./handlers $case_name "$file" "$file.other"
   in_out '^done$'
   sound "$file"
 done

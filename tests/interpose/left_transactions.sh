@@ -5,9 +5,9 @@
 source "$(dirname "${BASH_SOURCE[0]}")/transactions/lib.bash"
 
 "$actor" show "$pools/base" | sed '/^told/d' >before
-for deed in ${SCUTE_TEST_DEEDS:-$("$actor" list one | grep '^left_')}; do
-  tried "$deed" exits dies waits
-  [ "$deed" = left_between ] || sed '/^told/d' plain | diff before - || fail "$deed: it has changed something"
+for case_name in ${SCUTE_TEST_CASES:-$("$actor" list one | grep '^left_')}; do
+  tried "$case_name" exits dies waits
+  [ "$case_name" = left_between ] || sed '/^told/d' plain | diff before - || fail "$case_name: it has changed something"
 done
-[ -n "${SCUTE_TEST_DEEDS:-}" ] || [ "$count" -ge 15 ] || fail "only $count ends"
+[ -n "${SCUTE_TEST_CASES:-}" ] || [ "$count" -ge 15 ] || fail "only $count ends"
 echo "$count transactions left"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every deed once more, with lines that are copied while stores wait (STORE-1, STORE-2), where there is userfaultfd (store_guard.sh).
+# Every case once more, with lines that are copied while stores wait (STORE-1, STORE-2), where there is userfaultfd (store_guard.sh).
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 export SCUTE_CPU=avx2
 
@@ -8,4 +8,4 @@ if ! "$scute" shield run -- cat "$pools/file" >/dev/null 2>err && grep -q 'needs
   echo "no userfaultfd on this machine"
   exit 0
 fi
-exec bash "$SCUTE_SOURCE_DIR/tests/interpose/deeds.sh"
+exec bash "$SCUTE_SOURCE_DIR/tests/interpose/cases.sh"
