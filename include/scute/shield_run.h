@@ -35,7 +35,7 @@ typedef struct scute_shield_counts {
   uint64_t
       stray_lines; /* that changed though nobody had told of a store: see SCUTE_SHIELD_REPORT_STRAYS */
   const char *
-      untold_objects; /* that may have stored without telling, so that strays are advice: names, commas between; "": none */
+      unreported_objects; /* that may have stored without telling, so that strays are advice: names, commas between; "": none */
   uint64_t
       unfenced_lines; /* flushed, and never fenced, when they were unmapped or the program had ended; in no other of these */
   uint64_t early_flushes; /* of unflushed_lines: those that were stored to after their last flush */

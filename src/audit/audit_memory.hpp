@@ -14,7 +14,7 @@ struct store_audit::head {
   std::atomic<uint32_t> strays_do;  // on_stray
   uint32_t remembers;               // what lines held when they were flushed
   std::atomic<uint64_t> strays, findings;
-  char untold[2048];
+  char unreported[2048];
 };
 
 struct store_audit::finding {
@@ -25,7 +25,7 @@ struct store_audit::finding {
 
 // Of a line. Each is a moment, and the index of a site in its low bits.
 struct store_audit::words {
-  std::atomic<uint64_t> told;  // of a store last, by whom
+  std::atomic<uint64_t> reported;  // of a store last, by whom
   std::atomic<uint64_t>
       copied;  // by a commit set last; flushed since by whom; and found_mark, if a load has found it changed since
 };

@@ -6,7 +6,7 @@
 
 #include "audit/audit_memory.hpp"
 #include "audit/call_site.hpp"
-#include "audit/tell_clock.hpp"
+#include "audit/report_clock.hpp"
 #include "base/failure.hpp"
 #include "view/line.hpp"
 
@@ -30,14 +30,15 @@ uint64_t store_audit::size(uint64_t capacity) {
 }
 
 void store_audit::format(std::span<std::byte> at, uint64_t capacity, on_stray what,
-                         const std::string& untold, bool remembers) {
+                         const std::string& unreported, bool remembers) {
   if (at.size() < size(capacity))
     throw failure(SCUTE_E_INVALID, "the memory of an audit is too small for its file");
   auto& h = *reinterpret_cast<head*>(at.data());
   h.lines = view::lines_of(up(capacity));
   h.strays_do.store(static_cast<uint32_t>(what));
   h.remembers = remembers ? 1 : 0;
-  std::memcpy(h.untold, untold.data(), std::min(untold.size(), sizeof h.untold - 1));
+  std::memcpy(h.unreported, unreported.data(),
+              std::min(unreported.size(), sizeof h.unreported - 1));
   h.mark.store(head::mark_value, std::memory_order_release);
 }
 
@@ -80,8 +81,8 @@ void store_audit::fenced(bool idle) noexcept {
 }
 
 void store_audit::commit_set_begins() noexcept {
-  tell_loaded();
-  moment_ = tell_clock::copied_at(tell_clock::next_commit_set());
+  report_loaded();
+  moment_ = report_clock::copied_at(report_clock::next_commit_set());
 }
 
 // AUDIT-3
@@ -89,18 +90,18 @@ void store_audit::commit_set_has(uint64_t line, bool changed) noexcept {
   if (line >= head_->lines) return;
   const words& w = words_[line];
   const uint64_t copied = w.copied.load(std::memory_order_relaxed);
-  const uint64_t told = w.told.load(std::memory_order_acquire);
+  const uint64_t reported = w.reported.load(std::memory_order_acquire);
   const uint32_t flushed_at = site_of(copied);
   if (!changed) sites_.count(flushed_at, site_event::unchanged);
   const auto what = static_cast<on_stray>(head_->strays_do.load(std::memory_order_relaxed));
   if (!changed || what == on_stray::ignore ||
-      moment_of(told) >= std::max(moment_of(copied), uint64_t{tell_clock::begin}))
+      moment_of(reported) >= std::max(moment_of(copied), uint64_t{report_clock::begin}))
     return;
   if (what == on_stray::stop) may_commit_ = false;
   if ((copied & found_mark) != 0) return;  // AUDIT-5: counted
   head_->strays.fetch_add(1, std::memory_order_relaxed);
   sites_.count(flushed_at, site_event::strays);
-  const line_finding f{line_finding::kind::stray, line, site_of(told), flushed_at};
+  const line_finding f{line_finding::kind::stray, line, site_of(reported), flushed_at};
   add(f);
   stray(f);
 }
@@ -119,7 +120,7 @@ bool store_audit::may_commit() noexcept {
 
 void store_audit::left(uint64_t line, view::left_as how) noexcept {
   if (line >= head_->lines) return;
-  const uint32_t stored_at = site_of(words_[line].told.load(std::memory_order_relaxed));
+  const uint32_t stored_at = site_of(words_[line].reported.load(std::memory_order_relaxed));
   const uint32_t flushed_at = site_of(words_[line].copied.load(std::memory_order_relaxed));
   using kind = line_finding::kind;
   switch (how) {
@@ -135,22 +136,23 @@ void store_audit::left(uint64_t line, view::left_as how) noexcept {
   }
 }
 
-void store_audit::add_untold(const std::string& names, on_stray what) noexcept {
-  const size_t had = untold().size();
-  if (names.size() > had) names.copy(head_->untold + had, sizeof head_->untold - 1 - had, had);
+void store_audit::add_unreported(const std::string& names, on_stray what) noexcept {
+  const size_t had = unreported().size();
+  if (names.size() > had)
+    names.copy(head_->unreported + had, sizeof head_->unreported - 1 - had, had);
   head_->strays_do.store(static_cast<uint32_t>(what));
 }
 
-const char* store_audit::untold_text() const noexcept {
-  return head_->untold;
+const char* store_audit::unreported_text() const noexcept {
+  return head_->unreported;
 }
 
 uint64_t store_audit::strays() const noexcept {
   return head_->strays.load(std::memory_order_relaxed);
 }
 
-std::string store_audit::untold() const {
-  const char *const at = head_->untold, *const end = at + sizeof head_->untold;
+std::string store_audit::unreported() const {
+  const char *const at = head_->unreported, *const end = at + sizeof head_->unreported;
   return {at, static_cast<size_t>(std::find(at, end, '\0') - at)};
 }
 

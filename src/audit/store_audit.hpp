@@ -3,7 +3,7 @@
 // it, the supervisor reads it when the view has ended, whatever the end was.
 //
 // AUDIT-3 A line that a commit set finds changed is a stray if no store to it was told of since a commit set has copied it last, as
-//    tell_clock has it: so a stray is one for certain where all code tells of its stores. A stray store to a line that is told of as well
+//    report_clock has it: so a stray is one for certain where all code tells of its stores. A stray store to a line that is told of as well
 //    between the same two commit sets, or while some thread is in flight, is not noticed.
 // AUDIT-4 Nothing about durability depends on any of this, but for one thing: if strays are to stop the program, a commit set with
 //    one is not committed, and the view is halted: what the file has is then the last commit set before (file_view.hpp, VIEW-9). The supervisor
@@ -47,25 +47,25 @@ class store_audit : public view::line_watch {
  public:
   static constexpr size_t findings_max = 1024;
   static uint64_t size(uint64_t capacity);
-  // Of zeros, aligned to 4096. `remembers`: what lines hold when they are flushed is noted (AUDIT-7). `untold`: names of objects whose stores nobody tells of, so that strays are advice; or "".
+  // Of zeros, aligned to 4096. `remembers`: what lines hold when they are flushed is noted (AUDIT-7). `unreported`: names of objects whose stores nobody tells of, so that strays are advice; or "".
   static void format(std::span<std::byte> at, uint64_t capacity, on_stray what,
-                     const std::string& untold, bool remembers = true);
+                     const std::string& unreported, bool remembers = true);
   // Throws failure if none is there.
   explicit store_audit(std::span<std::byte> at);
 
   // Instrumented code is about to store there, or the kernel. Async-signal-safe.
-  void told(uint64_t offset, uint64_t n) noexcept;
+  void report_store(uint64_t offset, uint64_t n) noexcept;
   // AUDIT-5, for who is about to load. Async-signal-safe, these four; general registers only (HOOK-7).
   bool looks_for_strays() const noexcept;
-  // When the line was copied last; to be handed to was_told().
+  // When the line was copied last; to be handed to was_reported().
   uint64_t copied(uint64_t line) const noexcept;
   // Of the line, since then; or it is known as a stray already.
-  bool was_told(uint64_t line, uint64_t copied) const noexcept;
+  bool was_reported(uint64_t line, uint64_t copied) const noexcept;
   // By the code that the thread is in. False: somebody else had found it. may_go_on(): the program is not to be stopped for it.
   bool found_by_load(uint64_t line) noexcept;
   bool may_go_on() const noexcept;
   // Tells of what was found by loads and not told of yet. Not of general registers only.
-  virtual void tell_loaded() noexcept {}
+  virtual void report_loaded() noexcept {}
 
   // Lines that had to be made durable by somebody else.
   void left(uint64_t line, view::left_as how) noexcept;
@@ -79,11 +79,11 @@ class store_audit : public view::line_watch {
   bool may_commit() noexcept override;
 
   // The program has loaded code whose stores nobody tells of.
-  void add_untold(const std::string& names, on_stray what) noexcept;
+  void add_unreported(const std::string& names, on_stray what) noexcept;
 
   uint64_t strays() const noexcept;
-  std::string untold() const;
-  const char* untold_text() const noexcept;  // as long as the memory is there
+  std::string unreported() const;
+  const char* unreported_text() const noexcept;  // as long as the memory is there
   bool read_site(uint32_t index, site_record& to) const { return sites_.read(index, to); }
   bool read_names(uint32_t index, site_names& to) const noexcept {
     return sites_.read_names(index, to);

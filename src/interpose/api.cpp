@@ -122,7 +122,7 @@ int scute_shield_audit(const void* at, scute_shield_counts* counts) {
   c.struct_size = counts->struct_size;
   c.file = range.file->path().c_str();
   audit::store_audit* const seen = range.file->audit();
-  c.untold_objects = seen != nullptr ? seen->untold_text() : "";
+  c.unreported_objects = seen != nullptr ? seen->unreported_text() : "";
   c.process = static_cast<uint32_t>(::getpid());
   std::memcpy(counts, &c, std::min(counts->struct_size, sizeof c));
   return SCUTE_OK;

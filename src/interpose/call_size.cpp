@@ -28,8 +28,8 @@
 #include "interpose/next_calls.hpp"
 #include "interpose/pages_at_hand.hpp"
 #include "interpose/program_calls.hpp"
+#include "interpose/reported_stores.hpp"
 #include "interpose/shielding.hpp"
-#include "interpose/told_stores.hpp"
 
 using namespace scute::core::interpose;
 

@@ -12,7 +12,7 @@
 #include <cstring>
 #include <exception>
 
-#include "audit/tell_clock.hpp"
+#include "audit/report_clock.hpp"
 #include "base/failure.hpp"
 #include "base/planted.hpp"
 #include "base/thread_signals.hpp"
@@ -153,7 +153,7 @@ guarded_file& guarded_file::open(const std::string& path, const file_identity& i
   guarded_file& f = unused();
   std::unique_ptr<live_audit> audit;
   if (plan.wanted) {
-    audit::store_audit::format(memory.more(), pool->capacity(), plan.strays, plan.untold,
+    audit::store_audit::format(memory.more(), pool->capacity(), plan.strays, plan.unreported,
                                plan.remembers);
     audit = std::make_unique<live_audit>(memory.more(), path);
   }
@@ -162,7 +162,7 @@ guarded_file& guarded_file::open(const std::string& path, const file_identity& i
   parts.control = memory.control();
   parts.bytes = memory.bytes_at();
   parts.bytes_file = memory.bytes();
-  parts.tells_holes = memory.is_in_memory();  // not all file systems do
+  parts.reports_holes = memory.is_in_memory();  // not all file systems do
   parts.medium = pool.get();
   parts.sink = &f.unflushed_;
   parts.watch = audit.get();
@@ -181,7 +181,7 @@ guarded_file& guarded_file::open(const std::string& path, const file_identity& i
   f.unflushed_.begin(view.get(), memory.bytes_at());
   const uint32_t number = ++numbers_taken;
   f.held_ = false;
-  if (!SCUTE_PLANTED(guard_untold))
+  if (!SCUTE_PLANTED(guard_unreported))
     f.held_ = hand_over_view(number, path, id.device, id.inode, memory.head(),
                              memory.bytes());  // GUARD-3
   f.path_ = path;
@@ -355,9 +355,9 @@ void guarded_file::require_writable() const {
 }
 
 void guarded_file::write_back(uint64_t offset, uint64_t n, view::write_reason why) {
-  if (!is_open()) return;       // a child's: what is in the view is its parent's affair (GUARD-4)
-  end_window_elsewhere(*this);  // DUR-2
-  audit::tell_clock::fence();   // a call, and what was told of before a call has happened (HOOK-3)
+  if (!is_open()) return;        // a child's: what is in the view is its parent's affair (GUARD-4)
+  end_window_elsewhere(*this);   // DUR-2
+  audit::report_clock::fence();  // a call, and what was told of before a call has happened (HOOK-3)
   // GROW-4
   std::exception_ptr no_room;
   try {
@@ -403,7 +403,7 @@ namespace {
 
 // What of the views can be stored to. What the program has taken from itself stays so, and some pages were kept from us (PAGEIN-4).
 void only_to_read() noexcept {
-  const bool told = each_part_of_memory([](uintptr_t begin, uintptr_t end, int access) {
+  const bool complete = each_part_of_memory([](uintptr_t begin, uintptr_t end, int access) {
     if ((access & PROT_WRITE) == 0) return;
     mappings.for_each([&](const mapped_range& r) {
       const uintptr_t first = std::max(begin, r.begin), last = std::min(end, r.end);
@@ -411,7 +411,7 @@ void only_to_read() noexcept {
         ::mprotect(reinterpret_cast<void*>(first), last - first, access & ~PROT_WRITE);
     });
   });
-  if (told) return;
+  if (complete) return;
   mappings.for_each([](const mapped_range& r) {
     for (uintptr_t at = r.begin; at < r.end; at += view::page_size)
       ::mprotect(reinterpret_cast<void*>(at), view::page_size, PROT_READ);
@@ -427,7 +427,7 @@ void guarded_file::leave_regions() noexcept {
 
 // GUARD-4. Its descriptors stay descriptors of the view. The objects of the parent stay where they are; nothing of them is used.
 void guarded_file::become_child() noexcept {
-  audit::tell_clock::become_child();
+  audit::report_clock::become_child();
   for (guarded_file* f = first(); f != nullptr; f = f->next()) {
     if (!f->is_open() || SCUTE_PLANTED(guard_child)) continue;
     f->open_.store(false, std::memory_order_release);

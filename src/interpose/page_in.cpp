@@ -86,8 +86,8 @@ bool pages_come() noexcept {
   allow_pages_to_go();
   const userfault* const faults = begin_faults(true);
   if (faults != nullptr && faults->waits_for_pages()) return true;
-  static bool told = false;
-  if (!std::exchange(told, true))
+  static bool reported = false;
+  if (!std::exchange(reported, true))
     complain("the shield",
              std::string("pages cannot come when they are touched (userfaultfd: ") +
                  std::strerror(faults == nullptr      ? errno

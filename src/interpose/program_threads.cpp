@@ -44,10 +44,10 @@ nlink_t threads_now() noexcept {
   if (tasks == nullptr || tasks->inode == 0) return 0;
   const int keep = errno;
   struct stat s{};
-  const bool told = next::fstat(descriptor, &s) == 0 && s.st_dev == tasks->device &&
-                    s.st_ino == tasks->inode && s.st_nlink > 2;
+  const bool known = next::fstat(descriptor, &s) == 0 && s.st_dev == tasks->device &&
+                     s.st_ino == tasks->inode && s.st_nlink > 2;
   errno = keep;
-  return told ? s.st_nlink - 2 : 0;  // a link of each thread's, and those that each folder has
+  return known ? s.st_nlink - 2 : 0;  // a link of each thread's, and those that each folder has
 }
 
 // In a child there are zeros in it.

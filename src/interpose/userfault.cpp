@@ -57,11 +57,11 @@ uint64_t features() noexcept {
   if (fd < 0) return 0;
   uffdio_api api{};
   api.api = UFFD_API;
-  const bool told = ::ioctl(fd, UFFDIO_API, &api) == 0;
+  const bool known = ::ioctl(fd, UFFDIO_API, &api) == 0;
   const int keep = errno;
   next::close(fd);
   errno = keep;
-  return told ? api.features : 0;
+  return known ? api.features : 0;
 }
 
 userfault::outcome outcome_of(int why) noexcept {
@@ -174,11 +174,12 @@ userfault::waiter userfault::next(bool waits) const noexcept {
   if ((wait[0].revents & (POLLNVAL | POLLERR)) != 0) return {0, false, true};
   uint64_t kicks = 0;
   if (wait[1].revents != 0) static_cast<void>(!::read(kicks_, &kicks, sizeof kicks));
-  uffd_msg told{};
-  if (::read(fd_, &told, sizeof told) != ssize_t{sizeof told} || told.event != UFFD_EVENT_PAGEFAULT)
+  uffd_msg message{};
+  if (::read(fd_, &message, sizeof message) != ssize_t{sizeof message} ||
+      message.event != UFFD_EVENT_PAGEFAULT)
     return {};
-  return {told.arg.pagefault.address, (told.arg.pagefault.flags & UFFD_PAGEFAULT_FLAG_WP) != 0,
-          false};
+  return {message.arg.pagefault.address,
+          (message.arg.pagefault.flags & UFFD_PAGEFAULT_FLAG_WP) != 0, false};
 }
 
 }  // namespace scute::core::interpose

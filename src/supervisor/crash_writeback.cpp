@@ -119,7 +119,7 @@ void crash_writeback(const held_view& held, bool keep_unflushed, scute_shield_co
   parts.control = memory.control();
   parts.bytes = memory.bytes_at();
   parts.bytes_file = memory.bytes();
-  parts.tells_holes = memory.is_in_memory();  // not all file systems do
+  parts.reports_holes = memory.is_in_memory();  // not all file systems do
   parts.medium = &pool;
   nobody_stores quiet;
   parts.guard = &quiet;

@@ -90,13 +90,13 @@ pid_t launch(const char* const* argv, const scute_shield_run_options& options,
   const std::string views = options.view_folder != nullptr
                                 ? std::filesystem::absolute(options.view_folder).string()
                                 : std::string();
-  int tell[2];
-  if (::pipe2(tell, O_CLOEXEC) != 0) throw_errno("make a pipe", errno);
+  int failure_pipe[2];
+  if (::pipe2(failure_pipe, O_CLOEXEC) != 0) throw_errno("make a pipe", errno);
   const pid_t pid = ::fork();
   if (pid < 0) {
     const int why = errno;
-    ::close(tell[0]);
-    ::close(tell[1]);
+    ::close(failure_pipe[0]);
+    ::close(failure_pipe[1]);
     throw_errno("start a process", why);
   }
   if (pid == 0) {
@@ -121,15 +121,15 @@ pid_t launch(const char* const* argv, const scute_shield_run_options& options,
     ::pthread_sigmask(SIG_SETMASK, &signals.blocked, nullptr);
     ::execvp(argv[0], const_cast<char* const*>(argv));
     const int why = errno;
-    static_cast<void>(!::write(tell[1], &why, sizeof why));
+    static_cast<void>(!::write(failure_pipe[1], &why, sizeof why));
     ::_exit(127);
   }
-  ::close(tell[1]);
+  ::close(failure_pipe[1]);
   int why = 0;
   ssize_t n = 0;
-  do n = ::read(tell[0], &why, sizeof why);
+  do n = ::read(failure_pipe[0], &why, sizeof why);
   while (n < 0 && errno == EINTR);
-  ::close(tell[0]);
+  ::close(failure_pipe[0]);
   if (n == static_cast<ssize_t>(sizeof why)) {
     if (why == ENOENT) throw failure(SCUTE_E_NOENT, std::string("there is no program ") + argv[0]);
     throw_errno(std::string("run ") + argv[0], why);

@@ -10,8 +10,8 @@ namespace {
 
 using audit::site_event;
 
-void tell_site(const audit::site_record& s, scute_shield_site_counts& to,
-               const scute_shield_run_options& options) {
+void report_site(const audit::site_record& s, scute_shield_site_counts& to,
+                 const scute_shield_run_options& options) {
   const auto count = [&](site_event what) { return s.counts[static_cast<size_t>(what)]; };
   to.source = s.file.c_str();
   to.function = s.function.c_str();
@@ -28,8 +28,8 @@ void tell_site(const audit::site_record& s, scute_shield_site_counts& to,
   options.site(options.arg, &to);
 }
 
-void tell_findings(const audit::store_audit& a, const char* file, uint32_t process,
-                   const scute_shield_run_options& options) {
+void report_findings(const audit::store_audit& a, const char* file, uint32_t process,
+                     const scute_shield_run_options& options) {
   for (size_t i = 0; i < a.findings(); ++i) {
     audit::line_finding f;
     if (!a.read_finding(i, f)) continue;
@@ -61,8 +61,8 @@ void tell_findings(const audit::store_audit& a, const char* file, uint32_t proce
 
 }  // namespace
 
-std::string tell_sites(const held_view& view, uint32_t process,
-                       const scute_shield_run_options& options, scute_shield_counts& counts) {
+std::string report_sites(const held_view& view, uint32_t process,
+                         const scute_shield_run_options& options, scute_shield_counts& counts) {
   try {
     const view_memory memory = attached(view);
     if (memory.more().empty()) return {};
@@ -75,10 +75,10 @@ std::string tell_sites(const held_view& view, uint32_t process,
       to.process = process;
       audit::site_record s;
       for (uint32_t i = 0; i < audit::site_table::places; ++i)
-        if (a.read_site(i, s)) tell_site(s, to, options);
+        if (a.read_site(i, s)) report_site(s, to, options);
     }
-    if (options.finding != nullptr) tell_findings(a, view.path.c_str(), process, options);
-    return a.untold();
+    if (options.finding != nullptr) report_findings(a, view.path.c_str(), process, options);
+    return a.unreported();
   } catch (const failure& e) {
     if (options.failed != nullptr) options.failed(options.arg, view.path.c_str(), e.what());
   }

@@ -11,7 +11,7 @@
 namespace scute::core::supervisor {
 
 // Nothing is told if the view has none. Returns the names of objects whose stores nobody tells of.
-std::string tell_sites(const held_view& view, uint32_t process,
-                       const scute_shield_run_options& options, scute_shield_counts& counts);
+std::string report_sites(const held_view& view, uint32_t process,
+                         const scute_shield_run_options& options, scute_shield_counts& counts);
 
 }  // namespace scute::core::supervisor

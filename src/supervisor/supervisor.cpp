@@ -316,8 +316,8 @@ void supervisor::report(const image& i, const held_view& view, int signal,
   audit.file = view.path.c_str();
   audit.process = static_cast<uint32_t>(i.pid);
   audit.signal = signal;
-  const std::string untold = tell_sites(view, audit.process, options_, audit);
-  audit.untold_objects = untold.c_str();
+  const std::string unreported = report_sites(view, audit.process, options_, audit);
+  audit.unreported_objects = unreported.c_str();
   if (options_.audit != nullptr) options_.audit(options_.arg, &audit);
 }
 

@@ -40,14 +40,14 @@ bool file_view::for_each_different(uint64_t offset, uint64_t n, Fn&& fn) {
 
 // In commit sets of their own, each with all that is flushed: nobody flushed these, so there is no order among them.
 template <typename Fn>
-bool file_view::commit_different(uint64_t offset, uint64_t n, Fn&& told) {
+bool file_view::commit_different(uint64_t offset, uint64_t n, Fn&& on_line) {
   size_t count = 0;
   const auto commit = [&] {
     commit_set_->lock.assume_held();
     const size_t had = count;
     count = 0;
     if (had != 0 && !commit_set_->make({batch_.get(), had})) return false;
-    for (size_t i = 0; i < had; ++i) told(batch_[i]);
+    for (size_t i = 0; i < had; ++i) on_line(batch_[i]);
     return true;
   };
   const bool done = for_each_different(offset, n, [&](uint64_t line, const struct line&) {

@@ -83,7 +83,7 @@ struct view_parts {
   audit_sink* sink = nullptr;   // or null
   line_watch* watch = nullptr;  // or null
   // bytes_file says exactly which pages nobody has stored to, so that they are passed by.
-  bool tells_holes = true;
+  bool reports_holes = true;
   page_placer* placer = nullptr;  // or null: nobody stores to a page before load() has returned
 };
 
@@ -204,7 +204,7 @@ class file_view {
   template <typename Fn>
   bool for_each_different(uint64_t offset, uint64_t n, Fn&& fn);
   template <typename Fn>
-  bool commit_different(uint64_t offset, uint64_t n, Fn&& told);
+  bool commit_different(uint64_t offset, uint64_t n, Fn&& on_line);
   bool renew(uint64_t& flushed);
 
   region region_;

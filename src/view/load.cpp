@@ -179,7 +179,7 @@ void file_view::decide_coming() {
 }
 
 uint64_t file_view::first_unintercepted(uint64_t offset, uint64_t n) const noexcept {
-  if (parts_.bytes_file < 0 || !parts_.tells_holes) return none;
+  if (parts_.bytes_file < 0 || !parts_.reports_holes) return none;
   const auto seek = [&](uint64_t from, int what) {
     const off_t at = ::lseek(parts_.bytes_file, static_cast<off_t>(from), what);
     return at >= 0 ? static_cast<uint64_t>(at) : none;
@@ -236,7 +236,7 @@ bool file_view::load(uint64_t offset, uint64_t n) {
 
 // The first place at or after this one that holds more than a hole of the view.
 uint64_t file_view::next_stored(uint64_t offset) const noexcept {
-  if (parts_.bytes_file < 0 || !parts_.tells_holes) return offset;
+  if (parts_.bytes_file < 0 || !parts_.reports_holes) return offset;
   const off_t at = ::lseek(parts_.bytes_file, static_cast<off_t>(offset), SEEK_DATA);
   // Any error but "nothing more": as if there were no holes.
   return at >= 0 ? static_cast<uint64_t>(at) : errno == ENXIO ? UINT64_MAX : offset;

@@ -52,7 +52,7 @@ for level in -O0 -O2; do
     audited 0 "$way"
     equal "$(total stray_lines)" 0
     equal "$(total unflushed_lines)" 0
-    equal "$(total untold_objects)" ""
+    equal "$(total unreported_objects)" ""
     equal "$(total unfenced_lines)" 0
     equal "$(total early_flushes)" 0
   done

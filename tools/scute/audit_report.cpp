@@ -60,9 +60,9 @@ void print_facts(const view_counts& v) {
   facts.add("never fenced", fmt::format("{} lines", count_text(c.unfenced_lines)));
   if (c.stray_lines != 0)
     facts.add("stray stores", fmt::format("{} lines{}", count_text(c.stray_lines),
-                                          v.untold_objects.empty()
+                                          v.unreported_objects.empty()
                                               ? std::string()
-                                              : "; it may have been " + v.untold_objects +
+                                              : "; it may have been " + v.unreported_objects +
                                                     ", which nobody compiled with -fscute=detect"));
   if (c.signal != 0) facts.add("killed by signal", fmt::format("{}", c.signal));
   facts.print();
@@ -173,7 +173,7 @@ json view_json(const view_counts& v) {
           {"masked_lines", c.masked_lines},
           {"dropped_lines", c.dropped_lines},
           {"stray_lines", c.stray_lines},
-          {"untold_objects", v.untold_objects},
+          {"unreported_objects", v.unreported_objects},
           {"healed", c.healed},
           {"unfenced_lines", c.unfenced_lines},
           {"early_flushes", c.early_flushes},
@@ -191,7 +191,7 @@ audit_totals totals_of(const program_notice& noticed) {
     t.unsure += v.counts.unsure_lines;
     t.unfenced += v.counts.unfenced_lines;
     t.strays += v.counts.stray_lines;
-    t.certain_strays += v.untold_objects.empty() ? v.counts.stray_lines : 0;
+    t.certain_strays += v.unreported_objects.empty() ? v.counts.stray_lines : 0;
     t.repeated += v.counts.repeated_flushes;
     t.unchanged += v.counts.unchanged_flushes;
     t.idle += v.counts.empty_fences;

@@ -27,7 +27,7 @@ listener& listener_of(void* arg) {
 void keep(void* arg, const scute_shield_counts* counts) {
   listener& to = listener_of(arg);
   to.next.file = counts->file;
-  to.next.untold_objects = counts->untold_objects;
+  to.next.unreported_objects = counts->unreported_objects;
   to.next.counts = *counts;
   to.noticed.views.push_back(std::exchange(to.next, {}));
 }

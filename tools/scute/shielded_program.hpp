@@ -25,7 +25,7 @@ struct line_finding {
 // One view, kept.
 struct view_counts {
   std::string file;
-  std::string untold_objects;
+  std::string unreported_objects;
   scute_shield_counts counts{};
   std::vector<site_counts> sites;  // with sites only, these two
   std::vector<line_finding> findings;

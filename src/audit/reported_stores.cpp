@@ -4,24 +4,24 @@
 
 #include "audit/audit_memory.hpp"
 #include "audit/call_site.hpp"
-#include "audit/tell_clock.hpp"
+#include "audit/report_clock.hpp"
 #include "base/planted.hpp"
 #include "view/line.hpp"
 
 namespace scute::core::audit {
 
-void store_audit::told(uint64_t offset, uint64_t n) noexcept {
+void store_audit::report_store(uint64_t offset, uint64_t n) noexcept {
   if (n == 0) return;
   n = std::min(n, ~offset);
-  const uint64_t now = tell_clock::tell();
+  const uint64_t now = report_clock::report();
   const uint64_t word = word_of(now, sites_.index_of(call_site::current()));
   const uint64_t end = std::min(view::line_of(offset + n - 1) + 1, head_->lines);
   for (uint64_t line = view::line_of(offset); line < end; ++line) {
-    std::atomic<uint64_t>& told = words_[line].told;
-    uint64_t before = told.load(std::memory_order_relaxed);
+    std::atomic<uint64_t>& reported = words_[line].reported;
+    uint64_t before = reported.load(std::memory_order_relaxed);
     // Moments only rise: the word of a thread that was held up does not replace a later one's.
     while (before != word && moment_of(before) <= now &&
-           !told.compare_exchange_weak(before, word)) {
+           !reported.compare_exchange_weak(before, word)) {
     }
   }
 }
@@ -49,11 +49,11 @@ uint64_t store_audit::copied(uint64_t line) const noexcept {
   return line < head_->lines ? words_[line].copied.load(std::memory_order_acquire) : found_mark;
 }
 
-bool store_audit::was_told(uint64_t line, uint64_t copied) const noexcept {
+bool store_audit::was_reported(uint64_t line, uint64_t copied) const noexcept {
   if ((copied & found_mark) != 0) return true;
-  if (SCUTE_PLANTED(audit_load_untold)) return false;
-  const uint64_t told = words_[line].told.load(std::memory_order_acquire);
-  return moment_of(told) >= std::max(moment_of(copied), uint64_t{tell_clock::begin});
+  if (SCUTE_PLANTED(audit_load_unreported)) return false;
+  const uint64_t reported = words_[line].reported.load(std::memory_order_acquire);
+  return moment_of(reported) >= std::max(moment_of(copied), uint64_t{report_clock::begin});
 }
 
 bool store_audit::found_by_load(uint64_t line) noexcept {
@@ -64,7 +64,7 @@ bool store_audit::found_by_load(uint64_t line) noexcept {
   head_->strays.fetch_add(1, std::memory_order_relaxed);
   sites_.count(here, site_event::strays);
   add({line_finding::kind::stray_loaded, line,
-       site_of(words_[line].told.load(std::memory_order_relaxed)), here});
+       site_of(words_[line].reported.load(std::memory_order_relaxed)), here});
   return true;
 }
 

@@ -15,12 +15,12 @@
 
 namespace scute::core::audit {
 
-class tell_clock {
+class report_clock {
  public:
   static constexpr uint64_t begin = 2;
 
   // The calling thread is in flight from here on. What it is told is the clock. Async-signal-safe, as the others are.
-  static uint64_t tell() noexcept;
+  static uint64_t report() noexcept;
   static bool in_flight() noexcept;
   // All that the calling thread has told of has happened.
   static void fence() noexcept;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What hooks call: general registers only (HOOK-7).
-#include "audit/tell_clock.hpp"
+#include "audit/report_clock.hpp"
 
 #include <signal.h>
 #include <unistd.h>
@@ -25,7 +25,7 @@ std::array<thread_slot, slots_max> slots;
 // Threads that got none are in flight for ever.
 std::atomic<uint64_t> without_slot{0};
 std::atomic<unsigned> slots_used{0};
-std::atomic<uint64_t> clock_now{tell_clock::begin};
+std::atomic<uint64_t> clock_now{report_clock::begin};
 
 [[gnu::tls_model("initial-exec")]] thread_local constinit thread_slot* mine = nullptr;
 
@@ -74,7 +74,7 @@ bool has_ended(thread_slot& s, uint64_t since) noexcept {
 
 }  // namespace
 
-uint64_t tell_clock::tell() noexcept {
+uint64_t report_clock::report() noexcept {
   if (mine == nullptr) occupy();
   if (mine == nullptr) return clock_now.load();
   // CLOCK-1: the mark is there before the clock is read again.
@@ -82,15 +82,15 @@ uint64_t tell_clock::tell() noexcept {
   return clock_now.load();
 }
 
-bool tell_clock::in_flight() noexcept {
+bool report_clock::in_flight() noexcept {
   return mine != nullptr && mine->since.load(std::memory_order_relaxed) != 0;
 }
 
-void tell_clock::fence() noexcept {
+void report_clock::fence() noexcept {
   if (in_flight()) mine->since.store(0, std::memory_order_release);
 }
 
-void tell_clock::become_child() noexcept {
+void report_clock::become_child() noexcept {
   for (thread_slot& s : slots) {
     s.since.store(0);
     s.thread.store(0);
@@ -98,11 +98,11 @@ void tell_clock::become_child() noexcept {
   mine = nullptr;
 }
 
-uint64_t tell_clock::next_commit_set() noexcept {
+uint64_t report_clock::next_commit_set() noexcept {
   return clock_now.fetch_add(1) + 1;
 }
 
-uint64_t tell_clock::copied_at(uint64_t commit_set) noexcept {
+uint64_t report_clock::copied_at(uint64_t commit_set) noexcept {
   if (without_slot.load() != 0) return all_time;
   uint64_t oldest = commit_set;
   const unsigned used = slots_used.load();

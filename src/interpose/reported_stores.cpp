@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "interpose/told_stores.hpp"
+#include "interpose/reported_stores.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -7,7 +7,7 @@
 
 #include <cerrno>
 
-#include "audit/tell_clock.hpp"
+#include "audit/report_clock.hpp"
 #include "interpose/descriptors.hpp"
 #include "interpose/next_calls.hpp"
 #include "interpose/view_parts.hpp"
@@ -15,12 +15,12 @@
 namespace scute::core::interpose {
 
 known_store::known_store(const void* at, size_t n) noexcept
-    : was_in_flight_(audit::tell_clock::in_flight()) {
-  if (!mappings.empty()) tell_store(at, n);
+    : was_in_flight_(audit::report_clock::in_flight()) {
+  if (!mappings.empty()) report_store(at, n);
 }
 
 known_store::known_store(int fd, off_t at, size_t n) noexcept
-    : was_in_flight_(audit::tell_clock::in_flight()) {
+    : was_in_flight_(audit::report_clock::in_flight()) {
   opened_file* const o = entry_of(fd) != nullptr ? opened_at(fd) : nullptr;
   if (o == nullptr || n == 0 || !o->file->is_open()) return;
   audit::store_audit* const a = o->file->audit();
@@ -32,12 +32,12 @@ known_store::known_store(int fd, off_t at, size_t n) noexcept
   } else if (at < 0) {
     at = ::lseek(fd, 0, SEEK_CUR);
   }
-  if (at >= 0) a->told(static_cast<uint64_t>(at), n);
+  if (at >= 0) a->report_store(static_cast<uint64_t>(at), n);
   errno = keep;
 }
 
 known_store::~known_store() {
-  if (!was_in_flight_) audit::tell_clock::fence();
+  if (!was_in_flight_) audit::report_clock::fence();
 }
 
 }  // namespace scute::core::interpose
