@@ -145,11 +145,11 @@ enum scute_pow_check_flags {
 /* Reads everything. Waits until no section is open, and whoever begins one waits until it is done. SCUTE_E_INVALID: this
  * thread has one open. SCUTE_E_BUSY: sections do not end within some seconds; the caller holds no lock that they need. *lost: how many things are beyond repair, or changed outside of sections;
  * null: not wanted. */
-SCUTE_API int scute_pow_check(scute_pow *store, uint32_t flags, scute_pow_damage_fn tell, void *arg,
-                              uint64_t *lost);
+SCUTE_API int scute_pow_check(scute_pow *store, uint32_t flags, scute_pow_damage_fn report,
+                              void *arg, uint64_t *lost);
 
 /* The same, told in numbers. tell: null: none. */
-SCUTE_API int scute_pow_check_details(scute_pow *store, uint32_t flags, scute_pow_details_fn tell,
+SCUTE_API int scute_pow_check_details(scute_pow *store, uint32_t flags, scute_pow_details_fn report,
                                       void *arg, uint64_t *lost);
 
 typedef struct scute_pow_info {

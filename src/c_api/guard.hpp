@@ -60,11 +60,11 @@ int guarded(Fn&& body) noexcept {
 }
 
 // Tells the events that wait: at the end of a call, when nothing is locked any more.
-inline void tell_events(pool::state& s) noexcept {
+inline void notify_events(pool::state& s) noexcept {
   if (!s.events.pending()) [[likely]]
     return;
   const int keep = errno;
-  s.events.tell_all(s);
+  s.events.notify_all(s);
   errno = keep;
 }
 
@@ -81,7 +81,7 @@ int guarded(scute_pool* pool, Fn&& body) noexcept {
     return refuse_inherited();
   if (pool != nullptr) admit_faults(pool->in->s);
   const int result = guarded(body);
-  if (pool != nullptr) tell_events(pool->in->s);
+  if (pool != nullptr) notify_events(pool->in->s);
   return result;
 }
 
@@ -92,7 +92,7 @@ int guarded(scute_tx* handle, Fn&& body) noexcept {
     return refuse_inherited();
   const int result = guarded(body);
   // Otherwise need() has found that the handle is good, and the pool is open as long as this call runs.
-  if (result != SCUTE_E_NOTX) tell_events(reinterpret_cast<tx::transaction*>(handle)->pool());
+  if (result != SCUTE_E_NOTX) notify_events(reinterpret_cast<tx::transaction*>(handle)->pool());
   return result;
 }
 

@@ -34,10 +34,10 @@ int scute_inject(scute_pool* pool, const scute_injection* injection,
       throw failure(SCUTE_E_INVALID,
                     "injection->struct_size is not set; call scute_injection_init() on it first");
     std::memcpy(&what, injection, std::min(injection->struct_size, sizeof what));
-    std::function<void(uint64_t, uint64_t)> tell;
+    std::function<void(uint64_t, uint64_t)> on_injury;
     if (visit != nullptr)
-      tell = [=](uint64_t offset, uint64_t length) { visit(arg, offset, length); };
-    const uint64_t n = heal::inject(in.s, in.heap->zones(), *in.pages, *in.engine, what, tell);
+      on_injury = [=](uint64_t offset, uint64_t length) { visit(arg, offset, length); };
+    const uint64_t n = heal::inject(in.s, in.heap->zones(), *in.pages, *in.engine, what, on_injury);
     if (done != nullptr) *done = n;
   });
 }

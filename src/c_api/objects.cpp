@@ -259,7 +259,7 @@ int scute_obj_commit(void* bytes) {
     }
     in.release(t);
   });
-  if (where != nullptr) c_api::tell_events(where->s);
+  if (where != nullptr) c_api::notify_events(where->s);
   return result;
 }
 

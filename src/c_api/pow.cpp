@@ -142,19 +142,20 @@ class c_serializer final : public pow::serializer {
   scute_pow_serializer k_;
 };
 
-void tell_details(const pow::damage_note& d, scute_pow_details_fn tell, void* arg) {
-  if (tell == nullptr) return;
+void report_details(const pow::damage_note& d, scute_pow_details_fn report, void* arg) {
+  if (report == nullptr) return;
   std::vector<scute_pow_damage_range> ranges;
   for (const pow::damage_range& r : d.objects)
     ranges.push_back(
         {sizeof(scute_pow_damage_range), r.name.c_str(), r.table, r.first, r.last, r.records});
-  const scute_pow_damage told{sizeof told, d.text.c_str(), d.lost, d.segment,     d.lane,
-                              d.session,   d.first,        d.last, ranges.data(), ranges.size()};
-  tell(arg, &told);
+  const scute_pow_damage details{sizeof details, d.text.c_str(), d.lost,  d.segment,
+                                 d.lane,         d.session,      d.first, d.last,
+                                 ranges.data(),  ranges.size()};
+  report(arg, &details);
 }
 
 template <typename Fn>
-int check_with(scute_pow* store, uint32_t flags, uint64_t* lost, Fn&& tell) noexcept {
+int check_with(scute_pow* store, uint32_t flags, uint64_t* lost, Fn&& report) noexcept {
   return guarded_pow(store, [&] {
     if ((flags & ~uint32_t{SCUTE_POW_REPAIR | SCUTE_POW_COMPARE}) != 0)
       throw failure(SCUTE_E_INVALID, "the flags of scute_pow_check() have unknown bits");
@@ -163,9 +164,9 @@ int check_with(scute_pow* store, uint32_t flags, uint64_t* lost, Fn&& tell) noex
     uint64_t n = r.changed.size();
     for (const auto& d : r.damage) {
       n += d.lost;
-      tell(d);
+      report(d);
     }
-    for (const auto& d : r.changed) tell(d);
+    for (const auto& d : r.changed) report(d);
     if (lost != nullptr) *lost = n;
   });
 }
@@ -220,7 +221,7 @@ int scute_pow_open(const char* path, const scute_pow_options* options, scute_pow
     p->compact_progress = progress_of(o, "compact");
     for (const auto& d : p->in->recovered().damage) {
       if (o.damage != nullptr) o.damage(o.damage_arg, d.text.c_str(), d.lost);
-      tell_details(d, o.details, o.details_arg);
+      report_details(d, o.details, o.details_arg);
     }
     *store = p.release();
   });
@@ -257,17 +258,17 @@ int scute_pow_compact(scute_pow* store) {
   return guarded_pow(store, [&] { need(store).in->compact(store->compact_progress); });
 }
 
-int scute_pow_check(scute_pow* store, uint32_t flags, scute_pow_damage_fn tell, void* arg,
+int scute_pow_check(scute_pow* store, uint32_t flags, scute_pow_damage_fn report, void* arg,
                     uint64_t* lost) {
   return check_with(store, flags, lost, [&](const pow::damage_note& d) {
-    if (tell != nullptr) tell(arg, d.text.c_str(), d.lost);
+    if (report != nullptr) report(arg, d.text.c_str(), d.lost);
   });
 }
 
-int scute_pow_check_details(scute_pow* store, uint32_t flags, scute_pow_details_fn tell, void* arg,
-                            uint64_t* lost) {
+int scute_pow_check_details(scute_pow* store, uint32_t flags, scute_pow_details_fn report,
+                            void* arg, uint64_t* lost) {
   return check_with(store, flags, lost,
-                    [&](const pow::damage_note& d) { tell_details(d, tell, arg); });
+                    [&](const pow::damage_note& d) { report_details(d, report, arg); });
 }
 
 int scute_pow_table_open(scute_pow* store, const char* name, const scute_pow_serializer* serializer,

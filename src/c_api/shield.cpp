@@ -111,15 +111,15 @@ int scute_shield_look(const char* file, scute_shield_condition* condition,
     const shield::outlook o = shield::look(file);
     *condition = o.condition;
     if (state == nullptr) return;
-    scute_shield_state told{};
-    told.size = o.sb.foreign.size;
-    told.capacity = o.sb.foreign.share * o.sb.zone_count;
-    told.inode = o.now.inode;
-    told.rows = o.sb.foreign.rows;
-    told.guard = o.sb.foreign.guard & 0777;
-    told.segments = static_cast<uint32_t>(o.sb.zone_count);
-    std::strncpy(told.file, o.file.c_str(), sizeof told.file - 1);
-    give(told, state);
+    scute_shield_state answer{};
+    answer.size = o.sb.foreign.size;
+    answer.capacity = o.sb.foreign.share * o.sb.zone_count;
+    answer.inode = o.now.inode;
+    answer.rows = o.sb.foreign.rows;
+    answer.guard = o.sb.foreign.guard & 0777;
+    answer.segments = static_cast<uint32_t>(o.sb.zone_count);
+    std::strncpy(answer.file, o.file.c_str(), sizeof answer.file - 1);
+    give(answer, state);
   });
 }
 

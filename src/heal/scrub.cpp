@@ -320,7 +320,7 @@ uint64_t scrub::position() {
 
 // Not for each of them: alike ones that wait together are told as one.
 void scrub::tell_events() {
-  if (s_.events.pending()) s_.events.tell_all(s_);
+  if (s_.events.pending()) s_.events.notify_all(s_);
 }
 
 void scrub::tell_progress(bool last) {

@@ -27,11 +27,11 @@ class recoverer {
     scan_.read_all(options_.threads, options_.progress);
     decision_ = decide(scan_.waiting, scan_.confirmed, s_.head);
     find_gaps();
-    tell_cut();
+    report_truncation();
     find_empty();
     for (size_t i = 0; i < scan_.waiting.size(); ++i)
       scan_.insert(scan_.waiting[i], decision_.counts[i]);
-    tell_damage();
+    report_damage();
     if (s_.read_only) {
       mend_in_memory();
       fill_space();
@@ -88,7 +88,7 @@ class recoverer {
         const uint64_t first = std::max(g.after == 0 ? r.first : g.after + 1, uint64_t{1});
         // Parts of one batch have one number.
         const uint64_t last = std::max(g.before - 1, std::min(first, g.before));
-        if (must_be(r, std::min(first, last)) && !SCUTE_PLANTED(pow_gap_told))
+        if (must_be(r, std::min(first, last)) && !SCUTE_PLANTED(pow_gap_reported))
           missing(i, std::min(first, last), last, g.from, g.to);
       }
     }
@@ -105,13 +105,13 @@ class recoverer {
       if (written != 0 && first <= written && must_be(r, first))
         missing(i, first, written, r.end, cut ? r.stated->end : s_.layout.lines());
       else if (s_.layout.has_end() && !r.stated && r.session <= s_.head.decided)
-        tell_end(i, last, next != by_use.end() && written == last && !r.part_last);
+        report_end(i, last, next != by_use.end() && written == last && !r.part_last);
     }
     for (auto& d : decision_.damage) scan_.damage.push_back(std::move(d));
   }
 
   // What was lost with the end of the file is told by the segments that it was in.
-  void tell_cut() {
+  void report_truncation() {
     const uint64_t at = options_.cut_at;
     if (at == UINT64_MAX) return;
     const uint64_t end = first_segment + s_.head.segments * s_.head.segment_size;
@@ -123,7 +123,7 @@ class recoverer {
   }
 
   // What says where the segment ends is gone. followed: what lies behind it says that nothing else is.
-  void tell_end(uint32_t segment, uint64_t last, bool followed) {
+  void report_end(uint32_t segment, uint64_t last, bool followed) {
     const segment_reading& r = scan_.readings[segment];
     const std::string which = " of segment " + std::to_string(segment);
     if (followed)
@@ -154,7 +154,7 @@ class recoverer {
     }
   }
 
-  void tell_damage() {
+  void report_damage() {
     report_.damage = std::move(scan_.damage);
     report_.records = scan_.records;
     for (damage_note& d : report_.damage) {

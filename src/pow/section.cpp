@@ -79,10 +79,10 @@ void section::leave_thread() noexcept {
 void section::add_lock(void* lock, void (*unlock)(void*), bool shared) {
   locks_.push_back({lock, unlock, shared});
   if (!s_.limit.watch_locks || shared) return;
-  const auto tell = [](void* other) { static_cast<section*>(other)->gave_away_.store(true); };
+  const auto give_away = [](void* other) { static_cast<section*>(other)->gave_away_.store(true); };
   bool mine = false;
   try {
-    mine = s_.locks.add_holder(lock, this, tell);
+    mine = s_.locks.add_holder(lock, this, give_away);
   } catch (...) {
     locks_.pop_back();
     throw;
@@ -287,17 +287,17 @@ void section::publish(lane& l) noexcept {
   for (const item& i : items_) alone = alone && !i.erases;
   int64_t added = 0;
   uint32_t segment = nowhere;
-  const auto tell = [&] {
+  const auto count = [&] {
     if (added != 0) s_.space->note(segment).live.fetch_add(added, std::memory_order_relaxed);
     added = 0;
   };
   for (item& i : items_) {
     if (i.segment == nowhere) continue;
-    if (i.segment != segment) tell();
+    if (i.segment != segment) count();
     segment = i.segment;
     added += publish(i, alone);
   }
-  tell();
+  count();
   for (item& i : items_) {
     if (alone) break;
     uint32_t drop = owner_mask | entry_section;

@@ -95,7 +95,7 @@ class section {
   int64_t publish(item& i, bool ends) noexcept;
   void end() noexcept;
   void leave_thread() noexcept;
-  void tell_locks() noexcept;
+  void leave_dependencies() noexcept;
   void make_seen_durable() noexcept;
   void give_locks_back() noexcept;
   void roll_back() noexcept;

@@ -66,7 +66,7 @@ void section::commit() {
   }
   for (const action& a : actions_)
     if (a.done != nullptr) a.done(a.who, a.what);
-  tell_locks();
+  leave_dependencies();
   const auto undurable = [&](uint32_t lane_number, uint64_t number) {
     return !SCUTE_PLANTED(pow_read_waits) && s_.find_lane(lane_number)->durable() < number;
   };
@@ -87,7 +87,7 @@ void section::commit() {
 }
 
 // What this section leaves undurable goes along with its locks and its thread.
-void section::tell_locks() noexcept {
+void section::leave_dependencies() noexcept {
   if (!s_.limit.one_stream && !s_.names.load(std::memory_order_relaxed)) return;
   try {
     dependencies& left = slot_.memory.left;
@@ -128,7 +128,7 @@ void section::abort() noexcept {
   wrote_ = false;
   try {
     collect_dependencies();
-    tell_locks();
+    leave_dependencies();
   } catch (...) {
     make_seen_durable();
   }
@@ -172,7 +172,7 @@ void section::abandon_parts() noexcept {
   // segment void in which its end is said, and what follows in the lane must not be found behind a number that is missing.
   const bool all_before = l.durable() == l.finished() && !s_.limit.one_stream;
   l.finish();
-  if ((all_before && !SCUTE_PLANTED(pow_abort_untold)) ||
+  if ((all_before && !SCUTE_PLANTED(pow_abort_unreported)) ||
       (SCUTE_PLANTED(pow_abort_confirms) && how() == log::stores::streamed))
     l.confirm();
   // They are on the medium all the same, until their segment is void.

@@ -236,7 +236,7 @@ void instance::grow_user_file(uint64_t size) {
     pool::write_superblock(*s.service, s.sb);
   };
   const uint64_t before = r.size;
-  if (!SCUTE_PLANTED(growth_untold)) write(before, size);
+  if (!SCUTE_PLANTED(growth_unreported)) write(before, size);
   s.require_healthy();
   tx::transaction& t = acquire();
   try {

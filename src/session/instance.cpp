@@ -294,7 +294,7 @@ void instance::close() {
   end_life();
   for (auto& t : transactions)
     if (t.depth != 0 && !SCUTE_PLANTED(close_abort)) t.abort();
-  s.events.tell_all(s);
+  s.events.notify_all(s);
   if (s.read_only) return;
   s.require_healthy();
   heap->clear_shelf(s.lanes.front());
@@ -310,7 +310,7 @@ void instance::close() {
   pool::write_superblock(s.service_alone(), s.sb);
   s.require_healthy();
   engine->closed();
-  s.events.tell_all(s);  // a superblock page may have been lost just now
+  s.events.notify_all(s);  // a superblock page may have been lost just now
 }
 
 uint64_t instance::root(uint64_t size, uint32_t type) {
