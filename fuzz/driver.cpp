@@ -147,12 +147,12 @@ std::vector<named_input> load(const std::vector<std::string>& paths) {
 class progress {
  public:
   explicit progress(const char* what) : what_(what) {}
-  void tell(uint64_t done, uint64_t total, bool last = false) {
+  void report(uint64_t done, uint64_t total, bool last = false) {
     if (!last && done % 64 != 0) return;
     const auto now = clock::now();
     const auto pause = std::chrono::milliseconds(terminal_ ? 200 : 5000);
-    if (!last && now - told_ < pause) return;
-    told_ = now;
+    if (!last && now - reported_at_ < pause) return;
+    reported_at_ = now;
     const double s = std::chrono::duration<double>(now - start_).count();
     std::fprintf(stderr, "%s%s: %llu", terminal_ ? "\r" : "", what_,
                  static_cast<unsigned long long>(done));
@@ -165,7 +165,7 @@ class progress {
   const char* what_;
   const bool terminal_ = ::isatty(2) != 0;
   const clock::time_point start_ = clock::now();
-  clock::time_point told_ = start_;
+  clock::time_point reported_at_ = start_;
 };
 
 void replay(const std::vector<named_input>& inputs) {
@@ -176,9 +176,9 @@ void replay(const std::vector<named_input>& inputs) {
     guard_begin(i.content, note.c_str());
     run(i.content);
     guard_end();
-    bar.tell(++done, inputs.size());
+    bar.report(++done, inputs.size());
   }
-  bar.tell(done, inputs.size(), true);
+  bar.report(done, inputs.size(), true);
 }
 
 void random_runs(const settings& s, const std::vector<named_input>& inputs) {
@@ -199,9 +199,9 @@ void random_runs(const settings& s, const std::vector<named_input>& inputs) {
     guard_begin(in, note.c_str());
     run(in);
     guard_end();
-    bar.tell(++done, s.runs);
+    bar.report(++done, s.runs);
   }
-  bar.tell(done, s.runs, true);
+  bar.report(done, s.runs, true);
 }
 
 void list_images() {

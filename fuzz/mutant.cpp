@@ -24,8 +24,8 @@ class mutator {
     }
     const structure at = find(m, m.which);
     if (at.length == 0 || !inside(at.begin, at.length)) return;
-    const uint64_t wish = uint64_t{m.field} * 4 + (m.extra >> 2u) * 1024u + (m.extra & 3u);
-    change(m, at, wish % at.length);
+    const uint64_t wanted = uint64_t{m.field} * 4 + (m.extra >> 2u) * 1024u + (m.extra & 3u);
+    change(m, at, wanted % at.length);
     if (!m.reseal) return;
     m_.plain = false;
     seal(m, at);

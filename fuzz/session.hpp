@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base_image.hpp"
-#include "capi/guard.hpp"
+#include "c_api/guard.hpp"
 #include "containers.hpp"
 #include "program.hpp"
 

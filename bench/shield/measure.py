@@ -32,7 +32,7 @@ class Failed(Exception):
 
 @dataclass(frozen=True)
 class Spent:
-    """Milliseconds. cpu: of the program, and of its holder if it has one."""
+    """Milliseconds. cpu: of the program, and of its supervisor if it has one."""
     cpu: float
     wall: float
     open_cpu: float
@@ -120,11 +120,11 @@ class _Run:
             self.fail(f"exit status {self._first.returncode}")
 
     def find_program(self) -> None:
-        """The holder's one child, if there is a holder."""
+        """The supervisor's one child, if there is a supervisor."""
         if self._held:
             children = _children(self._first.pid)
             if len(children) != 1:
-                self.fail(f"the holder has {len(children)} children")
+                self.fail(f"the supervisor has {len(children)} children")
             self._processes = [self._first.pid, *children]
 
     def end(self) -> float:
@@ -153,7 +153,7 @@ class _Run:
 
 
 def spend(command: Sequence[str], held: bool, question: str, operations: str, errors: Path, answers: int = 0) -> Spent:
-    """held: the command is a holder, which starts the program. answers: lines that the operations are answered by. Whoever interrupts ends the
+    """held: the command is a supervisor, which starts the program. answers: lines that the operations are answered by. Whoever interrupts ends the
     program, too."""
     begin = time.monotonic()
     run = None
@@ -204,7 +204,7 @@ def _talk(client: socket.socket, commands: Sequence[str], answered: list[int]) -
 
 
 def converse(command: Sequence[str], held: bool, name: Path, scripts: Sequence[Sequence[str]], errors: Path) -> Spent:
-    """The command is a server, or its holder, that listens at `name`, and ends when it is told to shut down. Each script is a client's."""
+    """The command is a server, or its supervisor, that listens at `name`, and ends when it is told to shut down. Each script is a client's."""
     begin = time.monotonic()
     run = None
     clients: list[socket.socket] = []

@@ -21,9 +21,9 @@ class pmemobj_home_of {
   using pages = pmemobj_pages;
 
   // Throws no_huge_pages if there are none to be had.
-  pmemobj_home_of(const std::string& path, uint64_t size, pages wish)
+  pmemobj_home_of(const std::string& path, uint64_t size, pages wanted)
       : file_(path, size), store_(file_.pool) {
-    if (wish == pages::huge) make_huge(file_.pool, size);
+    if (wanted == pages::huge) make_huge(file_.pool, size);
   }
 
   store_type& store() noexcept { return store_; }

@@ -24,7 +24,7 @@ class pow_objects {
         back_(back_of(size)),
         places_(most + spare),
         bytes_(new std::byte[places_ * uint64_t{size}]) {
-    scute_pow_keeper k{};
+    scute_pow_serializer k{};
     k.struct_size = sizeof k;
     k.size = size;
     k.arg = this;

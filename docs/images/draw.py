@@ -188,8 +188,8 @@ def store():
 
 
 def shield():
-    p = Picture(860, 374, "The shield", "The view of a shielded program, and how a cut is committed to its file")
-    p.text(24, 32, "The shield: a view in memory, cuts committed to the file", 16, bold=True)
+    p = Picture(860, 374, "The shield", "The view of a shielded program, and how a commit set reaches its file")
+    p.text(24, 32, "The shield: a view in memory, commit sets written to the file", 16, bold=True)
     p.box(24, 52, 178, 130, "plain")
     p.text(113, 76, "the program", 14, "middle", bold=True)
     p.text(113, 104, "mmap, stores,", 13, "middle")
@@ -201,7 +201,7 @@ def shield():
     lines = ["plain", "good", "plain", "good", "good", "plain", "lost", "plain"]
     for i, kind in enumerate(lines):
         p.box(304 + i * 29, 90, 25, 30, kind)
-    p.text(418, 142, "green: flushed, taken by the next cut", 12, "middle", "good-text")
+    p.text(418, 142, "green: flushed, taken by the next commit set", 12, "middle", "good-text")
     p.text(418, 162, "red: stored, not flushed yet", 12, "middle", "lost-text")
     p.box(634, 52, 202, 130, "plain")
     p.text(735, 76, "scute shield run", 14, "middle", bold=True)
@@ -213,7 +213,7 @@ def shield():
     p.text(246, 108, "store", 12, "middle", "dim")
     p.arrow(632, 117, 548, 117)
     p.arrow(418, 184, 418, 232)
-    p.text(432, 204, "fence: the flushed lines are one cut,", 13)
+    p.text(432, 204, "fence: the flushed lines are one commit set,", 13)
     p.text(432, 222, "committed as a whole before the fence returns", 13)
     p.box(24, 236, 396, 62, "good")
     p.text(222, 262, "FILE", 14, "middle", bold=True)

@@ -175,7 +175,7 @@ class one_run {
     std::unique_ptr<pow::store> s;
     try {
       s = pow::store::open(memory_.medium(read_only), "file", memory_.size(),
-                           store_wish(*image_, salvage));
+                           options_for(*image_, salvage));
       pow::table& of = s->attach("texts", 7, 0, true, t);
       if (planted_lie && !t.all.empty()) t.all.begin()->second += "!";
       judge(t, *s);
@@ -262,7 +262,7 @@ class one_run {
 }  // namespace
 
 void run_store(std::span<const uint8_t> input) {
-  pow::prefer_seat(1);
+  pow::prefer_slot(1);
   one_run(input).go();
 }
 

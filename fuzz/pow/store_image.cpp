@@ -62,7 +62,8 @@ store_image make(pow::protection protect, bool one_stream, bool closed) {
   for (uint8_t i = 0; uint8_t& b : how.uuid) b = static_cast<uint8_t>(0x51 + 3 * i++);
   texts t;
   {
-    const auto s = pow::store::create(memory.medium(false), "image", how, store_wish(image, false));
+    const auto s =
+        pow::store::create(memory.medium(false), "image", how, options_for(image, false));
     pow::table& of = s->attach("texts", 7, 0, true, t);
     using enum pow::durability;
     const uint64_t wide = image.segment_size / 9;
@@ -133,8 +134,8 @@ const std::vector<store_image>& store_images() {
   return all;
 }
 
-pow::wish store_wish(const store_image& image, bool salvage) {
-  pow::wish w;
+pow::store_options options_for(const store_image& image, bool salvage) {
+  pow::store_options w;
   w.limit.max_size = store_memory::size_max;
   w.limit.one_stream = image.one_stream;
   w.recovery.salvage = salvage;

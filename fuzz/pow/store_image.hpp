@@ -35,7 +35,7 @@ class store_memory {
 };
 
 // Texts by index.
-class texts final : public pow::keeper {
+class texts final : public pow::serializer {
  public:
   std::map<uint64_t, std::string> all;
   uint32_t measure(uint64_t index) override { return static_cast<uint32_t>(all.at(index).size()); }
@@ -59,6 +59,6 @@ struct store_image {
 // Some of each kind: closed properly and not; with erased objects, parts, sections `later`, and cleaned segments.
 const std::vector<store_image>& store_images();
 
-pow::wish store_wish(const store_image& image, bool salvage);
+pow::store_options options_for(const store_image& image, bool salvage);
 
 }  // namespace scute::fuzz

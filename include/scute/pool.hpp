@@ -41,7 +41,7 @@ namespace detail {
 struct open_pool : mapping {
   event_function event;
 
-  static void tell(void* arg, const scute_event* what) noexcept {
+  static void notify(void* arg, const scute_event* what) noexcept {
     static_cast<open_pool*>(arg)->event(*what);
   }
 };
@@ -344,7 +344,7 @@ class pool : public reader {
     auto state = std::make_unique<detail::open_pool>();
     if (how.event) {
       state->event = how.event;
-      c.event = detail::open_pool::tell;
+      c.event = detail::open_pool::notify;
       c.event_arg = state.get();
     }
     scute_pool* handle = nullptr;
@@ -432,7 +432,7 @@ inline scute::report pool::scrub(const scrub_options& how) const {
   scute_scrub_options c = detail::native(how);
   c.arg = &arg;
   c.finding = how.finding ? detail::scrub_callbacks::find : nullptr;
-  c.progress = how.progress ? detail::scrub_callbacks::tell : nullptr;
+  c.progress = how.progress ? detail::scrub_callbacks::report : nullptr;
   c.zone = how.zone ? detail::scrub_callbacks::end : nullptr;
   scute::report result{};
   result.struct_size = sizeof(result);

@@ -4,7 +4,7 @@
  * *sections*, between taking its locks and giving them back. At a section's end each object that was changed is appended
  * whole to a file, and when the call returns it is durable (ENTS; docs/start/stores.md). C++ programs use <scute/pow.hpp>.
  *
- * A *store* is one open file. A *table* is a kind of object in it; its *keeper*, the program, has the objects and
+ * A *store* is one open file. A *table* is a kind of object in it; its *serializer*, the program, has the objects and
  * says how each becomes bytes. An *id* names an object for ever: an index (low 48 bits), which is dense, and a tag (the
  * rest), by which an id of an erased object is known when its index is used again.
  *
@@ -145,11 +145,11 @@ enum scute_pow_check_flags {
 /* Reads everything. Waits until no section is open, and whoever begins one waits until it is done. SCUTE_E_INVALID: this
  * thread has one open. SCUTE_E_BUSY: sections do not end within some seconds; the caller holds no lock that they need. *lost: how many things are beyond repair, or changed outside of sections;
  * null: not wanted. */
-SCUTE_API int scute_pow_check(scute_pow *store, uint32_t flags, scute_pow_damage_fn tell, void *arg,
-                              uint64_t *lost);
+SCUTE_API int scute_pow_check(scute_pow *store, uint32_t flags, scute_pow_damage_fn report,
+                              void *arg, uint64_t *lost);
 
 /* The same, told in numbers. tell: null: none. */
-SCUTE_API int scute_pow_check_details(scute_pow *store, uint32_t flags, scute_pow_details_fn tell,
+SCUTE_API int scute_pow_check_details(scute_pow *store, uint32_t flags, scute_pow_details_fn report,
                                       void *arg, uint64_t *lost);
 
 typedef struct scute_pow_info {
@@ -208,11 +208,11 @@ SCUTE_API int scute_pow_list_segments(scute_pow *store,
 #define SCUTE_POW_INDEX_MASK (((uint64_t)1 << 48) - 1)
 #define SCUTE_POW_ANY UINT64_MAX
 
-typedef struct scute_pow_keeper {
+typedef struct scute_pow_serializer {
   size_t struct_size;
   uint32_t type; /* of the objects, chosen by the program; another one later is SCUTE_E_TYPE */
   uint32_t size; /* of every object; 0: they vary */
-  int chooses_indexes; /* the keeper says which index a new object has (scute_pow_new) */
+  int chooses_indexes; /* the serializer says which index a new object has (scute_pow_new) */
   void *arg;           /* of the functions */
   /* Bytes of the object now, or a negative code, which ends the section. Not called if size is given. */
   int64_t (*measure)(void *arg, uint64_t index);
@@ -233,13 +233,13 @@ typedef struct scute_pow_keeper {
   size_t earlier_count;
   int ids_may_recur; /* no id is kept longer than its object: an id may come again. Otherwise none does, and an index whose
                       * 65,535 ids are used up is not used again; what is kept for that takes 16 bytes of the file */
-} scute_pow_keeper;
+} scute_pow_serializer;
 
 /* Opens the table of that name (1 to 255 bytes), or makes it; loads its objects. One at a time of each table (SCUTE_E_BUSY).
  * Not inside a section (SCUTE_E_INVALID). The table is valid until it or the store is closed. */
 SCUTE_API int scute_pow_table_open(scute_pow *store, const char *name,
-                                   const scute_pow_keeper *keeper, scute_pow_table **table);
-/* Calls the keeper no more, and lets go of the handle; the table may be opened again. If a section of this thread has changed
+                                   const scute_pow_serializer *serializer, scute_pow_table **table);
+/* Calls the serializer no more, and lets go of the handle; the table may be opened again. If a section of this thread has changed
  * objects of it, all of that section is undone now, and its commit is SCUTE_E_ABORTED. No other thread's section has changed
  * any; a scute_pow_check() of another thread is waited for. The store is open still. */
 SCUTE_API int scute_pow_table_close(scute_pow_table *table);
@@ -264,7 +264,7 @@ SCUTE_API int scute_pow_current(scute_pow *store, scute_pow_section **section);
  * SCUTE_E_CONFLICT: see SCUTE_POW_WATCH_LOCKS; the lock is the caller's still. */
 SCUTE_API int scute_pow_lock(scute_pow_section *section, void *lock, void (*unlock)(void *lock),
                              int shared);
-/* There is an object from now on; the keeper has it already. index: SCUTE_POW_ANY, or what a keeper that chooses
+/* There is an object from now on; the serializer has it already. index: SCUTE_POW_ANY, or what a serializer that chooses
  * says (SCUTE_E_EXISTS). */
 SCUTE_API int scute_pow_new(scute_pow_section *section, scute_pow_table *table, uint64_t index,
                             uint64_t *id);

@@ -83,7 +83,7 @@ struct scrub_callbacks {
                    int repaired) noexcept {
     guarded(arg, [&](auto& h) { h.finding(what, offset, length, object, repaired != 0); });
   }
-  static void tell(void* arg, const char* what, uint64_t done, uint64_t total) noexcept {
+  static void report(void* arg, const char* what, uint64_t done, uint64_t total) noexcept {
     guarded(arg, [&](auto& h) { h.progress(what, done, total); });
   }
   static void end(void* arg, const scute_zone_report* zone) noexcept {

@@ -94,11 +94,11 @@ enum { SCUTE_SHIELD_EXITED = 0, SCUTE_SHIELD_SIGNALED = 1 };
 /* How the program ended. */
 typedef struct scute_shield_outcome {
   size_t struct_size;
-  int32_t how;      /* SCUTE_SHIELD_EXITED or _SIGNALED */
-  int32_t value;    /* exit status, or signal */
-  uint64_t views;   /* that the program, or its children, had */
-  uint64_t settled; /* of these, what the program had left open and was settled after its end */
-  uint64_t failed;  /* of these, what could not be settled: see `failed` of the options */
+  int32_t how;           /* SCUTE_SHIELD_EXITED or _SIGNALED */
+  int32_t value;         /* exit status, or signal */
+  uint64_t views;        /* that the program, or its children, had */
+  uint64_t written_back; /* of these, what the program had left open; written back after its end */
+  uint64_t failed;       /* of these, what could not be written back: see `failed` of the options */
 } scute_shield_outcome;
 
 enum {
@@ -134,7 +134,7 @@ typedef struct scute_shield_run_options {
   const char *
       allow; /* objects that may contain flush instructions that nobody hears of: file names, colons between */
   uint32_t flags; /* SCUTE_SHIELD_* */
-  /* May be null. Called on the calling thread: when a view has ended, and when one could not be settled. */
+  /* May be null. Called on the calling thread: when a view has ended, and when one could not be written back. */
   void (*audit)(void *arg, const scute_shield_counts *audit);
   void (*failed)(void *arg, const char *file, const char *why);
   void *arg;

@@ -25,9 +25,9 @@ struct store_audit::finding {
 
 // Of a line. Each is a moment, and the index of a site in its low bits.
 struct store_audit::words {
-  std::atomic<uint64_t> told;  // of a store last, by whom
+  std::atomic<uint64_t> reported;  // of a store last, by whom
   std::atomic<uint64_t>
-      copied;  // by a cut last; flushed since by whom; and found_mark, if a load has found it changed since
+      copied;  // by a commit set last; flushed since by whom; and found_mark, if a load has found it changed since
 };
 
 inline constexpr uint64_t found_mark = uint64_t{1} << 63;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Places in a program's source, and what was counted at each. It lies in memory that the holder has as well, so that
+// Places in a program's source, and what was counted at each. It lies in memory that the supervisor has as well, so that
 // the counts outlive the program.
 //
 // AUDIT-1 A place is entered by one exchange, then its names, then the word that says that they are there. Nothing is ever

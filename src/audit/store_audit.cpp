@@ -6,7 +6,7 @@
 
 #include "audit/audit_memory.hpp"
 #include "audit/call_site.hpp"
-#include "audit/tell_clock.hpp"
+#include "audit/report_clock.hpp"
 #include "base/failure.hpp"
 #include "view/line.hpp"
 
@@ -80,33 +80,33 @@ void store_audit::fenced(bool idle) noexcept {
   if (idle) sites_.count(site, site_event::fenced_idle);
 }
 
-void store_audit::cut_begins() noexcept {
-  tell_loaded();
-  moment_ = tell_clock::copied_at(tell_clock::next_cut());
+void store_audit::commit_set_begins() noexcept {
+  report_loaded();
+  moment_ = report_clock::copied_at(report_clock::next_commit_set());
 }
 
 // AUDIT-3
-void store_audit::cut_has(uint64_t line, bool changed) noexcept {
+void store_audit::commit_set_has(uint64_t line, bool changed) noexcept {
   if (line >= head_->lines) return;
   const words& w = words_[line];
   const uint64_t copied = w.copied.load(std::memory_order_relaxed);
-  const uint64_t told = w.told.load(std::memory_order_acquire);
+  const uint64_t reported = w.reported.load(std::memory_order_acquire);
   const uint32_t flushed_at = site_of(copied);
   if (!changed) sites_.count(flushed_at, site_event::unchanged);
   const auto what = static_cast<on_stray>(head_->strays_do.load(std::memory_order_relaxed));
   if (!changed || what == on_stray::ignore ||
-      moment_of(told) >= std::max(moment_of(copied), uint64_t{tell_clock::begin}))
+      moment_of(reported) >= std::max(moment_of(copied), uint64_t{report_clock::begin}))
     return;
   if (what == on_stray::stop) may_commit_ = false;
   if ((copied & found_mark) != 0) return;  // AUDIT-5: counted
   head_->strays.fetch_add(1, std::memory_order_relaxed);
   sites_.count(flushed_at, site_event::strays);
-  const line_finding f{line_finding::kind::stray, line, site_of(told), flushed_at};
+  const line_finding f{line_finding::kind::stray, line, site_of(reported), flushed_at};
   add(f);
   stray(f);
 }
 
-void store_audit::cut_decided(uint64_t line) noexcept {
+void store_audit::commit_set_decided(uint64_t line) noexcept {
   if (line >= head_->lines) return;
   std::atomic<uint64_t>& copied = words_[line].copied;
   uint64_t before = copied.load(std::memory_order_relaxed);
@@ -120,7 +120,7 @@ bool store_audit::may_commit() noexcept {
 
 void store_audit::left(uint64_t line, view::left_as how) noexcept {
   if (line >= head_->lines) return;
-  const uint32_t stored_at = site_of(words_[line].told.load(std::memory_order_relaxed));
+  const uint32_t stored_at = site_of(words_[line].reported.load(std::memory_order_relaxed));
   const uint32_t flushed_at = site_of(words_[line].copied.load(std::memory_order_relaxed));
   using kind = line_finding::kind;
   switch (how) {

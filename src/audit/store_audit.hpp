@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a program does to one view, by the places in its source; and whether lines have changed that nobody has told of. The program's process writes
-// it, the holder reads it when the view has ended, whatever the end was.
+// it, the supervisor reads it when the view has ended, whatever the end was.
 //
-// AUDIT-3 A line that a cut finds changed is a stray if no store to it was told of since a cut has copied it last, as
-//    tell_clock has it: so a stray is one for certain where all code tells of its stores. A stray store to a line that is told of as well
-//    between the same two cuts, or while some thread is in flight, is not noticed.
-// AUDIT-4 Nothing about durability depends on any of this, but for one thing: if strays are to stop the program, a cut with
-//    one is not committed, and the view is halted: what the file has is then the last cut before (file_view.hpp, VIEW-9). The holder
+// AUDIT-3 A line that a commit set finds changed is a stray if no store to it was told of since a commit set has copied it last, as
+//    report_clock has it: so a stray is one for certain where all code tells of its stores. A stray store to a line that is told of as well
+//    between the same two commit sets, or while some thread is in flight, is not noticed.
+// AUDIT-4 Nothing about durability depends on any of this, but for one thing: if strays are to stop the program, a commit set with
+//    one is not committed, and the view is halted: what the file has is then the last commit set before (file_view.hpp, VIEW-9). The supervisor
 //    looks at what a dead program has left in the same way.
-// AUDIT-5 A line that is about to be loaded is a stray's as well if it is not what its digest says, by the same rule as a cut's: so one is
+// AUDIT-5 A line that is about to be loaded is a stray's as well if it is not what its digest says, by the same rule as a commit set's: so one is
 //    found before the program has made use of it, whether it is ever flushed or not. A stray counts once, for where it was loaded
 //    or where it was flushed. Who looks reads when the line was copied last, then its digest, then its bytes, and whether
-//    a store was told of at the end: what a cut and a store do meanwhile leaves none of a proper store's lines a stray.
+//    a store was told of at the end: what a commit set and a store do meanwhile leaves none of a proper store's lines a stray.
 #pragma once
 
 #include <atomic>
@@ -54,18 +54,18 @@ class store_audit : public view::line_watch {
   explicit store_audit(std::span<std::byte> at);
 
   // Instrumented code is about to store there, or the kernel. Async-signal-safe.
-  void told(uint64_t offset, uint64_t n) noexcept;
+  void report_store(uint64_t offset, uint64_t n) noexcept;
   // AUDIT-5, for who is about to load. Async-signal-safe, these four; general registers only (HOOK-7).
   bool looks_for_strays() const noexcept;
-  // When the line was copied last; to be handed to was_told().
+  // When the line was copied last; to be handed to was_reported().
   uint64_t copied(uint64_t line) const noexcept;
   // Of the line, since then; or it is known as a stray already.
-  bool was_told(uint64_t line, uint64_t copied) const noexcept;
+  bool was_reported(uint64_t line, uint64_t copied) const noexcept;
   // By the code that the thread is in. False: somebody else had found it. may_go_on(): the program is not to be stopped for it.
   bool found_by_load(uint64_t line) noexcept;
   bool may_go_on() const noexcept;
   // Tells of what was found by loads and not told of yet. Not of general registers only.
-  virtual void tell_loaded() noexcept {}
+  virtual void report_loaded() noexcept {}
 
   // Lines that had to be made durable by somebody else.
   void left(uint64_t line, view::left_as how) noexcept;
@@ -73,9 +73,9 @@ class store_audit : public view::line_watch {
   void flushed(uint64_t line, bool again) noexcept override;
   void fenced(bool idle) noexcept override;
   view::flushed_contents* contents() noexcept override { return contents_ ? &*contents_ : nullptr; }
-  void cut_begins() noexcept override;
-  void cut_has(uint64_t line, bool changed) noexcept override;
-  void cut_decided(uint64_t line) noexcept override;
+  void commit_set_begins() noexcept override;
+  void commit_set_has(uint64_t line, bool changed) noexcept override;
+  void commit_set_decided(uint64_t line) noexcept override;
   bool may_commit() noexcept override;
 
   // The program has loaded code whose stores nobody tells of.
@@ -93,7 +93,7 @@ class store_audit : public view::line_watch {
   bool read_finding(size_t i, line_finding& to) const noexcept;
 
  protected:
-  // A stray was found, with the cut lock held; the first ones only, and each once.
+  // A stray was found, with the commit lock held; the first ones only, and each once.
   virtual void stray(const line_finding&) noexcept {}
 
  private:
@@ -108,7 +108,7 @@ class store_audit : public view::line_watch {
   site_table sites_;
   words* words_ = nullptr;
   std::optional<view::flushed_contents> contents_;
-  uint64_t moment_ = 0;  // that lines of the cut under way count as copied at
+  uint64_t moment_ = 0;  // that lines of the commit set under way count as copied at
   bool may_commit_ = true;
 };
 

@@ -22,8 +22,8 @@ namespace {
 constexpr uint64_t small_page = 4096;
 
 bool wanted() noexcept {
-  const char* wish = std::getenv("SCUTE_HUGE_PAGES");
-  return wish == nullptr || std::string_view(wish) != "never";
+  const char* setting = std::getenv("SCUTE_HUGE_PAGES");
+  return setting == nullptr || std::string_view(setting) != "never";
 }
 
 }  // namespace

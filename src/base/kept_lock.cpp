@@ -9,11 +9,11 @@
 
 namespace scute::core {
 
-int kept_lock::take(int fd, const lock_wish& wish) noexcept {
+int kept_lock::take(int fd, const lock_request& wanted) noexcept {
   release();
-  wish_ = wish;
+  wanted_ = wanted;
   process_ = this_process();
-  const kept_place place = lock_by_keeper(fd, wish);
+  const kept_place place = lock_by_keeper(fd, wanted);
   by_keeper_ = place.way;
   number_ = place.number;
   return place.way ? place.error : take_here(fd);
@@ -29,12 +29,12 @@ int kept_lock::take_here(int fd) noexcept {
   }
   if (own < 0) return errno;
   file_ = file_of(own);
-  int e = try_to_lock(own, wish_);
+  int e = try_to_lock(own, wanted_);
   if (e == 0) {
-    const int other = open_again(::gettid(), own, wish_);
-    if (other >= 0) e = look_if_kept(other, wish_);
+    const int other = open_again(::gettid(), own, wanted_);
+    if (other >= 0) e = look_if_kept(other, wanted_);
     if (other >= 0) ::syscall(SYS_close, other);
-    if (e != 0) unlock(own, wish_);
+    if (e != 0) unlock(own, wanted_);
   }
   if (e == 0)
     number_ = own;
@@ -48,9 +48,9 @@ void kept_lock::release() noexcept {
   if (number < 0 || process_ != this_process()) return;
   const int keep = errno;
   if (by_keeper_) {
-    unlock_by_keeper(number, wish_);
+    unlock_by_keeper(number, wanted_);
   } else {
-    if (file_of(number) == file_) unlock(number, wish_);
+    if (file_of(number) == file_) unlock(number, wanted_);
     close_registered(number, file_);
   }
   errno = keep;

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "base/lock_wish.hpp"
+#include "base/lock_request.hpp"
 #include "base/which_file.hpp"
 
 namespace scute::core {
@@ -22,7 +22,7 @@ class kept_lock {
 
   // Of the file that fd is of, which the caller may close then. Without waiting: 0, or an errno; EBUSY: somebody else has it;
   // ENOLCK: its file system keeps no locks.
-  int take(int fd, const lock_wish& wish) noexcept;
+  int take(int fd, const lock_request& wanted) noexcept;
   // In another process than that which has taken it nothing happens.
   void release() noexcept;
   bool is_taken() const noexcept { return number_ >= 0; }
@@ -33,7 +33,7 @@ class kept_lock {
     std::swap(by_keeper_, other.by_keeper_);
     std::swap(process_, other.process_);
     std::swap(file_, other.file_);
-    std::swap(wish_, other.wish_);
+    std::swap(wanted_, other.wanted_);
   }
   int take_here(int fd) noexcept;
 
@@ -42,7 +42,7 @@ class kept_lock {
       false;  // the number is one of its thread's descriptors, else of a registered one (LOCK-3)
   uint64_t process_ = 0;
   which_file file_;
-  lock_wish wish_;
+  lock_request wanted_;
 };
 
 }  // namespace scute::core

@@ -33,7 +33,7 @@ constexpr size_t stack_size = size_t{128} << 10;
 struct request {
   pid_t thread = 0;  // whose fd is to be opened; 0: fd is the keeper's, to be unlocked
   int fd = -1;
-  lock_wish wish;
+  lock_request lock;
   bool last = false;  // there is no other lock
   kept_place place;   // the answer
 };
@@ -89,14 +89,14 @@ bool leave_table() noexcept {
 }
 
 kept_place lock_here(const request& r) noexcept {
-  const int fd = open_again(r.thread, r.fd, r.wish);
+  const int fd = open_again(r.thread, r.fd, r.lock);
   if (fd < 0) return {errno, false, -1};
-  int e = try_to_lock(fd, r.wish);
+  int e = try_to_lock(fd, r.lock);
   if (e == 0) {
-    const int other = open_again(::gettid(), fd, r.wish);
-    e = other < 0 ? errno : look_if_kept(other, r.wish);  // LOCK-2
+    const int other = open_again(::gettid(), fd, r.lock);
+    e = other < 0 ? errno : look_if_kept(other, r.lock);  // LOCK-2
     if (other >= 0) ::syscall(SYS_close, other);
-    if (e != 0) unlock(fd, r.wish);
+    if (e != 0) unlock(fd, r.lock);
   }
   if (e != 0) ::syscall(SYS_close, fd);
   return {e, true, e == 0 ? fd : -1};
@@ -118,7 +118,7 @@ void* keep_locks(void*) {
     r.place = {};
     if (!ends && r.thread != 0) r.place = lock_here(r);
     if (!ends && r.thread == 0) {
-      unlock(r.fd, r.wish);
+      unlock(r.fd, r.lock);
       ::syscall(SYS_close, r.fd);
     }
     ends = ends || (r.last && r.place.number < 0);
@@ -186,14 +186,14 @@ bool start() noexcept SCUTE_REQUIRES(turn) {
 
 }  // namespace
 
-kept_place lock_by_keeper(int fd, const lock_wish& wish) noexcept {
+kept_place lock_by_keeper(int fd, const lock_request& wanted) noexcept {
   const uncancelled now;
   const signals_held held;
   const locked hold(turn);
   begin();
   if (mine.has_no_table || (&__tsan_init != nullptr && mine.parent_had_one)) return {};
   const bool first = mine.locks == 0;
-  const uint32_t number = ask({::gettid(), fd, wish, first, {}});
+  const uint32_t number = ask({::gettid(), fd, wanted, first, {}});
   if (first && !start()) {
     talk.answered.store(number, std::memory_order_relaxed);
     return {};
@@ -205,12 +205,12 @@ kept_place lock_by_keeper(int fd, const lock_wish& wish) noexcept {
   return place;
 }
 
-void unlock_by_keeper(int number, const lock_wish& wish) noexcept {
+void unlock_by_keeper(int number, const lock_request& wanted) noexcept {
   const uncancelled now;
   const signals_held held;
   const locked hold(turn);
   begin();
-  answer(ask({0, number, wish, --mine.locks == 0, {}}));
+  answer(ask({0, number, wanted, --mine.locks == 0, {}}));
   if (mine.locks == 0) ::pthread_join(mine.thread, nullptr);
 }
 

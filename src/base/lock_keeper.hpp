@@ -22,7 +22,7 @@
 
 #include <sys/types.h>
 
-#include "base/lock_wish.hpp"
+#include "base/lock_request.hpp"
 
 namespace scute::core {
 
@@ -34,8 +34,8 @@ struct kept_place {
 };
 
 // fd: of the calling thread.
-kept_place lock_by_keeper(int fd, const lock_wish& wish) noexcept;
-void unlock_by_keeper(int number, const lock_wish& wish) noexcept;
+kept_place lock_by_keeper(int fd, const lock_request& wanted) noexcept;
+void unlock_by_keeper(int number, const lock_request& wanted) noexcept;
 
 // Whether this process has the thread now, for tests.
 bool keeper_is_there() noexcept;

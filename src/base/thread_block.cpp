@@ -45,7 +45,7 @@ void thread_ends(void* of_thread) {
   give_back(one);
 }
 
-bool hear_end(thread_block* one) noexcept {
+bool watch_end(thread_block* one) noexcept {
   struct end_key {
     pthread_key_t key{};
     bool made = ::pthread_key_create(&key, &thread_ends) == 0;
@@ -61,16 +61,16 @@ thread_block& make_thread_block() noexcept {
   auto* one = new (std::nothrow) thread_block{};
   if (one == nullptr) one = take_from_reserve();
   if (one == nullptr) std::terminate();
-  one->end_is_heard = hear_end(one);
+  one->end_is_watched = watch_end(one);
   this_thread_block = one;
   errno = keep;
   return *one;
 }
 
 void require_end_of_thread(thread_block& mine) {
-  if (mine.end_is_heard) return;
-  if (!hear_end(&mine)) throw std::bad_alloc();
-  mine.end_is_heard = true;
+  if (mine.end_is_watched) return;
+  if (!watch_end(&mine)) throw std::bad_alloc();
+  mine.end_is_watched = true;
 }
 
 }  // namespace scute::core

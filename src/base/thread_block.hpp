@@ -29,8 +29,8 @@ struct thread_block {
   place<24> pow;              // pow/thread_part.hpp
   uint32_t finder;            // pool/event_log.hpp
   uint32_t cell;              // pool/accounting.hpp; 0: none yet
-  uint32_t for_holder;        // base/holder_lock.hpp
-  bool end_is_heard;          // at_end is called, and the block freed, when the thread ends
+  uint32_t for_supervisor;    // base/supervisor_lock.hpp
+  bool end_is_watched;        // at_end is called, and the block freed, when the thread ends
   void (*at_end)() noexcept;
   const char* message;  // of the last error
   char* message_room;   // from std::malloc(), or null

@@ -11,7 +11,6 @@
 #include <cstring>
 
 #include "base/failure.hpp"
-#include "holder/settlement.hpp"
 #include "interpose/complaint.hpp"
 #include "interpose/critical.hpp"
 #include "interpose/descriptors.hpp"
@@ -22,6 +21,7 @@
 #include "interpose/program_calls.hpp"
 #include "interpose/shielding.hpp"
 #include "scute/shield_view.h"
+#include "supervisor/crash_writeback.hpp"
 
 using namespace scute::core;
 using namespace scute::core::interpose;

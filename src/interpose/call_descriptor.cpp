@@ -12,12 +12,12 @@
 
 #include "interpose/critical.hpp"
 #include "interpose/descriptors.hpp"
+#include "interpose/fd_passing.hpp"
 #include "interpose/guarded_file.hpp"
 #include "interpose/next_calls.hpp"
 #include "interpose/own_descriptors.hpp"
 #include "interpose/pages_at_hand.hpp"
 #include "interpose/program_calls.hpp"
-#include "interpose/received.hpp"
 #include "interpose/shielding.hpp"
 
 using namespace scute::core::interpose;

@@ -10,9 +10,9 @@
 
 #include "interpose/descriptors.hpp"
 #include "interpose/durability.hpp"
+#include "interpose/fd_passing.hpp"
 #include "interpose/guarded_file.hpp"
 #include "interpose/next_calls.hpp"
-#include "interpose/received.hpp"
 
 using namespace scute::core::interpose;
 

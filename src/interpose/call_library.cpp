@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // dlopen(3).
 //
-// LIB-1 A library that flushes unheard (flush_scan.hpp) is not loaded while a shielded file is mapped: EPERM, a message, and a text for
+// LIB-1 A library that flushes unintercepted (flush_scan.hpp) is not loaded while a shielded file is mapped: EPERM, a message, and a text for
 //    dlerror(). (Its constructors have run by then.)
 // LIB-2 A library is found where the program's own call would have found it. The C library goes by who calls it, and that is this
 //    library: so what is the caller's affair, its DT_RUNPATH or DT_RPATH and $ORIGIN, is looked up for it here.
@@ -129,7 +129,7 @@ SCUTE_INTERPOSED(void*, dlopen, (const char* name, int how)) {
       "shielded files are mapped; it is not loaded");
   ::dlclose(handle);
   // There is no such file: so says dlerror().
-  const std::string why = found.object + " (which flushes cache lines unheard by the shield)";
+  const std::string why = found.object + " (which flushes cache lines unintercepted by the shield)";
   if (!SCUTE_PLANTED(lib_unsaid)) next::dlopen(why.c_str(), RTLD_LAZY | RTLD_NOLOAD);
   errno = EPERM;
   return nullptr;

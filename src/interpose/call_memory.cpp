@@ -21,6 +21,7 @@
 #include "interpose/complaint.hpp"
 #include "interpose/critical.hpp"
 #include "interpose/descriptors.hpp"
+#include "interpose/fd_passing.hpp"
 #include "interpose/flush_scan.hpp"
 #include "interpose/guarded_file.hpp"
 #include "interpose/hook_gates.hpp"
@@ -30,7 +31,6 @@
 #include "interpose/page_in.hpp"
 #include "interpose/page_out.hpp"
 #include "interpose/program_calls.hpp"
-#include "interpose/received.hpp"
 #include "interpose/settings.hpp"
 #include "interpose/store_guard.hpp"
 #include "interpose/views_of_others.hpp"
@@ -91,7 +91,7 @@ void forget(uintptr_t at, size_t n) noexcept {
   });
 }
 
-bool may_flush_unheard(const std::string& path) {
+bool may_flush_unintercepted(const std::string& path) {
   const found_flush found = find_inline_flush(asked().allowed);
   if (!found || SCUTE_PLANTED(scan_unlooked)) return false;
   char place[32];
@@ -125,7 +125,7 @@ void* map_view(opened_file& o, void* at, size_t n, int access, int flags, int fd
     if ((flags & MAP_SYNC) != 0 && (flags & MAP_TYPE) == MAP_SHARED_VALIDATE && sync_granted == 0 &&
         !all_instrumented())
       return refuse(EOPNOTSUPP);
-    if (may_flush_unheard(o.file->path())) return refuse(EPERM);
+    if (may_flush_unintercepted(o.file->path())) return refuse(EPERM);
   } catch (const std::exception&) {
     return refuse(ENOMEM);
   }
@@ -133,9 +133,9 @@ void* map_view(opened_file& o, void* at, size_t n, int access, int flags, int fd
   // What write(2) has appended is of the file, before anything can be flushed there.
   if (guarded(o.file->path(), [&] { o.file->catch_up(); }) != 0) return refuse(EIO);
   const bool fixed = (flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)) != 0;
-  void* wish = at;
+  void* wanted = at;
   if (!fixed && at == nullptr) {
-    wish = reinterpret_cast<void*>(next_place);
+    wanted = reinterpret_cast<void*>(next_place);
     next_place += (rounded(n) + 2 * huge_page - 1) & ~(huge_page - 1);
   }
   const bool can_store = (o.flags & O_ACCMODE) == O_RDWR;
@@ -145,7 +145,8 @@ void* map_view(opened_file& o, void* at, size_t n, int access, int flags, int fd
   if (!comes && !load_mapped(*o.file, offset, n)) return MAP_FAILED;
   std::optional<no_page_held> quiet;  // STORE-2
   if (o.file->stores_wait() && can_store) quiet.emplace();
-  void* const got = next::mmap(wish, n, comes ? PROT_NONE : access, flags & ~MAP_SYNC, fd, offset);
+  void* const got =
+      next::mmap(wanted, n, comes ? PROT_NONE : access, flags & ~MAP_SYNC, fd, offset);
   if (got == MAP_FAILED) return got;
   const auto begin = reinterpret_cast<uintptr_t>(got);
   if ((flags & MAP_FIXED) != 0) forget(begin, n);

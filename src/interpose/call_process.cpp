@@ -5,7 +5,7 @@
 // LIFE-2 A child of fork() finds the tables whole and nothing of its parent's open (GUARD-4).
 // LIFE-3 An exit writes what is in the views, and leaves nothing of it in a log alone, so that damage beside it costs nothing: it is no
 //    crash. They stay open: other threads, and what is destroyed later, may still store, which is
-//    for the holder to find.
+//    for the supervisor to find.
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -22,9 +22,8 @@
 #include "interpose/descriptors.hpp"
 #include "interpose/durability.hpp"
 #include "interpose/guarded_file.hpp"
-#include "interpose/handed_down.hpp"
 #include "interpose/handler_leaves.hpp"
-#include "interpose/holder_link.hpp"
+#include "interpose/inherited_fds.hpp"
 #include "interpose/last_thread.hpp"
 #include "interpose/mappings.hpp"
 #include "interpose/next_calls.hpp"
@@ -35,6 +34,7 @@
 #include "interpose/settings.hpp"
 #include "interpose/shielding.hpp"
 #include "interpose/store_guard.hpp"
+#include "interpose/supervisor_link.hpp"
 #include "interpose/view_faults.hpp"
 
 using namespace scute::core::interpose;
@@ -74,9 +74,9 @@ void in_child() noexcept {
   remember_standard_error();
   find_threads_of_libc();
   watch_main_thread();
-  [[maybe_unused]] const settings& wishes = asked();  // read now (LIFE-1)
+  [[maybe_unused]] const settings& current = asked();  // read now (LIFE-1)
 #ifdef __x86_64__
-  if (!wishes.page_in) scute_real_vfork = next::vfork.get();
+  if (!current.page_in) scute_real_vfork = next::vfork.get();
 #endif
   own_tables();
   own_handlers();
@@ -122,7 +122,7 @@ SCUTE_INTERPOSED(int, clone, (int (*f)(void*), void* stack, int flags, void* arg
   if ((flags & CLONE_VM) == 0)
     load_all_views();
   else
-    threads_come_unheard();
+    threads_come_unintercepted();
   return next::clone(f, stack, flags, argument, a[0], a[1], a[2]);
 }
 SCUTE_INTERPOSED_ALIAS(int, __clone, clone,
@@ -138,7 +138,7 @@ SCUTE_INTERPOSED(int, thrd_create, (thrd_t * thread, thrd_start_t f, void* argum
   threads_come();
   return next::thrd_create(thread, f, argument);
 }
-// What the C library opens for it is not heard: it is taken over (DOWN-4), but not cut to nothing before.
+// What the C library opens for it is not heard: it is taken over (INHERIT-4), but not cut to nothing before.
 SCUTE_INTERPOSED(int, posix_spawn_file_actions_addopen,
                  (posix_spawn_file_actions_t * actions, int fd, const char* path, int flags,
                   mode_t mode)) {
@@ -150,22 +150,22 @@ SCUTE_INTERPOSED(int, posix_spawn_file_actions_addopen,
 SCUTE_INTERPOSED(int, posix_spawn,
                  (pid_t * pid, const char* path, const posix_spawn_file_actions_t* actions,
                   const posix_spawnattr_t* attributes, char* const* argv, char* const* envp)) {
-  prepare_to_hand_down(actions != nullptr);
+  prepare_inherited_fds(actions != nullptr);
   return next::posix_spawn(pid, path, actions, attributes, argv, envp);
 }
 SCUTE_INTERPOSED(int, posix_spawnp,
                  (pid_t * pid, const char* name, const posix_spawn_file_actions_t* actions,
                   const posix_spawnattr_t* attributes, char* const* argv, char* const* envp)) {
-  prepare_to_hand_down(actions != nullptr);
+  prepare_inherited_fds(actions != nullptr);
   return next::posix_spawnp(pid, name, actions, attributes, argv, envp);
 }
 
 SCUTE_INTERPOSED(int, system, (const char* command)) {
-  prepare_to_hand_down(false);
+  prepare_inherited_fds(false);
   return next::system(command);
 }
 SCUTE_INTERPOSED(FILE*, popen, (const char* command, const char* mode)) {
-  prepare_to_hand_down(false);
+  prepare_inherited_fds(false);
   return next::popen(command, mode);
 }
 SCUTE_INTERPOSED_ALIAS(FILE*, _IO_popen, popen, (const char* command, const char* mode));

@@ -3,9 +3,9 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
+#include "interpose/fd_passing.hpp"
 #include "interpose/next_calls.hpp"
 #include "interpose/program_calls.hpp"
-#include "interpose/received.hpp"
 
 using namespace scute::core::interpose;
 

@@ -2,7 +2,7 @@
 // Calls that make a file longer or shorter.
 //
 // LENGTH-1 Where a call makes the file longer by zeros, it and its protection grow before the view does; what a write has made longer is
-//    noticed at the next fsync(), munmap() or close(), or by the holder.
+//    noticed at the next fsync(), munmap() or close(), or by the supervisor.
 // LENGTH-2 A shielded file does not get shorter: EBUSY.
 // LENGTH-3 What writes behind the end has room there first, in the file system and in the protection; then the kernel writes, which makes the view
 //    longer with the bytes that it gets; and then the file and its protection follow, at once where the program can store to a mapping of it, else
@@ -21,15 +21,15 @@
 #include "interpose/critical.hpp"
 #include "interpose/descriptors.hpp"
 #include "interpose/durability.hpp"
+#include "interpose/fd_passing.hpp"
 #include "interpose/guarded_file.hpp"
 #include "interpose/length_limit.hpp"
 #include "interpose/mappings.hpp"
 #include "interpose/next_calls.hpp"
 #include "interpose/pages_at_hand.hpp"
 #include "interpose/program_calls.hpp"
-#include "interpose/received.hpp"
+#include "interpose/reported_stores.hpp"
 #include "interpose/shielding.hpp"
-#include "interpose/told_stores.hpp"
 
 using namespace scute::core::interpose;
 

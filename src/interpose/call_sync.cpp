@@ -9,10 +9,10 @@
 
 #include "interpose/descriptors.hpp"
 #include "interpose/durability.hpp"
+#include "interpose/fd_passing.hpp"
 #include "interpose/guarded_file.hpp"
 #include "interpose/next_calls.hpp"
 #include "interpose/program_calls.hpp"
-#include "interpose/received.hpp"
 #include "interpose/views_of_others.hpp"
 
 using namespace scute::core::interpose;

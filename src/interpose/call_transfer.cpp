@@ -16,8 +16,8 @@
 #include "interpose/next_calls.hpp"
 #include "interpose/page_out.hpp"
 #include "interpose/pages_at_hand.hpp"
+#include "interpose/reported_stores.hpp"
 #include "interpose/store_guard.hpp"
-#include "interpose/told_stores.hpp"
 
 using namespace scute::core::interpose;
 

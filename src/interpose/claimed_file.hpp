@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A file that is being opened, and that the holder keeps from everybody else (HOLDER-1).
+// A file that is being opened, and that the supervisor keeps from everybody else (SUPLOCK-1).
 #pragma once
 
 #include <cerrno>
 #include <string>
 
 #include "base/failure.hpp"
-#include "holder/pool_backing.hpp"
 #include "interpose/guarded_file.hpp"
-#include "interpose/holder_link.hpp"
+#include "interpose/supervisor_link.hpp"
+#include "supervisor/pool_backing.hpp"
 
 namespace scute::core::interpose {
 
-// The holder's; not any more if its opening fails. Throws failure: nobody opens it (OUTLOOK-2, HOLDER-1).
+// The supervisor's; not any more if its opening fails. Throws failure: nobody opens it (OUTLOOK-2, SUPLOCK-1).
 class claimed_file {
  public:
   claimed_file(const std::string& path, const file_identity& id) : id_(id) {
-    if (const std::string why = holder::why_unprotected(path); !why.empty())
+    if (const std::string why = supervisor::why_unprotected(path); !why.empty())
       throw failure(SCUTE_E_FORMAT, why);
     if (claim_file(path, id.device, id.inode)) return;
-    if (errno != EBUSY) throw_errno("have " + path + " kept by the holder of its views", errno);
+    if (errno != EBUSY) throw_errno("have " + path + " kept by the supervisor of its views", errno);
     throw failure(
         SCUTE_E_BUSY,
         path +

@@ -29,7 +29,7 @@ bool is_data(int fd) noexcept {
 }
 
 // Whoever has closed the other end of a pipe does not end the program by that.
-void tell(std::string_view line) noexcept {
+void write_line(std::string_view line) noexcept {
   if (is_data(STDERR_FILENO)) return;
   const uncancelled now;
   sigset_t broken, before, pending;
@@ -53,9 +53,9 @@ void remember_standard_error() noexcept {
 void complain(const std::string& what, const std::string& why) noexcept {
   const int keep = errno;
   try {
-    tell("scute: " + what + ": " + why + "\n");
+    write_line("scute: " + what + ": " + why + "\n");
   } catch (const std::exception&) {
-    tell("scute: out of memory\n");
+    write_line("scute: out of memory\n");
   }
   errno = keep;
 }

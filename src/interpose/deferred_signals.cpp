@@ -165,7 +165,7 @@ bool is_function(const struct sigaction& a) noexcept {
 }
 
 // As the program has set it.
-void tell(struct sigaction& a, handler h) noexcept {
+void describe(struct sigaction& a, handler h) noexcept {
   if (!is_ours(a)) return;
   a.sa_sigaction = h.function();
   if ((h.bits & handler::wants_info) == 0) a.sa_flags &= ~SA_SIGINFO;
@@ -197,7 +197,7 @@ int set_handler(int signal, const struct sigaction* wanted, struct sigaction* be
     handlers[signal].store(old.bits);
     return result;
   }
-  tell(was, old);
+  describe(was, old);
   if (before != nullptr) *before = was;
   return 0;
 }

@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <optional>
 
-#include "audit/tell_clock.hpp"
+#include "audit/report_clock.hpp"
 #include "base/planted.hpp"
 #include "interpose/complaint.hpp"
 #include "interpose/critical.hpp"
@@ -166,7 +166,7 @@ bool flush_lines(const void* at, size_t n) noexcept {
 }
 
 void fence_views() noexcept {
-  audit::tell_clock::fence();
+  audit::report_clock::fence();
   ++fences;
   ask_for_end();
   commit_flushed();

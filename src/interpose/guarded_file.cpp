@@ -12,18 +12,15 @@
 #include <cstring>
 #include <exception>
 
-#include "audit/tell_clock.hpp"
+#include "audit/report_clock.hpp"
 #include "base/failure.hpp"
 #include "base/planted.hpp"
 #include "base/thread_signals.hpp"
 #include "base/waiting.hpp"
-#include "holder/settlement.hpp"
-#include "holder/unflushed_file.hpp"
 #include "interpose/claimed_file.hpp"
 #include "interpose/complaint.hpp"
 #include "interpose/descriptors.hpp"
 #include "interpose/durability.hpp"
-#include "interpose/holder_link.hpp"
 #include "interpose/mappings.hpp"
 #include "interpose/memory_limit.hpp"
 #include "interpose/memory_parts.hpp"
@@ -32,7 +29,10 @@
 #include "interpose/page_out.hpp"
 #include "interpose/program_threads.hpp"
 #include "interpose/settings.hpp"
+#include "interpose/supervisor_link.hpp"
 #include "interpose/view_faults.hpp"
+#include "supervisor/crash_writeback.hpp"
+#include "supervisor/unflushed_file.hpp"
 
 namespace scute::core::interpose {
 namespace {
@@ -44,7 +44,7 @@ uint32_t numbers_taken = 0;
 [[gnu::tls_model("initial-exec")]] thread_local constinit unsigned uses_here = 0;
 
 // What lies in a folder takes memory only as long as nobody else needs it.
-uint64_t memory_taken(const holder::view_memory& memory) {
+uint64_t memory_taken(const supervisor::view_memory& memory) {
   struct stat s{};
   return memory.takes_memory() && next::fstat(memory.bytes(), &s) == 0
              ? static_cast<uint64_t>(s.st_blocks) * 512
@@ -54,7 +54,7 @@ uint64_t memory_taken(const holder::view_memory& memory) {
 // The descriptors of a view's memory are ours; not any more if its opening fails.
 class own_until_kept {
  public:
-  explicit own_until_kept(const holder::view_memory& memory)
+  explicit own_until_kept(const supervisor::view_memory& memory)
       : head_(memory.head()), bytes_(memory.bytes()) {
     remember_own(head_);
     remember_own(bytes_);
@@ -74,8 +74,8 @@ class own_until_kept {
 };
 
 // In pieces, so that a file that is too large is noticed before the machine has no memory left.
-void load_all(view::file_view& view, const holder::pool_backing& pool,
-              const holder::view_memory& memory) {
+void load_all(view::file_view& view, const supervisor::pool_backing& pool,
+              const supervisor::view_memory& memory) {
   constexpr uint64_t piece = uint64_t{64} << 20;
   uint64_t others = 0;
   for (guarded_file* f = guarded_file::first(); f != nullptr; f = f->next())
@@ -102,7 +102,7 @@ void require_guard(const std::string& folder) {
 }
 
 // The first page, so that a file that cannot be read at all is noticed.
-void load_one(view::file_view& view, const holder::pool_backing& pool) {
+void load_one(view::file_view& view, const supervisor::pool_backing& pool) {
   if (!view.load(0, 1)) throw failure(SCUTE_E_CORRUPT, "cannot read it: " + pool.why());
 }
 
@@ -138,14 +138,15 @@ guarded_file& guarded_file::open(const std::string& path, const file_identity& i
   const bool guards = stores_are_guarded();
   if (guards) require_guard(asked().views);
   claimed_file mine(path, id);
-  auto pool = std::make_unique<holder::pool_backing>(
-      path, holder::pool_backing::if_busy::refuse,
-      reads ? holder::pool_backing::if_read_only::read : holder::pool_backing::if_read_only::refuse,
-      has_holder() ? holder::pool_backing::opened_for::holder
-                   : holder::pool_backing::opened_for::itself);
+  auto pool = std::make_unique<supervisor::pool_backing>(
+      path, supervisor::pool_backing::if_busy::refuse,
+      reads ? supervisor::pool_backing::if_read_only::read
+            : supervisor::pool_backing::if_read_only::refuse,
+      has_supervisor() ? supervisor::pool_backing::opened_for::supervisor
+                       : supervisor::pool_backing::opened_for::itself);
   const view::region_shape shape = view::file_view::shape_for(*pool, pool->capacity());
   const audit_plan plan = plan_audit();
-  holder::view_memory memory = holder::view_memory::make(
+  supervisor::view_memory memory = supervisor::view_memory::make(
       shape, pool->size(), plan.wanted ? audit::store_audit::size(pool->capacity()) : 0,
       asked().views);
   own_until_kept own(memory);
@@ -161,7 +162,7 @@ guarded_file& guarded_file::open(const std::string& path, const file_identity& i
   parts.control = memory.control();
   parts.bytes = memory.bytes_at();
   parts.bytes_file = memory.bytes();
-  parts.tells_holes = memory.is_in_memory();  // not all file systems do
+  parts.reports_holes = memory.is_in_memory();  // not all file systems do
   parts.medium = pool.get();
   parts.sink = &f.unflushed_;
   parts.watch = audit.get();
@@ -180,7 +181,7 @@ guarded_file& guarded_file::open(const std::string& path, const file_identity& i
   f.unflushed_.begin(view.get(), memory.bytes_at());
   const uint32_t number = ++numbers_taken;
   f.held_ = false;
-  if (!SCUTE_PLANTED(guard_untold))
+  if (!SCUTE_PLANTED(guard_unreported))
     f.held_ = hand_over_view(number, path, id.device, id.inode, memory.head(),
                              memory.bytes());  // GUARD-3
   f.path_ = path;
@@ -212,12 +213,12 @@ void guarded_file::leave_all() noexcept {
 void guarded_file::close() noexcept {
   scute_shield_counts audit{};
   // GUARD-6. A handler that has interrupted a use of its own thread's leaves what is used where it is, with the pool open: the
-  // holder closes it when the process has ended.
+  // supervisor closes it when the process has ended.
   const bool in_use_here = uses_here != 0;
   // First, so that what a child is told it has written is looked at.
-  if (!SCUTE_PLANTED(keeper_late)) {  // KEEPER-4
-    holder::view_memory::end_writes(memory_->bytes());
-    if (!SCUTE_PLANTED(keeper_grows)) holder::view_memory::end_growth(memory_->bytes());
+  if (!SCUTE_PLANTED(supervisor_late)) {  // SUPER-4
+    supervisor::view_memory::end_writes(memory_->bytes());
+    if (!SCUTE_PLANTED(supervisor_grows)) supervisor::view_memory::end_growth(memory_->bytes());
   }
   const bool done = guarded(path_, [&] {
                       asked().keep_unflushed && !SCUTE_PLANTED(guard_unwritten)
@@ -246,34 +247,34 @@ void guarded_file::close() noexcept {
   forget_own(memory_->head());
   forget_own(memory_->bytes());
   memory_.reset();
-  // What could not be written is left to the holder, who tries again.
+  // What could not be written is left to the supervisor, who tries again.
   if (done) release_view(number(), audit);
 }
 
-// SETTLE-2, at a proper close.
+// CRASHWB-2, at a proper close.
 void guarded_file::drop_rest() {
-  holder::unflushed_file rest(path_);
+  supervisor::unflushed_file rest(path_);
   unflushed_.prepare();
-  view::file_view::settled told;
+  view::file_view::writeback_result result;
   uint64_t masked = 0;
-  const bool done = view_->settle(view::file_view::unflushed_lines::drop, told,
-                                  [&](uint64_t offset, std::span<const std::byte> bytes) {
-                                    rest.add(offset, bytes);
-                                    masked +=
-                                        unflushed_.left(offset, static_cast<uint32_t>(bytes.size()),
-                                                        view::left_as::never_flushed)
-                                            ? 1
-                                            : 0;
-                                  });
+  const bool done = view_->crash_writeback(
+      view::file_view::unflushed_lines::drop, result,
+      [&](uint64_t offset, std::span<const std::byte> bytes) {
+        rest.add(offset, bytes);
+        masked += unflushed_.left(offset, static_cast<uint32_t>(bytes.size()),
+                                  view::left_as::never_flushed)
+                      ? 1
+                      : 0;
+      });
   if (!done) throw failure(SCUTE_E_IO, "cannot write what was flushed: " + pool_->why());
   rest.finish();
   if (view_->is_halted()) give_up();
-  dropped_ = told.unflushed;
+  dropped_ = result.unflushed;
   dropped_masked_ = masked;
 }
 
 void guarded_file::count(scute_shield_counts& to) const noexcept {
-  holder::copy_counters(view_->counters(), to);
+  supervisor::copy_counters(view_->counters(), to);
   to.dropped_lines = dropped_;
   to.unflushed_lines += dropped_ - dropped_masked_;
   to.masked_lines += dropped_masked_;
@@ -337,9 +338,9 @@ void guarded_file::drain() {
 }
 
 // PAGEIN-6
-void guarded_file::refuse_unheard(uint64_t offset, uint64_t n) {
+void guarded_file::refuse_unintercepted(uint64_t offset, uint64_t n) {
   const pages_stay here;  // one that goes meanwhile would look so
-  const uint64_t at = view_->first_unheard(offset, n);
+  const uint64_t at = view_->first_unintercepted(offset, n);
   if (at != view::file_view::none)
     throw failure(SCUTE_E_IO,
                   "its page at " + std::to_string(at) +
@@ -354,9 +355,9 @@ void guarded_file::require_writable() const {
 }
 
 void guarded_file::write_back(uint64_t offset, uint64_t n, view::write_reason why) {
-  if (!is_open()) return;       // a child's: what is in the view is its parent's affair (GUARD-4)
-  end_window_elsewhere(*this);  // DUR-2
-  audit::tell_clock::fence();   // a call, and what was told of before a call has happened (HOOK-3)
+  if (!is_open()) return;        // a child's: what is in the view is its parent's affair (GUARD-4)
+  end_window_elsewhere(*this);   // DUR-2
+  audit::report_clock::fence();  // a call, and what was told of before a call has happened (HOOK-3)
   // GROW-4
   std::exception_ptr no_room;
   try {
@@ -373,7 +374,7 @@ void guarded_file::write_there(uint64_t offset, uint64_t n, view::write_reason w
   const uint64_t size = view_->size();
   if (offset >= size) return;
   if (why != view::write_reason::sync && !asked().keep_unflushed) return;
-  if (pages_) refuse_unheard(offset, n);
+  if (pages_) refuse_unintercepted(offset, n);
   if (why != view::write_reason::sync) unflushed_.prepare();
   const bool done = view_->write_back(nullptr, offset, std::min(n, size - offset), why);
   if (view_->is_halted()) give_up();
@@ -402,7 +403,7 @@ namespace {
 
 // What of the views can be stored to. What the program has taken from itself stays so, and some pages were kept from us (PAGEIN-4).
 void only_to_read() noexcept {
-  const bool told = each_part_of_memory([](uintptr_t begin, uintptr_t end, int access) {
+  const bool complete = each_part_of_memory([](uintptr_t begin, uintptr_t end, int access) {
     if ((access & PROT_WRITE) == 0) return;
     mappings.for_each([&](const mapped_range& r) {
       const uintptr_t first = std::max(begin, r.begin), last = std::min(end, r.end);
@@ -410,7 +411,7 @@ void only_to_read() noexcept {
         ::mprotect(reinterpret_cast<void*>(first), last - first, access & ~PROT_WRITE);
     });
   });
-  if (told) return;
+  if (complete) return;
   mappings.for_each([](const mapped_range& r) {
     for (uintptr_t at = r.begin; at < r.end; at += view::page_size)
       ::mprotect(reinterpret_cast<void*>(at), view::page_size, PROT_READ);
@@ -426,7 +427,7 @@ void guarded_file::leave_regions() noexcept {
 
 // GUARD-4. Its descriptors stay descriptors of the view. The objects of the parent stay where they are; nothing of them is used.
 void guarded_file::become_child() noexcept {
-  audit::tell_clock::become_child();
+  audit::report_clock::become_child();
   for (guarded_file* f = first(); f != nullptr; f = f->next()) {
     if (!f->is_open() || SCUTE_PLANTED(guard_child)) continue;
     f->open_.store(false, std::memory_order_release);

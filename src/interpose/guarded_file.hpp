@@ -6,7 +6,7 @@
 // GUARD-1 So the program gets descriptors of the view's bytes only, and mappings of them.
 // GUARD-2 The pool is open as long as the program has a descriptor or a shared mapping of the file; when the last one goes, all that
 //    differs is written, the pool is closed, and other processes may have the file.
-// GUARD-3 The holder has both memory files before the program has anything of the view (WIRE-2).
+// GUARD-3 The supervisor has both memory files before the program has anything of the view (WIRE-2).
 // GUARD-4 A child of fork() has what its parent mapped, to read; what it flushes, fences or syncs is its parent's affair. To use
 //    the file itself it opens it again, when its parent has closed it.
 // GUARD-6 Who fences uses a file that it flushed in earlier, and that another thread may close meanwhile, when it has let go of it: a close waits
@@ -21,13 +21,13 @@
 #include <optional>
 #include <string>
 
-#include "holder/pool_backing.hpp"
-#include "holder/view_memory.hpp"
 #include "interpose/live_audit.hpp"
 #include "interpose/page_in.hpp"
 #include "interpose/store_guard.hpp"
 #include "interpose/unflushed_lines.hpp"
 #include "scute/shield_run.h"
+#include "supervisor/pool_backing.hpp"
+#include "supervisor/view_memory.hpp"
 #include "view/file_view.hpp"
 
 namespace scute::core::interpose {
@@ -86,7 +86,7 @@ class guarded_file {
   bool is(const file_identity& id) const noexcept { return id == id_; }
   bool is_bytes(const struct stat& s) const noexcept { return identity_of(s) == bytes_id_; }
 
-  // Descriptors may live on in another image (handed_down.hpp); where not they are close-on-exec.
+  // Descriptors may live on in another image (inherited_fds.hpp); where not they are close-on-exec.
   bool outlives_images() const noexcept { return held_ && is_in_memory(); }
   // A new open file of the view's bytes, close-on-exec; -1 with errno.
   int open_bytes(int flags) const noexcept;
@@ -138,17 +138,17 @@ class guarded_file {
   void require_capacity(uint64_t size) const;
   [[noreturn]] void cannot_grow();
   void write_there(uint64_t offset, uint64_t n, view::write_reason why);
-  void refuse_unheard(uint64_t offset, uint64_t n);
+  void refuse_unintercepted(uint64_t offset, uint64_t n);
   void wait_for_users() const noexcept;
 
   std::string path_;
   file_identity id_, bytes_id_;
-  std::unique_ptr<holder::pool_backing> pool_;
-  std::optional<holder::view_memory> memory_;
+  std::unique_ptr<supervisor::pool_backing> pool_;
+  std::optional<supervisor::view_memory> memory_;
   std::optional<touched_pages> pages_;
   std::optional<store_guard> guard_;
   std::atomic<bool> keeps_pages_{false};
-  bool held_ = false;  // by a holder
+  bool held_ = false;  // by a supervisor
   uint64_t hand_ = 0;
   std::unique_ptr<view::file_view> view_;
   unflushed_lines unflushed_;

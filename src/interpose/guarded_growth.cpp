@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A guarded file gets longer (holder/growth.hpp, LENGTH-1, LENGTH-3).
+// A guarded file gets longer (supervisor/growth.hpp, LENGTH-1, LENGTH-3).
 #include <algorithm>
 #include <string>
 
 #include "base/failure.hpp"
-#include "holder/growth.hpp"
 #include "interpose/guarded_file.hpp"
 #include "interpose/page_out.hpp"
+#include "supervisor/growth.hpp"
 
 namespace scute::core::interpose {
 
@@ -39,7 +39,7 @@ void guarded_file::grow(uint64_t size) {
   if (size <= view_->size()) return;
   require_capacity(size);
   const pages_stay here;  // the last one changes
-  if (!holder::grow_view(*view_, *memory_, size)) cannot_grow();
+  if (!supervisor::grow_view(*view_, *memory_, size)) cannot_grow();
 }
 
 void guarded_file::catch_up() {

@@ -66,7 +66,7 @@ uintptr_t stack_of(const __jmp_buf_tag& to) noexcept {
   const auto now = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
   return stack_of(here[0]) - (now - near) < 2 * near;
 }
-const bool stack_is_told = try_stack();
+const bool stack_is_known = try_stack();
 
 // The stack that handlers may have of their own; empty if there is none.
 class own_stack {
@@ -143,7 +143,7 @@ bool leaves(uintptr_t call, uintptr_t target, const own_stack& handlers) noexcep
 void wait_if_in_call(const departure& d) noexcept {
   const uintptr_t call = call_under_way();
   if (call == 0 || SCUTE_PLANTED(jump_leaves)) return;
-  if (d.by != way::exit && !stack_is_told) return;
+  if (d.by != way::exit && !stack_is_known) return;
   own_stack handlers;
   search s{call, handlers, nullptr};
   _Unwind_Backtrace(&look, &s);

@@ -11,8 +11,8 @@
 #include "interpose/hook_gates.hpp"
 #include "interpose/load_hook.hpp"
 #include "interpose/mappings.hpp"
+#include "interpose/reported_stores.hpp"
 #include "interpose/store_hook.hpp"
-#include "interpose/told_stores.hpp"
 #include "scute/shield_hooks.h"
 
 namespace scute::core::interpose {
@@ -23,7 +23,7 @@ std::array<scute_shield_gate*, images_max> gates{};
 size_t gate_count = 0;
 uint64_t low = ~uint64_t{0}, high = 0;
 
-void tell(scute_shield_gate& gate) noexcept {
+void set_range(scute_shield_gate& gate) noexcept {
   std::atomic_ref(gate.low).store(low, std::memory_order_relaxed);
   std::atomic_ref(gate.high).store(high, std::memory_order_release);
 }
@@ -59,7 +59,7 @@ void stream(const void* at, size_t n, const scute_shield_site* site) {
 void attach(scute_shield_gate* gate) {
   const critical now;
   if (gate_count < images_max) gates[gate_count++] = gate;
-  tell(*gate);
+  set_range(*gate);
 }
 
 void detach(scute_shield_gate* gate) {
@@ -83,8 +83,8 @@ constexpr scute_shield_hooks table{SCUTE_SHIELD_HOOKS_VERSION,
                                    &flush,
                                    &fence,
                                    &stream,
-                                   &hear_store,
-                                   &hear_load,
+                                   &on_store,
+                                   &on_load,
                                    &attach,
                                    &detach};
 
@@ -94,7 +94,7 @@ constexpr scute_shield_hooks table{SCUTE_SHIELD_HOOKS_VERSION,
 void open_gates() noexcept {
   low = std::min<uint64_t>(low, mappings.lowest());
   high = std::max<uint64_t>(high, mappings.highest());
-  for (size_t i = 0; i < gate_count; ++i) tell(*gates[i]);
+  for (size_t i = 0; i < gate_count; ++i) set_range(*gates[i]);
 }
 
 }  // namespace scute::core::interpose

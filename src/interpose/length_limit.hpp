@@ -13,12 +13,13 @@
 
 namespace scute::core::interpose {
 
-// A file of `size` bytes is not to become as long as `wish`: EFBIG, and SIGXFSZ for the calling thread, as the kernel has it. Outside of
+// A file of `size` bytes is not to become as long as `requested`: EFBIG, and SIGXFSZ for the calling thread, as the kernel has it. Outside of
 // critical sections.
-inline bool is_over_length_limit(uint64_t size, off_t wish) noexcept {
+inline bool is_over_length_limit(uint64_t size, off_t requested) noexcept {
   struct rlimit limit{};
-  if (wish < 0 || static_cast<uint64_t>(wish) <= size || ::getrlimit(RLIMIT_FSIZE, &limit) != 0 ||
-      limit.rlim_cur == RLIM_INFINITY || static_cast<uint64_t>(wish) <= limit.rlim_cur)
+  if (requested < 0 || static_cast<uint64_t>(requested) <= size ||
+      ::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+      static_cast<uint64_t>(requested) <= limit.rlim_cur)
     return false;
   siginfo_t as_kernel{};
   as_kernel.si_signo = SIGXFSZ;

@@ -6,7 +6,7 @@
 //    counted, for an abort leaves by longjmp(). It is asked whenever such a call returns or jumps, at each fence, and before a callback of a stage.
 // OBJ-2 What calls have left that did not return, since their constructors left by longjmp(), ends with its commit when the window of a
 //    transaction of the thread begins or ends. A window that the program itself has opened stays (scute/shield_view.h).
-// SHIELD-9 An aborted transaction's lines are cut like others: libpmemobj restores them itself, from its log in the same file, and flushes them.
+// SHIELD-9 An aborted transaction's lines are committed like others: libpmemobj restores them itself, from its log in the same file, and flushes them.
 //    Its window ends with the first fence of that.
 // OBJ-3 What a transaction has committed, or an aborted one had made durable by itself, is durable when pmemobj_tx_commit() or pmemobj_tx_abort() returns or
 //    jumps, in the stages and callbacks behind it, as it is for libpmemobj: its window ends there with a commit, and what the program makes

@@ -16,15 +16,15 @@
 namespace scute::core::interpose {
 namespace {
 
-constexpr unsigned told_max = 8;
+constexpr unsigned reported_max = 8;
 
-audit::on_stray asked_for(const store_tellers& tellers) {
+audit::on_stray asked_for(const store_reporters& reporters) {
   const std::string& word = asked().strays;
   if (word == "ignore") return audit::on_stray::ignore;
   if (word == "stop") return audit::on_stray::stop;
   if (word == "report") return audit::on_stray::report;
-  return tellers.any && (tellers.unreported.empty() || asked().sites) ? audit::on_stray::report
-                                                                      : audit::on_stray::ignore;
+  return reporters.any && (reporters.unreported.empty() || asked().sites) ? audit::on_stray::report
+                                                                          : audit::on_stray::ignore;
 }
 
 // Without memory from the heap: a fence in a handler comes here.
@@ -37,8 +37,8 @@ void put_place(char* to, size_t room, const char* how, const audit::site_names* 
 }  // namespace
 
 audit_plan plan_audit() {
-  const store_tellers tellers = find_store_tellers();
-  audit_plan plan{asked().sites, asked_for(tellers), tellers.unreported, asked().sites};
+  const store_reporters reporters = find_store_reporters();
+  audit_plan plan{asked().sites, asked_for(reporters), reporters.unreported, asked().sites};
   plan.wanted |= plan.strays != audit::on_stray::ignore;
   return plan;
 }
@@ -53,7 +53,7 @@ void plan_audits_anew() {
 live_audit::live_audit(std::span<std::byte> at, const std::string& path)
     : store_audit(at), path_(path), looked_at_(findings()) {}
 
-void live_audit::tell_loaded() noexcept {
+void live_audit::report_loaded() noexcept {
   audit::line_finding f;
   while (looked_at_.load(std::memory_order_relaxed) < findings()) {
     const size_t i = looked_at_.load(std::memory_order_relaxed);
@@ -65,8 +65,8 @@ void live_audit::tell_loaded() noexcept {
 }
 
 void live_audit::stray(const audit::line_finding& f) noexcept {
-  if (told_.load(std::memory_order_relaxed) == told_max) return;
-  const unsigned told = ++told_;
+  if (reported_.load(std::memory_order_relaxed) == reported_max) return;
+  const unsigned count = ++reported_;
   char text[1024], stored[256], flushed[256];
   audit::site_names at;
   put_place(stored, sizeof stored, "stored to last", read_names(f.stored_at, at) ? &at : nullptr);
@@ -79,7 +79,7 @@ void live_audit::stray(const audit::line_finding& f) noexcept {
       "scute: %s: stray store: the 64 bytes at 0x%llx changed, and nothing told of a store to "
       "them%s%s%s\n",
       path_.c_str(), at_byte, stored, flushed,
-      told == told_max ? "; further ones are counted and not shown" : "");
+      count == reported_max ? "; further ones are counted and not shown" : "");
   if (n > 0)
     static_cast<void>(
         !next::write(STDERR_FILENO, text, std::min(static_cast<size_t>(n), sizeof text - 1)));

@@ -27,16 +27,16 @@ class live_audit final : public audit::store_audit {
  public:
   // Memory that store_audit::format() has made.
   live_audit(std::span<std::byte> at, const std::string& path);
-  ~live_audit() override { live_audit::tell_loaded(); }
+  ~live_audit() override { live_audit::report_loaded(); }
   live_audit(const live_audit&) = delete;
   live_audit& operator=(const live_audit&) = delete;
 
  private:
-  void tell_loaded() noexcept override;
+  void report_loaded() noexcept override;
   void stray(const audit::line_finding& f) noexcept override;
 
   std::string path_;
-  std::atomic<unsigned> told_{0};
+  std::atomic<unsigned> reported_{0};
   std::atomic<size_t> looked_at_{0};  // findings
 };
 

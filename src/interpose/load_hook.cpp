@@ -10,21 +10,21 @@
 namespace scute::core::interpose {
 namespace {
 
-// A page that goes and comes meanwhile, and a cut, may leave a line other bytes than its digest's for a moment.
+// A page that goes and comes meanwhile, and a commit set, may leave a line other bytes than its digest's for a moment.
 constexpr unsigned looks = 3;
 
 bool is_stray(const view::file_view& view, const audit::store_audit& audit,
               uint64_t line) noexcept {
   for (unsigned i = 0; i < looks; ++i) {
     const uint64_t copied = audit.copied(line);
-    if (view.is_committed(line) || audit.was_told(line, copied)) return false;
+    if (view.is_committed(line) || audit.was_reported(line, copied)) return false;
   }
   return true;
 }
 
 }  // namespace
 
-void hear_load(const void* at, size_t n, const scute_shield_site* site) {
+void on_load(const void* at, size_t n, const scute_shield_site* site) {
   if (n == 0) return;
   each_part(at, n, [site](guarded_file& file, uint64_t offset, uint64_t length) {
     audit::store_audit* const audit = file.audit();
@@ -34,7 +34,7 @@ void hear_load(const void* at, size_t n, const scute_shield_site* site) {
       if (!is_stray(file.view(), *audit, line)) continue;
       const audit::call_site here(site);
       if (!audit->found_by_load(line) || audit->may_go_on()) continue;
-      audit->tell_loaded();
+      audit->report_loaded();
       file.view().halt();
       file.give_up();
     }

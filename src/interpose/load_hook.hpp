@@ -8,6 +8,6 @@
 
 namespace scute::core::interpose {
 
-void hear_load(const void* at, size_t n, const scute_shield_site* site);
+void on_load(const void* at, size_t n, const scute_shield_site* site);
 
 }  // namespace scute::core::interpose

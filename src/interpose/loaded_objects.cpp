@@ -104,8 +104,8 @@ bool comes_with_language(std::string_view path) noexcept {
   return is_one_of(of_language, path);
 }
 
-store_tellers find_store_tellers() {
-  store_tellers found;
+store_reporters find_store_reporters() {
+  store_reporters found;
   for (const loaded_object& o : all_but(spoken_for)) {
     if (comes_with_language(o.path)) continue;
     if ((o.options & SCUTE_SHIELD_OPTION_DETECT) != 0) {

@@ -32,12 +32,12 @@ bool comes_with_language(std::string_view path) noexcept;
 std::string_view name_of(std::string_view path) noexcept;
 
 // Who tells of stores (-fscute=detect). In a critical section.
-struct store_tellers {
+struct store_reporters {
   bool any = false;
   std::string
       unreported;  // names of the objects that do not, each once, commas between; parts of other compilers in one that does
                    // cannot be seen
 };
-store_tellers find_store_tellers();
+store_reporters find_store_reporters();
 
 }  // namespace scute::core::interpose

@@ -86,8 +86,8 @@ bool pages_come() noexcept {
   allow_pages_to_go();
   const userfault* const faults = begin_faults(true);
   if (faults != nullptr && faults->waits_for_pages()) return true;
-  static bool told = false;
-  if (!std::exchange(told, true))
+  static bool reported = false;
+  if (!std::exchange(reported, true))
     complain("the shield",
              std::string("pages cannot come when they are touched (userfaultfd: ") +
                  std::strerror(faults == nullptr      ? errno
@@ -135,7 +135,7 @@ void load_all_views() noexcept {
   errno = keep;
 }
 
-touched_pages::touched_pages(const holder::view_memory& memory)
+touched_pages::touched_pages(const supervisor::view_memory& memory)
     : at_(reinterpret_cast<uintptr_t>(memory.bytes_at())), file_(memory.bytes()) {
   // Nobody waits here: it is watched so that the kernel lets us copy to it.
   if (!view_faults()->watch(at_, memory.capacity(), false, true))

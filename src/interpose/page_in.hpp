@@ -5,7 +5,7 @@
 //    of a view is watched before the program knows its address; what cannot be watched (read-only descriptors, private
 //    mappings, what moves, what replaces another view) is loaded whole before it is mapped.
 // PAGEIN-2 That thread waits for nobody who may wait for a page: it takes no lock that somebody holds while he touches a program's memory or
-//    while signals of the program can come, so neither `critical` nor the cut's. What it does take, the view's lock of loading, is
+//    while signals of the program can come, so neither `critical` nor the commit set's. What it does take, the view's lock of loading, is
 //    held by nobody else but with signals held up. The mapping that it places pages in waits for nobody, so the runtime's own reads of views do not.
 // PAGEIN-3 A descriptor's reads and writes wait for nothing: to the kernel a page that is not there is zeros. So what they will touch is loaded before
 //    (pages_at_hand.hpp), and where nobody hears of them (stdio, aio) all of it is, when they are prepared.
@@ -21,8 +21,8 @@
 #include <cstdint>
 #include <span>
 
-#include "holder/view_memory.hpp"
 #include "interpose/userfault.hpp"
+#include "supervisor/view_memory.hpp"
 #include "view/backing.hpp"
 
 namespace scute::core::interpose {
@@ -31,7 +31,7 @@ namespace scute::core::interpose {
 bool pages_come() noexcept;
 // On the thread that hears of it.
 void load_touched(const userfault& faults, uintptr_t at) noexcept;
-// All of every view, for good: a child is about to be made, or somebody to read and write descriptors unheard. Any thread.
+// All of every view, for good: a child is about to be made, or somebody to read and write descriptors unintercepted. Any thread.
 void load_all_views() noexcept;
 
 // What a mapping of loaded bytes is about to be made longer by (PAGEIN-7). In a critical section, one at a time.
@@ -46,7 +46,7 @@ class growing_mapping {
 // Those of one view: they come by way of a mapping that only we know. Throws failure.
 class touched_pages final : public view::page_placer {
  public:
-  explicit touched_pages(const holder::view_memory& memory);
+  explicit touched_pages(const supervisor::view_memory& memory);
   bool place(uint64_t offset, std::span<const std::byte> bytes, size_t& placed) noexcept override;
   bool take(uint64_t offset) noexcept override;
   // One page of zeros where there is a hole; `done` too if there is none.

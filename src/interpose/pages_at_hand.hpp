@@ -17,8 +17,8 @@ class pages_at_hand {
  public:
   // n bytes at `at`, or where the descriptor stands (-1). Of any descriptor: there is nothing to do for most. What is written by a call that makes
   // the file longer itself needs the last page too, where it goes behind the end: it may lie in that page.
-  enum class use : uint8_t { as_told, appends };
-  pages_at_hand(int fd, off_t at, size_t n, use how = use::as_told) noexcept;
+  enum class use : uint8_t { as_given, appends };
+  pages_at_hand(int fd, off_t at, size_t n, use how = use::as_given) noexcept;
   pages_at_hand(const pages_at_hand&) = delete;
   pages_at_hand& operator=(const pages_at_hand&) = delete;
   // False with errno (EIO): they cannot be read, and the call is not to be made.

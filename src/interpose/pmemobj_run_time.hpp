@@ -29,7 +29,7 @@ class pmemobj_run_time {
   }
   // Where libpmemobj is now; it may have been loaded since the file was opened. In a critical section, before lines are told of.
   void find_library() noexcept;
-  // Whether the line that begins at `offset` is one. All of it is in the file, and loaded. With the view's cut lock held, so that no page
+  // Whether the line that begins at `offset` is one. All of it is in the file, and loaded. With the view's commit lock held, so that no page
   // goes.
   bool has(uint64_t offset) const noexcept;
 

@@ -25,7 +25,7 @@ struct task_folder {
 };
 task_folder* tasks = nullptr;
 int descriptor = -1;  // of it; a child's may be its parent's
-std::atomic<bool> unheard{false};
+std::atomic<bool> unintercepted{false};
 std::atomic<bool> had_more{false};
 constexpr unsigned answers_between_looks = 64;
 std::atomic<unsigned> answers{0};
@@ -44,10 +44,10 @@ nlink_t threads_now() noexcept {
   if (tasks == nullptr || tasks->inode == 0) return 0;
   const int keep = errno;
   struct stat s{};
-  const bool told = next::fstat(descriptor, &s) == 0 && s.st_dev == tasks->device &&
-                    s.st_ino == tasks->inode && s.st_nlink > 2;
+  const bool known = next::fstat(descriptor, &s) == 0 && s.st_dev == tasks->device &&
+                     s.st_ino == tasks->inode && s.st_nlink > 2;
   errno = keep;
-  return told ? s.st_nlink - 2 : 0;  // a link of each thread's, and those that each folder has
+  return known ? s.st_nlink - 2 : 0;  // a link of each thread's, and those that each folder has
 }
 
 // In a child there are zeros in it.
@@ -75,8 +75,8 @@ void watch_threads() noexcept {
   next::close(fd);
 }
 
-void threads_come_unheard() noexcept {
-  unheard.store(true);
+void threads_come_unintercepted() noexcept {
+  unintercepted.store(true);
 }
 
 void threads_come() noexcept {
@@ -112,7 +112,7 @@ bool kernel_has_at_most(unsigned threads) noexcept {
 
 // THREADS-1
 bool has_one_thread() noexcept {
-  if (unheard.load()) return false;
+  if (unintercepted.load()) return false;
   if (__libc_single_threaded != 0) return true;
   if (!libc_counts_threads()) return kernel_has_at_most(1);
   if (libc_counts_more_than(1)) {
@@ -133,7 +133,8 @@ bool has_one_thread() noexcept {
 }
 
 bool has_still_one_thread() noexcept {
-  return libc_counts_threads() && !unheard.load() && !had_more.load() && !libc_counts_more_than(1);
+  return libc_counts_threads() && !unintercepted.load() && !had_more.load() &&
+         !libc_counts_more_than(1);
 }
 
 }  // namespace scute::core::interpose

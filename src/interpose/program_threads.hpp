@@ -22,7 +22,7 @@ void watch_threads() noexcept;
 // THREADS-3. Any thread.
 void threads_come() noexcept;
 // A thread is about to be made that shares the memory and is none of this process's, or may be. Any thread.
-void threads_come_unheard() noexcept;
+void threads_come_unintercepted() noexcept;
 // Any thread; async-signal-safe. Mostly without a system call.
 bool has_one_thread() noexcept;
 // As it was said by has_one_thread(), as far as this process's memory tells; false where it does not tell. Without a system call.

@@ -3,7 +3,7 @@
 
 #include <cstdlib>
 
-#include "holder/wire.hpp"
+#include "supervisor/wire.hpp"
 
 namespace scute::core::interpose {
 namespace {
@@ -16,16 +16,16 @@ std::string variable(const char* name) {
 }  // namespace
 
 const settings& asked() {
-  static const settings& s = *new settings{variable(holder::windows_variable) != "off",
-                                           variable(holder::unflushed_variable) != "drop",
-                                           variable(holder::allow_variable),
-                                           variable(holder::holder_variable),
-                                           variable(holder::audit_variable) == "sites",
-                                           variable(holder::memory_variable),
-                                           variable(holder::views_variable),
-                                           variable(holder::pages_variable) == "touched",
-                                           variable(holder::pages_variable) == "huge",
-                                           variable(holder::strays_variable)};
+  static const settings& s = *new settings{variable(supervisor::windows_variable) != "off",
+                                           variable(supervisor::unflushed_variable) != "drop",
+                                           variable(supervisor::allow_variable),
+                                           variable(supervisor::supervisor_variable),
+                                           variable(supervisor::audit_variable) == "sites",
+                                           variable(supervisor::memory_variable),
+                                           variable(supervisor::views_variable),
+                                           variable(supervisor::pages_variable) == "touched",
+                                           variable(supervisor::pages_variable) == "huge",
+                                           variable(supervisor::strays_variable)};
   return s;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the environment asks of the runtime (holder/wire.hpp has the names).
+// What the environment asks of the runtime (supervisor/wire.hpp has the names).
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@ namespace scute::core::interpose {
 struct settings {
   bool windows = true;
   bool keep_unflushed = true;
-  std::string allowed;   // objects with inline flushes
-  std::string holder;    // empty: nobody holds our views
-  bool sites = false;    // what happens is to be counted by places in the source
-  std::string memory;    // bytes that views may take, or "none"; empty: what the machine has
-  std::string views;     // the folder that views lie in; empty: memory
-  bool page_in = false;  // pages come when they are touched, where they can
-  bool huge = false;     // views in memory are of huge pages, where they can be
+  std::string allowed;     // objects with inline flushes
+  std::string supervisor;  // empty: nobody holds our views
+  bool sites = false;      // what happens is to be counted by places in the source
+  std::string memory;      // bytes that views may take, or "none"; empty: what the machine has
+  std::string views;       // the folder that views lie in; empty: memory
+  bool page_in = false;    // pages come when they are touched, where they can
+  bool huge = false;       // views in memory are of huge pages, where they can be
   std::string
       strays;  // "report", "stop", "ignore"; empty: reported where all code tells of its stores
 };

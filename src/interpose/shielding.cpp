@@ -10,7 +10,6 @@
 
 #include "base/planted.hpp"
 #include "base/uncancelled.hpp"
-#include "holder/pool_backing.hpp"
 #include "interpose/complaint.hpp"
 #include "interpose/critical.hpp"
 #include "interpose/descriptors.hpp"
@@ -19,6 +18,7 @@
 #include "interpose/next_calls.hpp"
 #include "interpose/own_descriptors.hpp"
 #include "interpose/pages_at_hand.hpp"
+#include "supervisor/pool_backing.hpp"
 
 namespace scute::core::interpose {
 
@@ -142,7 +142,7 @@ bool shield_descriptor(int fd, int flags) noexcept {
   struct stat s{};
   char path[4096 + 16];
   const bool regular = next::fstat(fd, &s) == 0 && S_ISREG(s.st_mode);
-  // The tables are its parent's; the program that it becomes takes over what it has opened (DOWN-4).
+  // The tables are its parent's; the program that it becomes takes over what it has opened (INHERIT-4).
   if (regular && guarded_file::first() != nullptr && is_borrowed()) {
     errno = keep;
     return true;
@@ -249,7 +249,7 @@ void refuse_kept(int at, const char* path, const char* what) noexcept {
     if (fd >= 0) next::close(fd);
     const size_t end = file.rfind(".scute");
     if (end != std::string::npos && !has_sidecar(AT_FDCWD, file.c_str())) file.resize(end);
-    const std::string why = holder::why_unprotected(file);
+    const std::string why = supervisor::why_unprotected(file);
     complain(path, why.empty()
                        ? std::string("a shielded file ") + what + "; see `scute shield remove`"
                        : std::string("under the shield what has a FILE.scute beside it ") + what +

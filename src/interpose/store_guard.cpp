@@ -10,8 +10,8 @@
 #include "interpose/guarded_file.hpp"
 #include "interpose/mappings.hpp"
 #include "interpose/program_threads.hpp"
+#include "interpose/signal_free_region.hpp"
 #include "interpose/signals_wait.hpp"
-#include "interpose/undisturbed.hpp"
 #include "interpose/view_faults.hpp"
 #include "view/line_copy.hpp"
 
@@ -20,7 +20,7 @@ namespace {
 
 std::atomic<bool> held{false};
 sigset_t before_hold;  // the signals of who holds it
-constexpr unsigned cuts_between_questions = 64;
+constexpr unsigned commit_sets_between_questions = 64;
 constexpr unsigned spins_before_look = turns_before_sleep + 4;
 constexpr unsigned disturbed_most = 3;  // times one behind the other
 
@@ -95,9 +95,9 @@ bool store_guard::hold_all() noexcept {
   if (is_alone()) {
     // Who has been disturbed again and again lets signals wait. Handlers may begin threads, so that they are looked for once more; by a look at memory,
     // since the kernel may give signals in a system call without a trace.
-    signals_wait_ = disturbed_ >= disturbed_most || !undisturbed::begin();
+    signals_wait_ = disturbed_ >= disturbed_most || !signal_free_region::begin();
     if (!signals_wait_ && (has_still_one_thread() || SCUTE_PLANTED(store_alone))) return true;
-    if (!signals_wait_) static_cast<void>(undisturbed::end());
+    if (!signals_wait_) static_cast<void>(signal_free_region::end());
     signals_wait_ = true;
     sigset_t before;
     hold_signals(before);
@@ -109,13 +109,13 @@ bool store_guard::hold_all() noexcept {
     let_signals_come(before);
   }
   static_cast<void>(begin_to_look_after());  // STORE-5; asked again if it cannot be had
-  not_alone_for_ = cuts_between_questions;
+  not_alone_for_ = commit_sets_between_questions;
   return false;
 }
 
 bool store_guard::release_all() noexcept {
   if (!signals_wait_) {
-    const bool whole = undisturbed::end();
+    const bool whole = signal_free_region::end();
     disturbed_ = whole ? 0 : disturbed_ + 1;
     return whole;
   }

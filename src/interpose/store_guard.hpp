@@ -40,8 +40,8 @@ class store_guard final : public view::page_guard {
 
  private:
   const guarded_file& file_;
-  // Of who has the cut lock.
-  unsigned not_alone_for_ = 0;  // cuts
+  // Of who has the commit lock.
+  unsigned not_alone_for_ = 0;  // commit sets
   unsigned disturbed_ = 0;
   bool signals_wait_ = false;  // while all is held
 };

@@ -3,20 +3,20 @@
 #include "interpose/store_hook.hpp"
 
 #include "audit/call_site.hpp"
-#include "interpose/told_stores.hpp"
+#include "interpose/reported_stores.hpp"
 #include "interpose/view_parts.hpp"
 
 namespace scute::core::interpose {
 
-void tell_store(const void* at, size_t n) noexcept {
+void report_store(const void* at, size_t n) noexcept {
   each_part(at, n, [](guarded_file& file, uint64_t offset, uint64_t length) {
-    if (audit::store_audit* const a = file.audit(); a != nullptr) a->told(offset, length);
+    if (audit::store_audit* const a = file.audit(); a != nullptr) a->report_store(offset, length);
   });
 }
 
-void hear_store(const void* at, size_t n, const scute_shield_site* site) {
+void on_store(const void* at, size_t n, const scute_shield_site* site) {
   const audit::call_site here(site);
-  tell_store(at, n);
+  report_store(at, n);
 }
 
 }  // namespace scute::core::interpose

@@ -9,6 +9,6 @@
 
 namespace scute::core::interpose {
 
-void hear_store(const void* at, size_t n, const scute_shield_site* site);
+void on_store(const void* at, size_t n, const scute_shield_site* site);
 
 }  // namespace scute::core::interpose

@@ -57,11 +57,11 @@ uint64_t features() noexcept {
   if (fd < 0) return 0;
   uffdio_api api{};
   api.api = UFFD_API;
-  const bool told = ::ioctl(fd, UFFDIO_API, &api) == 0;
+  const bool known = ::ioctl(fd, UFFDIO_API, &api) == 0;
   const int keep = errno;
   next::close(fd);
   errno = keep;
-  return told ? api.features : 0;
+  return known ? api.features : 0;
 }
 
 userfault::outcome outcome_of(int why) noexcept {
@@ -104,18 +104,19 @@ void userfault::forget() noexcept {
 }
 
 bool userfault::watch(uintptr_t at, size_t n, bool pages, bool stores) const noexcept {
-  uffdio_register wish{};
-  wish.range = {at, n};
-  wish.mode = (pages ? UFFDIO_REGISTER_MODE_MISSING : 0) | (stores ? UFFDIO_REGISTER_MODE_WP : 0);
-  return wish.mode == 0 || ::ioctl(fd_, UFFDIO_REGISTER, &wish) == 0;
+  uffdio_register request{};
+  request.range = {at, n};
+  request.mode =
+      (pages ? UFFDIO_REGISTER_MODE_MISSING : 0) | (stores ? UFFDIO_REGISTER_MODE_WP : 0);
+  return request.mode == 0 || ::ioctl(fd_, UFFDIO_REGISTER, &request) == 0;
 }
 
 bool userfault::protect(uintptr_t at, size_t n, bool on) const noexcept {
   for (;;) {
-    uffdio_writeprotect wish{};
-    wish.range = {at, n};
-    wish.mode = on ? UFFDIO_WRITEPROTECT_MODE_WP : 0;
-    if (::ioctl(fd_, UFFDIO_WRITEPROTECT, &wish) == 0 || errno == ENOENT) return true;
+    uffdio_writeprotect request{};
+    request.range = {at, n};
+    request.mode = on ? UFFDIO_WRITEPROTECT_MODE_WP : 0;
+    if (::ioctl(fd_, UFFDIO_WRITEPROTECT, &request) == 0 || errno == ENOENT) return true;
     if (errno != EAGAIN && errno != EINTR) return false;
   }
 }
@@ -123,13 +124,13 @@ bool userfault::protect(uintptr_t at, size_t n, bool on) const noexcept {
 userfault::outcome userfault::copy(uintptr_t to, const std::byte* from, size_t pages,
                                    size_t& count) const noexcept {
   for (count = 0; count < pages;) {
-    uffdio_copy wish{};
-    wish.dst = to + count * page_size;
-    wish.src = reinterpret_cast<uintptr_t>(from) + count * page_size;
-    wish.len = (pages - count) * page_size;
-    wish.mode = UFFDIO_COPY_MODE_DONTWAKE;
-    const int result = ::ioctl(fd_, UFFDIO_COPY, &wish);
-    if (wish.copy > 0) count += static_cast<size_t>(wish.copy) / page_size;
+    uffdio_copy request{};
+    request.dst = to + count * page_size;
+    request.src = reinterpret_cast<uintptr_t>(from) + count * page_size;
+    request.len = (pages - count) * page_size;
+    request.mode = UFFDIO_COPY_MODE_DONTWAKE;
+    const int result = ::ioctl(fd_, UFFDIO_COPY, &request);
+    if (request.copy > 0) count += static_cast<size_t>(request.copy) / page_size;
     if (result == 0) continue;
     // EAGAIN: another thread maps something, or it has done a part.
     if (errno == EAGAIN || errno == EINTR) continue;
@@ -140,18 +141,18 @@ userfault::outcome userfault::copy(uintptr_t to, const std::byte* from, size_t p
 
 userfault::outcome userfault::zero(uintptr_t page) const noexcept {
   for (;;) {
-    uffdio_zeropage wish{};
-    wish.range = {page, page_size};
-    if (::ioctl(fd_, UFFDIO_ZEROPAGE, &wish) == 0) return outcome::done;
+    uffdio_zeropage request{};
+    request.range = {page, page_size};
+    if (::ioctl(fd_, UFFDIO_ZEROPAGE, &request) == 0) return outcome::done;
     if (errno != EAGAIN && errno != EINTR) return outcome_of(errno);
   }
 }
 
 userfault::outcome userfault::poison(uintptr_t page) const noexcept {
   for (;;) {
-    poison_request wish{};
-    wish.range = {page, page_size};
-    if (::ioctl(fd_, poison_call, &wish) == 0) return outcome::done;
+    poison_request request{};
+    request.range = {page, page_size};
+    if (::ioctl(fd_, poison_call, &request) == 0) return outcome::done;
     if (errno != EAGAIN && errno != EINTR) return outcome_of(errno);
   }
 }
@@ -173,11 +174,12 @@ userfault::waiter userfault::next(bool waits) const noexcept {
   if ((wait[0].revents & (POLLNVAL | POLLERR)) != 0) return {0, false, true};
   uint64_t kicks = 0;
   if (wait[1].revents != 0) static_cast<void>(!::read(kicks_, &kicks, sizeof kicks));
-  uffd_msg told{};
-  if (::read(fd_, &told, sizeof told) != ssize_t{sizeof told} || told.event != UFFD_EVENT_PAGEFAULT)
+  uffd_msg message{};
+  if (::read(fd_, &message, sizeof message) != ssize_t{sizeof message} ||
+      message.event != UFFD_EVENT_PAGEFAULT)
     return {};
-  return {told.arg.pagefault.address, (told.arg.pagefault.flags & UFFD_PAGEFAULT_FLAG_WP) != 0,
-          false};
+  return {message.arg.pagefault.address,
+          (message.arg.pagefault.flags & UFFD_PAGEFAULT_FLAG_WP) != 0, false};
 }
 
 }  // namespace scute::core::interpose

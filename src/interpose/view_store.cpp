@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "interpose/durability.hpp"
-#include "interpose/told_stores.hpp"
+#include "interpose/reported_stores.hpp"
 
 namespace scute::core::interpose {
 namespace {

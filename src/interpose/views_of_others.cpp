@@ -12,11 +12,11 @@
 #include <string_view>
 
 #include "base/planted.hpp"
-#include "holder/view_memory.hpp"
 #include "interpose/critical.hpp"
 #include "interpose/descriptors.hpp"
 #include "interpose/next_calls.hpp"
 #include "interpose/own_descriptors.hpp"
+#include "supervisor/view_memory.hpp"
 
 namespace scute::core::interpose {
 namespace {
@@ -50,8 +50,8 @@ bool any_part(F&& f) noexcept {
   for (size_t i = 0, n = parts_used.load(std::memory_order_acquire); i < n && !found; ++i) {
     const uintptr_t begin = parts[i].begin.load(), end = parts[i].end.load();
     const int bytes = parts[i].bytes.load();
-    found = begin < end && f(begin, end, bytes) && holder::view_memory::has_ended(bytes) &&
-            !SCUTE_PLANTED(down_unsaid);
+    found = begin < end && f(begin, end, bytes) && supervisor::view_memory::has_ended(bytes) &&
+            !SCUTE_PLANTED(inherited_unsaid);
   }
   errno = keep;
   return found;

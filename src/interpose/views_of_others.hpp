@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Views that other processes have, of which this one has descriptors and mappings (DOWN-3).
+// Views that other processes have, of which this one has descriptors and mappings (INHERIT-3).
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ bool is_of_some_view(int fd) noexcept;
 void remember_view_of_other(uintptr_t at, size_t n, int fd) noexcept;
 // Something else is there now, or nothing. Not in a critical section; costs a load where there are none.
 void forget_views_of_others(uintptr_t at, size_t n) noexcept;
-// DOWN-5: it is one whose process has no view any more, and so what was stored there lately is in no file. Keep errno.
+// INHERIT-5: it is one whose process has no view any more, and so what was stored there lately is in no file. Keep errno.
 bool is_of_ended_view(uintptr_t at, size_t n) noexcept;
 bool is_mapped_of_ended_view(int fd) noexcept;
 

@@ -5,16 +5,16 @@
 #include <string>
 
 #include "base/failure.hpp"
-#include "base/holder_lock.hpp"
 #include "base/kept_lock.hpp"
+#include "base/supervisor_lock.hpp"
 #include "medium/descriptor.hpp"
 
 namespace scute::core::medium {
 
 // It also keeps out a second opening in this very process, and goes away with the process however it ends. (A byte is left for who keeps
-// its view: HOLDER-3.)
-inline lock_wish of_content(access wish) noexcept {
-  return {0, locked_bytes, wish == access::write};
+// its view: SUPLOCK-3.)
+inline lock_request of_content(access wanted) noexcept {
+  return {0, locked_bytes, wanted == access::write};
 }
 
 // LOCK-2

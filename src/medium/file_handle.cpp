@@ -15,10 +15,10 @@
 #include <vector>
 
 #include "base/failure.hpp"
-#include "base/holder_lock.hpp"
 #include "base/huge_pages.hpp"
 #include "base/kept_lock.hpp"
 #include "base/process.hpp"
+#include "base/supervisor_lock.hpp"
 #include "base/thread_signals.hpp"
 #include "base/uncancelled.hpp"
 #include "medium/content_lock.hpp"
@@ -61,9 +61,9 @@ file_handle file_handle::adopt(int fd, std::string path, uint64_t size,
   return f;
 }
 
-// HOLDER-2
-void file_handle::look_for_holder() const {
-  if (!for_holder::here() && is_held_by_holder(fd()))
+// SUPLOCK-2
+void file_handle::look_for_supervisor() const {
+  if (!for_supervisor::here() && is_held_by_supervisor(fd()))
     throw failure(
         SCUTE_E_BUSY,
         path_ +
@@ -71,9 +71,9 @@ void file_handle::look_for_holder() const {
             "and left something for it; try again in a moment");
 }
 
-void file_handle::lock(access wish) {
+void file_handle::lock(access wanted) {
   lock_ = std::make_shared<kept_lock>();
-  const int e = lock_->take(fd(), of_content(wish));
+  const int e = lock_->take(fd(), of_content(wanted));
   if (e == EBUSY)
     throw failure(SCUTE_E_BUSY, path_ +
                                     " is open in another process, or elsewhere in this one; close "
@@ -82,8 +82,8 @@ void file_handle::lock(access wish) {
   if (e != 0) throw_errno("lock " + path_, e);
 }
 
-file_handle file_handle::open(const std::string& path, access wish) {
-  const bool read_only = wish == access::read;
+file_handle file_handle::open(const std::string& path, access wanted) {
+  const bool read_only = wanted == access::read;
   file_handle f;
   f.path_ = path;
   const int fd =
@@ -110,9 +110,9 @@ file_handle file_handle::open(const std::string& path, access wish) {
   if (!S_ISREG(st.st_mode))
     throw failure(SCUTE_E_FORMAT, path + " is not a regular file, so it is no pool");
   f.size_ = static_cast<uint64_t>(st.st_size);
-  f.look_for_holder();
-  f.lock(wish);
-  f.look_for_holder();
+  f.look_for_supervisor();
+  f.lock(wanted);
+  f.look_for_supervisor();
   require_there(fd, path);
   if (!read_only) remove_leftover(path);
   return f;

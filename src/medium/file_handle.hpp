@@ -21,7 +21,7 @@ class file_handle {
   // Opens an existing regular file and locks it: shared when it is only read, else
   // exclusive. Fails with SCUTE_E_NOENT, SCUTE_E_READONLY (no write permission), SCUTE_E_BUSY, SCUTE_E_UNSUPPORTED (its
   // file system keeps no locks).
-  static file_handle open(const std::string& path, access wish);
+  static file_handle open(const std::string& path, access wanted);
 
   // Takes over a registered descriptor of a file. lock: its lock, shared with who makes the file (medium/new_file.hpp), or none:
   // the file is somebody else's to lock (medium/user_file.hpp).
@@ -53,8 +53,8 @@ class file_handle {
   bool on_tmpfs() const;
 
  private:
-  void lock(access wish);
-  void look_for_holder() const;
+  void lock(access wanted);
+  void look_for_supervisor() const;
   descriptor fd_;
   std::shared_ptr<kept_lock> lock_;
   uint64_t size_ = 0;

@@ -385,8 +385,8 @@ class written_medium final : public page_cache_medium {
 
 }  // namespace
 
-std::unique_ptr<medium> map_file(file_handle file, scute_medium wish, access how,
-                                 const mapping_wish& more) {
+std::unique_ptr<medium> map_file(file_handle file, scute_medium wanted, access how,
+                                 const mapping_options& more) {
   const bool read_only = how == access::read;
   if (file.size() == 0) throw failure(SCUTE_E_FORMAT, file.path() + " is empty, so it is no pool");
   const uint64_t size = std::max(file.size(), more.reach);
@@ -406,10 +406,10 @@ std::unique_ptr<medium> map_file(file_handle file, scute_medium wish, access how
     }
     return p;
   };
-  if (!read_only && (wish == SCUTE_MEDIUM_AUTO || wish == SCUTE_MEDIUM_DAX)) {
+  if (!read_only && (wanted == SCUTE_MEDIUM_AUTO || wanted == SCUTE_MEDIUM_DAX)) {
     at = map(MAP_SHARED_VALIDATE | MAP_SYNC);
     synced = at != MAP_FAILED;
-    if (!synced && wish == SCUTE_MEDIUM_DAX)
+    if (!synced && wanted == SCUTE_MEDIUM_DAX)
       throw failure(SCUTE_E_UNSUPPORTED,
                     "the file system of " + file.path() +
                         " does not grant MAP_SYNC, so CPU flushes would not make bytes durable; "
@@ -422,7 +422,7 @@ std::unique_ptr<medium> map_file(file_handle file, scute_medium wish, access how
   const auto unmap = [size](std::byte* p) { ::munmap(p, size); };
   std::unique_ptr<std::byte, decltype(unmap)> mapped(base, unmap);
   const bool tmpfs = file.on_tmpfs();
-  switch (wish) {
+  switch (wanted) {
     case SCUTE_MEDIUM_AUTO: k = synced ? kind::dax : tmpfs ? kind::ram : kind::file; break;
     case SCUTE_MEDIUM_DAX: k = kind::dax; break;
     case SCUTE_MEDIUM_FILE: k = kind::file; break;

@@ -72,8 +72,8 @@ __attribute__((target("avx512f"))) void copy_nt_avx512(void* dst, const void* sr
 persist_ops detect() noexcept {
   persist_ops ops{"clflush", flush_clflush, copy_nt_sse2, fence_sfence};
   const codec::cpu_features& cpu = codec::cpu();
-  const char* wish = std::getenv("SCUTE_FLUSH");
-  const std::string_view want = wish != nullptr ? wish : "";
+  const char* setting = std::getenv("SCUTE_FLUSH");
+  const std::string_view want = setting != nullptr ? setting : "";
   if (want == "none") {
     ops.flush_name = "none";
     ops.flush = flush_none;

@@ -20,7 +20,7 @@ static_assert(batch <= format::event_count);
 
 // Its address names the thread.
 // No other thread has it.
-const void* this_teller() noexcept {
+const void* this_notifier() noexcept {
   return static_cast<const void*>(&this_thread_block);
 }
 
@@ -138,28 +138,28 @@ bool event_log::take(scute_event& e) noexcept {
   return true;
 }
 
-void event_log::tell_all(state& s) {
+void event_log::notify_all(state& s) {
   // Whoever tells looks again after it stopped telling, so nothing is left behind between the two.
   while (pending_.load()) {
     const uncancelled now;  // the program's callback may make any system call
     const void* nobody = nullptr;
-    if (!teller_.compare_exchange_strong(nobody, this_teller())) return;
-    tell(s);
-    teller_.store(nullptr);
+    if (!notifier_.compare_exchange_strong(nobody, this_notifier())) return;
+    notify(s);
+    notifier_.store(nullptr);
   }
 }
 
 std::vector<scute_event> event_log::read(state& s) {
   unsigned spins = 0;
-  for (const void* teller = nullptr; !teller_.compare_exchange_weak(teller, this_teller());
-       teller = nullptr) {
-    if (teller == this_teller())
+  for (const void* notifier = nullptr; !notifier_.compare_exchange_weak(notifier, this_notifier());
+       notifier = nullptr) {
+    if (notifier == this_notifier())
       throw failure(SCUTE_E_INVALID, "the callback for events must not call into the pool");
     spin_pause(spins);
   }
   std::vector<scute_event> all;
   try {
-    if (pending_.load()) tell(s);
+    if (pending_.load()) notify(s);
     for (const format::event_record& r : read_event_ring(s)) {
       scute_event e{};
       e.sequence = r.sequence;
@@ -176,15 +176,15 @@ std::vector<scute_event> event_log::read(state& s) {
       all.push_back(e);
     }
   } catch (...) {
-    teller_.store(nullptr);
+    notifier_.store(nullptr);
     throw;
   }
-  teller_.store(nullptr);
-  tell_all(s);
+  notifier_.store(nullptr);
+  notify_all(s);
   return all;
 }
 
-void event_log::tell(state& s) {
+void event_log::notify(state& s) {
   pending_.store(false);
   scute_event waiting[batch];
   unsigned n = 0;

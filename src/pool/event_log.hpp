@@ -62,7 +62,7 @@ class event_log {
 
   event_log();
 
-  // Before the first tell_all().
+  // Before the first notify_all().
   void call(scute_event_fn fn, void* arg) noexcept {
     fn_ = fn;
     arg_ = arg;
@@ -72,7 +72,7 @@ class event_log {
   bool pending() const noexcept { return pending_.load(std::memory_order_relaxed); }
 
   // Tells what waits. No lock of the pool may be held.
-  void tell_all(state& s);
+  void notify_all(state& s);
 
   // Tells what waits, and gives what the ring holds, oldest first. Throws SCUTE_E_INVALID inside of the
   // callback.
@@ -91,7 +91,7 @@ class event_log {
   };
 
   bool take(scute_event& e) noexcept;
-  void tell(state& s);
+  void notify(state& s);
   void emit(state& s, scute_event* events, unsigned n);
   void write(state& s, const scute_event* events, unsigned n);
 
@@ -100,7 +100,7 @@ class event_log {
   uint64_t head_ = 0;
   std::atomic<uint64_t> dropped_{0};
   std::atomic<bool> pending_{false};
-  std::atomic<const void*> teller_{nullptr};  // the thread that tells (EVENT-2)
+  std::atomic<const void*> notifier_{nullptr};  // the thread that tells (EVENT-2)
   uint64_t sequence_ = 0;  // of the last event; 0: the ring was not looked at yet
   scute_event_fn fn_ = nullptr;
   void* arg_ = nullptr;

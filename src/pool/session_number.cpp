@@ -29,7 +29,7 @@ session_number in(const void* bytes) noexcept {
   return n;
 }
 
-session_number told_by(const void* bytes, uint64_t epoch) noexcept {
+session_number stated_by(const void* bytes, uint64_t epoch) noexcept {
   session_number n = in(bytes);
   if (n.check != check_of(n) || !ends_as(n.number, epoch)) return {};
   if (!ends_as(n.before, epoch - 1)) n.before = 0;
@@ -52,11 +52,11 @@ uint64_t draw(const state& s, uint64_t epoch) {
 }  // namespace
 
 session_number session_of(const format::superblock& sb) noexcept {
-  return told_by(sb.reserved, sb.epoch);
+  return stated_by(sb.reserved, sb.epoch);
 }
 
 session_number session_of(const format::log_file_head& h) noexcept {
-  return told_by(h.reserved, h.epoch);
+  return stated_by(h.reserved, h.epoch);
 }
 
 bool may_be_same(uint64_t a, uint64_t b) noexcept {

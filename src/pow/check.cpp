@@ -13,9 +13,9 @@ namespace {
 
 class checker {
  public:
-  checker(state& s, const check_wish& wish)
+  checker(state& s, const check_options& options)
       : s_(s),
-        wish_(wish),
+        options_(options),
         w_(*s.medium),
         reader_(s.layout, s.salt, [this](uint64_t offset, std::byte* to, size_t n) {
           if (reader_bytes_.empty()) return s_.read_segment(offset, to, n);
@@ -29,25 +29,25 @@ class checker {
       const use what = s_.space->note(i).what.load(std::memory_order_acquire);
       if (what == use::seal) continue;  // behind its members
       if (what != use::free) segment(i);
-      if (wish_.progress && (i % 64 == 63 || i + 1 == count)) wish_.progress(i + 1, count);
+      if (options_.progress && (i % 64 == 63 || i + 1 == count)) options_.progress(i + 1, count);
     }
     for (uint32_t number = 0; number < tables_max; ++number)
       if (table* const t = s_.find_table(number)) objects(*t);
     live();
     // Only where nothing is missing: else the file would say that it ended where damage has cut it off. Before the seals, since
     // what does not say where it ends gets none (POW-12).
-    if (wish_.repair && (complete_ || SCUTE_PLANTED(pow_end_short)) &&
+    if (options_.repair && (complete_ || SCUTE_PLANTED(pow_end_short)) &&
         !SCUTE_PLANTED(pow_ends_last))
       store_ends();
     // A seal must not go while what it has given back may not be durable.
-    if (wish_.repair) {
+    if (options_.repair) {
       w_.fence(fence_site::pow_member);
       s_.refuse_if_failed();
     }
     for (uint32_t i = 0; i < count; ++i)
       if (s_.space->note(i).what.load(std::memory_order_acquire) == use::seal) seal(i);
-    if (wish_.repair && complete_ && SCUTE_PLANTED(pow_ends_last)) store_ends();
-    if (wish_.repair) {
+    if (options_.repair && complete_ && SCUTE_PLANTED(pow_ends_last)) store_ends();
+    if (options_.repair) {
       w_.fence(fence_site::pow_repair);
       s_.refuse_if_failed();
     }
@@ -96,7 +96,7 @@ class checker {
       last_ = f.head.transaction;
       if (f.flawed) {
         ++flawed;
-        if (wish_.repair && !SCUTE_PLANTED(pow_check_repair))
+        if (options_.repair && !SCUTE_PLANTED(pow_check_repair))
           log::store_lines(w_, s_.medium->base(), s_.layout, place, f.position, f.lines);
       }
       frame_view v;
@@ -112,7 +112,7 @@ class checker {
            std::to_string(flawed) + " frames" + (c.head_flawed ? " and the head" : "") +
                " of segment " + std::to_string(i),
            false);
-    if (wish_.repair && c.head_flawed)
+    if (options_.repair && c.head_flawed)
       log::store_lines(w_, s_.medium->base(), s_.layout, place, 0,
                        std::as_bytes(std::span(&*c.head, 1)));
   }
@@ -135,7 +135,7 @@ class checker {
          std::to_string(r.pages) + " pages of segment " + std::to_string(i) +
              ", which its group has",
          false);
-    if (!wish_.repair) {
+    if (!options_.repair) {
       reader_bytes_ = r.bytes;
       return;
     }
@@ -153,7 +153,7 @@ class checker {
       if (has_both_tables(s_, i) && sums_are_right(s_, i, *t)) return;
     }
     note(i, "segment " + std::to_string(i) + ", the seal of a group", false);
-    if (!wish_.repair || s_.read_only) return;
+    if (!options_.repair || s_.read_only) return;
     if (t) {
       s_.groups->restore(w_, i);
       return;
@@ -188,10 +188,10 @@ class checker {
     ++here.records;
     if (e->version.load(std::memory_order_relaxed) != r.version || e->segment != segment) return;
     here.newest = true;
-    if (!wish_.compare || t->kept_by == nullptr || r.tombstone) return;
-    const uint32_t size = t->size != 0 ? t->size : t->kept_by->measure(r.index());
+    if (!options_.compare || t->serialized_by == nullptr || r.tombstone) return;
+    const uint32_t size = t->size != 0 ? t->size : t->serialized_by->measure(r.index());
     now_.resize(size);
-    if (size != 0) t->kept_by->encode(r.index(), now_.data(), size);
+    if (size != 0) t->serialized_by->encode(r.index(), now_.data(), size);
     if (size != r.size || std::memcmp(now_.data(), bytes, size) != 0)
       report_.changed.push_back(
           about(*t, r.index(), *e, " was changed outside of a section", true));
@@ -236,7 +236,7 @@ class checker {
   }
 
   state& s_;
-  const check_wish& wish_;
+  const check_options& options_;
   medium::writer w_;
   log::segment_reader reader_;
   check_report report_;
@@ -252,8 +252,8 @@ class checker {
 
 }  // namespace
 
-check_report check_file(state& s, const check_wish& wish) {
-  return checker(s, wish).run();
+check_report check_file(state& s, const check_options& options) {
+  return checker(s, options).run();
 }
 
 }  // namespace scute::core::pow

@@ -17,13 +17,13 @@ struct check_report {
   std::vector<damage_note> changed;  // objects that are not what was written of them
 };
 
-struct check_wish {
+struct check_options {
   bool repair = false;   // copies that are wrong are put right
-  bool compare = false;  // the keepers' objects, too
+  bool compare = false;  // the serializers' objects, too
   progress_fn progress;  // segments
 };
 
 // With the state's clean_lock; no section is open meanwhile.
-check_report check_file(state& s, const check_wish& wish);
+check_report check_file(state& s, const check_options& options);
 
 }  // namespace scute::core::pow

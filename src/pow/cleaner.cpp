@@ -144,7 +144,7 @@ void cleaner::add_tombstones() {
     } else if (const uint32_t tag = tag_of_id(g.r.id); s_.remembers(*g.t, tag)) {
       old.push_back(&g);
       // (Of a table that nobody has opened it is not known whether its tags mean anything.)
-      if (g.t->kept_by != nullptr && tag != tag_max) tags.push_back(tag);
+      if (g.t->serialized_by != nullptr && tag != tag_max) tags.push_back(tag);
     }
   }
   raise_tags(std::move(tags));

@@ -49,11 +49,11 @@ decision decide(const std::vector<waiting_frame>& waiting,
   for (auto& [key, batches] : lanes)
     for (auto& [number, b] : batches) look(b, waiting);
 
-  // Sessions that were decided before: all of them count, but for those behind a cut.
+  // Sessions that were decided before: all of them count, except those after a last valid batch.
   const auto decided_up_to = [&](const lane_key& key) {
-    for (uint32_t i = 0; i < old.cut_count; ++i)
-      if (old.cuts[i].session == key.first && old.cuts[i].lane == key.second)
-        return old.cuts[i].number;
+    for (uint32_t i = 0; i < old.last_valid_count; ++i)
+      if (old.last_valid[i].session == key.first && old.last_valid[i].lane == key.second)
+        return old.last_valid[i].number;
     return UINT64_MAX;
   };
   std::map<lane_key, uint64_t> known = confirmed;
@@ -116,7 +116,7 @@ decision decide(const std::vector<waiting_frame>& waiting,
         d.dropped[i] = late || lost;
       }
     }
-    if (any) d.cuts.push_back({key.first, up_to, key.second, 0});
+    if (any) d.last_valid.push_back({key.first, up_to, key.second, 0});
   }
   return d;
 }

@@ -20,7 +20,7 @@ struct decision {
   std::vector<bool> dropped;        // by waiting frame: its batch does not, and no trailer says so
   std::vector<damage_note> damage;  // batches that had to be whole, and are not
   std::set<std::pair<lane_key, uint64_t>> aborted;  // batches whose trailer says so
-  std::vector<cut> cuts;                            // of lanes that have dropped ones
+  std::vector<last_valid_batch> last_valid;         // of lanes that have dropped ones
 };
 
 // `old`: what the head page has decided of lanes before.

@@ -13,7 +13,8 @@
 namespace scute::core::pow {
 namespace {
 
-std::unique_ptr<medium::medium> map(medium::file_handle file, const file_wish& w, uint64_t reach) {
+std::unique_ptr<medium::medium> map(medium::file_handle file, const file_options& w,
+                                    uint64_t reach) {
   struct rlimit most{};
   // A process that may write no files of that length would be killed by its system calls.
   const bool calls = ::getrlimit(RLIMIT_FSIZE, &most) != 0 || most.rlim_cur >= reach;
@@ -22,13 +23,13 @@ std::unique_ptr<medium::medium> map(medium::file_handle file, const file_wish& w
 }
 
 // Threads have one stream where a sync costs more than anything that they could do side by side (POW-11).
-wish for_medium(const file_wish& w, const medium::medium& m) {
-  wish how = w.how;
+store_options for_medium(const file_options& w, const medium::medium& m) {
+  store_options how = w.how;
   how.limit.one_stream = m.what() == medium::kind::file;
   return how;
 }
 
-std::unique_ptr<store> make(const std::string& path, const file_wish& w) {
+std::unique_ptr<store> make(const std::string& path, const file_options& w) {
   medium::new_file making(path, w.mode, false);
   shape fresh = w.fresh;
   if (::getrandom(fresh.uuid, sizeof fresh.uuid, 0) != sizeof fresh.uuid)
@@ -40,25 +41,25 @@ std::unique_ptr<store> make(const std::string& path, const file_wish& w) {
     throw_errno("reserve " + std::to_string(size) + " bytes for " + path, e);
   auto m = map(std::move(file), w, reach);
   m->will_use(0, size);
-  const wish how = for_medium(w, *m);
+  const store_options how = for_medium(w, *m);
   auto made = store::create(std::move(m), path, fresh, how);
   making.publish();
   return made;
 }
 
-std::unique_ptr<store> open_there(const std::string& path, const file_wish& w) {
+std::unique_ptr<store> open_there(const std::string& path, const file_options& w) {
   auto file =
       medium::file_handle::open(path, w.read_only ? medium::access::read : medium::access::write);
   const uint64_t size = file.size();
   auto m = map(std::move(file), w, w.read_only ? size : std::max(size, w.how.limit.max_size));
-  wish how = for_medium(w, *m);
+  store_options how = for_medium(w, *m);
   how.background = how.background && !w.read_only;
   return store::open(std::move(m), path, size, how);
 }
 
 }  // namespace
 
-std::unique_ptr<store> open_file(const std::string& path, const file_wish& w) {
+std::unique_ptr<store> open_file(const std::string& path, const file_options& w) {
   for (int tries = 0;; ++tries) {
     if (w.may_exist) try {
         return open_there(path, w);

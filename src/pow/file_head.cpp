@@ -23,8 +23,8 @@ bool makes_sense(const file_head& h) noexcept {
   return (!sealed || (h.version >= version_with_seals && h.segment_size >= sealed_least)) &&
          h.segment_size >= (tracks ? tracks_least : head_page) && h.segment_size % head_page == 0 &&
          h.segment_size <= uint64_t{1} << 32 && h.segments <= uint64_t{1} << 32 &&
-         h.protect <= static_cast<uint32_t>(protection::always) && h.cut_count <= cuts_max &&
-         h.decided <= h.session && h.clean <= 1;
+         h.protect <= static_cast<uint32_t>(protection::always) &&
+         h.last_valid_count <= last_valid_max && h.decided <= h.session && h.clean <= 1;
 }
 
 }  // namespace

@@ -57,7 +57,7 @@
 // POW-17 Beside a cleaner that may work as fast as it can, a file grows only while max_live_share of it counts, but for
 //    the segments that are open or kept back, or when the section that needs room gains nothing more by cleaning. Whoever has
 //    waited for another one that cleans, or has the file grow, looks again before growing.
-// POW-23 No id comes again in a table whose ids outlive their objects: one without chosen indexes, unless its keeper says
+// POW-23 No id comes again in a table whose ids outlive their objects: one without chosen indexes, unless its serializer says
 //    otherwise. An id is an index and a tag. A tag only rises, and an index that has had the last one (tag_max) is never used again.
 //    What an index has had is known by its records. So a tombstone that is needed for nothing else stays, while its tag is
 //    above the head's `tags`, and an index without records begins above that. Before the cleaner makes many such
@@ -103,13 +103,13 @@ inline constexpr uint32_t lanes_max = 128;     // that of the cleaner included
 enum class protection : uint32_t { none = 0, sealed = 1, always = 2 };
 
 // Of a lane in a session: batches up to the number count, later ones do not.
-struct cut {
+struct last_valid_batch {
   uint64_t session;
   uint64_t number;
   uint32_t lane;
   uint32_t reserved;
 };
-inline constexpr uint32_t cuts_max = 160;
+inline constexpr uint32_t last_valid_max = 160;
 
 struct file_head {
   char magic[8];
@@ -117,23 +117,24 @@ struct file_head {
   uint32_t version;
   uint64_t update;  // of two valid copies the one with the greater number counts
   uint8_t uuid[16];
-  uint64_t session;       // the latest that has appended, or may
-  uint64_t decided;       // sessions up to this one: all their batches count but for the cuts
+  uint64_t session;  // the latest that has appended, or may
+  uint64_t
+      decided;  // sessions up to this one: all their batches count, except after a last valid one
   uint64_t segment_size;  // of one segment, a multiple of 4096
   uint64_t segments;      // how many there are
   uint32_t protect;       // enum protection
   uint32_t clean;         // 1: closed properly, so nothing is torn
-  uint32_t cut_count;
+  uint32_t last_valid_count;
   uint32_t in_use;  // clean: segments that are; 0: not known (files before version 3)
   uint32_t tags;    // POW-23: that ids of which nothing is known may have had, at most
   uint32_t
       tags_session;  // the low half of the session for which that holds: older libraries do not keep it
   uint32_t reserved[4];
-  cut cuts[cuts_max];
-  uint8_t rest[head_page - 112 - cuts_max * sizeof(cut)];
+  last_valid_batch last_valid[last_valid_max];
+  uint8_t rest[head_page - 112 - last_valid_max * sizeof(last_valid_batch)];
 };
 static_assert(format::packed<file_head> && sizeof(file_head) == head_page);
-static_assert(offsetof(file_head, version) == 12 && offsetof(file_head, cuts) == 112);
+static_assert(offsetof(file_head, version) == 12 && offsetof(file_head, last_valid) == 112);
 
 inline constexpr uint32_t tag_max = 0xffff;
 inline constexpr uint32_t tag_of_none = 1;  // where tags mean nothing

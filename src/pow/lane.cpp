@@ -10,7 +10,7 @@ namespace scute::core::pow {
 
 void lane::end_segment() noexcept {
   if (segment_ == 0xffffffffU) return;
-  if (!SCUTE_PLANTED(pow_end_told)) out_.end(w);
+  if (!SCUTE_PLANTED(pow_end_reported)) out_.end(w);
   out_.end();
   space_.note(segment_).what.store(use::full, std::memory_order_release);
   space_.add_unsealed();

@@ -17,20 +17,21 @@ namespace {
 
 class recoverer {
  public:
-  recoverer(state& s, const recovery_wish& wish) : s_(s), wish_(wish), w_(*s.medium), scan_(s) {}
+  recoverer(state& s, const recovery_options& options)
+      : s_(s), options_(options), w_(*s.medium), scan_(s) {}
 
   recovery_report run() {
     if (!s_.read_only) align_heads(w_, s_.head);
     s_.add_table(catalogue_table);
     s_.set_tags(s_.head.tags);
-    scan_.read_all(wish_.threads, wish_.progress);
+    scan_.read_all(options_.threads, options_.progress);
     decision_ = decide(scan_.waiting, scan_.confirmed, s_.head);
     find_gaps();
-    tell_cut();
+    report_truncation();
     find_empty();
     for (size_t i = 0; i < scan_.waiting.size(); ++i)
       scan_.insert(scan_.waiting[i], decision_.counts[i]);
-    tell_damage();
+    report_damage();
     if (s_.read_only) {
       mend_in_memory();
       fill_space();
@@ -87,7 +88,7 @@ class recoverer {
         const uint64_t first = std::max(g.after == 0 ? r.first : g.after + 1, uint64_t{1});
         // Parts of one batch have one number.
         const uint64_t last = std::max(g.before - 1, std::min(first, g.before));
-        if (must_be(r, std::min(first, last)) && !SCUTE_PLANTED(pow_gap_told))
+        if (must_be(r, std::min(first, last)) && !SCUTE_PLANTED(pow_gap_reported))
           missing(i, std::min(first, last), last, g.from, g.to);
       }
     }
@@ -104,14 +105,14 @@ class recoverer {
       if (written != 0 && first <= written && must_be(r, first))
         missing(i, first, written, r.end, cut ? r.stated->end : s_.layout.lines());
       else if (s_.layout.has_end() && !r.stated && r.session <= s_.head.decided)
-        tell_end(i, last, next != by_use.end() && written == last && !r.part_last);
+        report_end(i, last, next != by_use.end() && written == last && !r.part_last);
     }
     for (auto& d : decision_.damage) scan_.damage.push_back(std::move(d));
   }
 
   // What was lost with the end of the file is told by the segments that it was in.
-  void tell_cut() {
-    const uint64_t at = wish_.cut_at;
+  void report_truncation() {
+    const uint64_t at = options_.cut_at;
     if (at == UINT64_MAX) return;
     const uint64_t end = first_segment + s_.head.segments * s_.head.segment_size;
     const uint64_t segment = at < first_segment ? 0 : (at - first_segment) / s_.head.segment_size;
@@ -122,7 +123,7 @@ class recoverer {
   }
 
   // What says where the segment ends is gone. followed: what lies behind it says that nothing else is.
-  void tell_end(uint32_t segment, uint64_t last, bool followed) {
+  void report_end(uint32_t segment, uint64_t last, bool followed) {
     const segment_reading& r = scan_.readings[segment];
     const std::string which = " of segment " + std::to_string(segment);
     if (followed)
@@ -146,13 +147,14 @@ class recoverer {
       if (kept == UINT64_MAX) continue;
       if (r.last == 0) empty_.insert(i);
       const bool cut_already = std::ranges::any_of(
-          decision_.cuts, [&](const cut& c) { return lane_key(c.session, c.lane) == key; });
+          decision_.last_valid,
+          [&](const last_valid_batch& c) { return lane_key(c.session, c.lane) == key; });
       if (r.first > kept + 1 && !cut_already)
-        decision_.cuts.push_back({key.first, kept, key.second, 0});
+        decision_.last_valid.push_back({key.first, kept, key.second, 0});
     }
   }
 
-  void tell_damage() {
+  void report_damage() {
     report_.damage = std::move(scan_.damage);
     report_.records = scan_.records;
     for (damage_note& d : report_.damage) {
@@ -170,7 +172,7 @@ class recoverer {
       (d.lost ? report_.lost : report_.repaired) += 1;
       if (d.lost && report_.lost <= 8) lost += (lost.empty() ? "" : "; ") + d.text;
     }
-    if (report_.lost != 0 && !wish_.salvage)
+    if (report_.lost != 0 && !options_.salvage)
       throw failure(SCUTE_E_CORRUPT, s_.name + " is damaged beyond its redundancy: " + lost +
                                          ". Open it with salvage to get the rest");
   }
@@ -261,7 +263,7 @@ class recoverer {
 
   void begin_session() {
     file_head& h = s_.head;
-    if (decision_.cuts.size() > cuts_max)
+    if (decision_.last_valid.size() > last_valid_max)
       throw failure(SCUTE_E_UNSUPPORTED, s_.name + " was interrupted in recovery too often");
     h.decided = h.session;
     if (h.tags_session != static_cast<uint32_t>(h.session)) h.tags = unknown_tags(h.session);
@@ -270,9 +272,9 @@ class recoverer {
     s_.set_tags(h.tags);
     h.clean = 0;
     h.in_use = 0;
-    h.cut_count = static_cast<uint32_t>(decision_.cuts.size());
-    std::memset(h.cuts, 0, sizeof h.cuts);
-    if (!SCUTE_PLANTED(pow_cuts)) std::ranges::copy(decision_.cuts, h.cuts);
+    h.last_valid_count = static_cast<uint32_t>(decision_.last_valid.size());
+    std::memset(h.last_valid, 0, sizeof h.last_valid);
+    if (!SCUTE_PLANTED(pow_last_valid)) std::ranges::copy(decision_.last_valid, h.last_valid);
     write_head(w_, h);
     s_.refuse_if_failed();
   }
@@ -382,7 +384,7 @@ class recoverer {
   }
 
   state& s_;
-  const recovery_wish& wish_;
+  const recovery_options& options_;
   medium::writer w_;
   scan scan_;
   decision decision_;
@@ -392,8 +394,8 @@ class recoverer {
 
 }  // namespace
 
-recovery_report recover(state& s, const recovery_wish& wish) {
-  return recoverer(s, wish).run();
+recovery_report recover(state& s, const recovery_options& options) {
+  return recoverer(s, options).run();
 }
 
 }  // namespace scute::core::pow

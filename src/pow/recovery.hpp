@@ -34,7 +34,7 @@ struct recovery_report {
   std::vector<damage_note> damage;
 };
 
-struct recovery_wish {
+struct recovery_options {
   bool salvage =
       false;  // what is lost is told, and the rest is there; otherwise nothing is changed, and it fails
   uint64_t cut_at = UINT64_MAX;  // the file was so long only; store::open() finds it
@@ -43,6 +43,6 @@ struct recovery_wish {
 };
 
 // s has its medium, head, layout and space, and nothing else yet. Throws failure: SCUTE_E_CORRUPT with what is lost.
-recovery_report recover(state& s, const recovery_wish& wish);
+recovery_report recover(state& s, const recovery_options& options);
 
 }  // namespace scute::core::pow

@@ -78,8 +78,8 @@ scan::scan(state& s) : readings(s.space->count()), s_(s) {}
 
 bool scan::counts_already(const segment_reading& r, uint64_t number) const noexcept {
   if (r.session > s_.head.decided) return false;
-  for (uint32_t i = 0; i < s_.head.cut_count; ++i) {
-    const cut& c = s_.head.cuts[i];
+  for (uint32_t i = 0; i < s_.head.last_valid_count; ++i) {
+    const last_valid_batch& c = s_.head.last_valid[i];
     if (c.session == r.session && c.lane == r.lane) return number <= c.number;
   }
   return true;
@@ -135,7 +135,7 @@ void scan::read_one(worker& w, uint32_t segment) {
     last = v.number;
     r.part_last = v.kind == frame_kind::part;
     known = std::max(known, v.confirmed);
-    const auto told = [&](bool whole) {
+    const auto note_if_broken = [&](bool whole) {
       if (!whole)
         note_damage("a frame whose records make no sense at line " + std::to_string(f.position),
                     true);
@@ -154,7 +154,7 @@ void scan::read_one(worker& w, uint32_t segment) {
     // Most of a file that was closed properly, so nothing is kept of it but its records.
     if (single && counts_already(r, v.number)) {
       ++inserted;
-      return told(for_each_record(v, [&](const record& one) {
+      return note_if_broken(for_each_record(v, [&](const record& one) {
         if (!may_be(one)) return;
         ++w.records;
         insert(segment, f.position, one, true);
@@ -171,7 +171,7 @@ void scan::read_one(worker& w, uint32_t segment) {
     } else if (v.kind == frame_kind::commit || v.kind == frame_kind::abort) {
       if (v.rest.size() == sizeof n.parts) std::memcpy(&n.parts, v.rest.data(), sizeof n.parts);
     } else {
-      told(for_each_record(v, [&](const record& one) {
+      note_if_broken(for_each_record(v, [&](const record& one) {
         if (may_be(one)) n.records.push_back(one);
       }));
     }

@@ -131,9 +131,9 @@ bool seals::describe(uint32_t segment, seal_member& m) {
                              [&](const log::frame& f) { last = f.head.transaction; });
   if (!c.head || c.gaps != 0) return false;
   // What says where it ends is not to be replaced by what damage has left of it (POW-18).
-  const bool told =
+  const bool is_stated =
       c.stated && c.stated->end == c.end && c.stated->frames == c.frames && c.stated->last == last;
-  if (s_.layout.has_end() && !told && !SCUTE_PLANTED(pow_seal_short)) return false;
+  if (s_.layout.has_end() && !is_stated && !SCUTE_PLANTED(pow_seal_short)) return false;
   m = {segment, c.head->lane, c.head->epoch, c.head->generation,
        c.end,   c.frames,     last,          c.head->truncation_point};
   return true;

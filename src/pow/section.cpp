@@ -22,30 +22,30 @@ section* newest_of_thread() noexcept {
 
 }  // namespace
 
-section::section(state& s, seat& where, durability how) noexcept
+section::section(state& s, thread_slot& where, durability how) noexcept
     : s_(s),
-      seat_(where),
+      slot_(where),
       mode_(how),
-      outer_(part_of_seated_thread().newest),
+      outer_(part_of_slot_owner().newest),
       locks_(where.memory.locks),
       items_(where.memory.items),
       actions_(where.memory.actions),
       rest_on_(where.memory.rest_on),
       image_(where.memory.image) {
-  part_of_seated_thread().newest = this;
-  seat_.open = this;
+  part_of_slot_owner().newest = this;
+  slot_.open = this;
   if (how == durability::later && !s.names.load(std::memory_order_relaxed))
     s.names.store(true, std::memory_order_relaxed);
 }
 
 section& section::begin(state& s, durability how) {
   static_assert(alignof(section) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
-  seat& where = s.take_seat();
+  thread_slot& where = s.take_slot();
   auto& place = where.memory.place;
   try {
     if (place == nullptr) place.reset(new std::byte[sizeof(section)]);
   } catch (...) {
-    s.leave_seat(where);
+    s.leave_slot(where);
     throw;
   }
   return *new (place.get()) section(s, where, how);
@@ -71,7 +71,7 @@ bool section::is_of_thread(const section* s) noexcept {
 }
 
 void section::leave_thread() noexcept {
-  section** at = &part_of_seated_thread().newest;
+  section** at = &part_of_slot_owner().newest;
   while (*at != this) at = &(*at)->outer_;
   *at = outer_;
 }
@@ -79,10 +79,10 @@ void section::leave_thread() noexcept {
 void section::add_lock(void* lock, void (*unlock)(void*), bool shared) {
   locks_.push_back({lock, unlock, shared});
   if (!s_.limit.watch_locks || shared) return;
-  const auto tell = [](void* other) { static_cast<section*>(other)->gave_away_.store(true); };
+  const auto give_away = [](void* other) { static_cast<section*>(other)->gave_away_.store(true); };
   bool mine = false;
   try {
-    mine = s_.locks.add_holder(lock, this, tell);
+    mine = s_.locks.add_holder(lock, this, give_away);
   } catch (...) {
     locks_.pop_back();
     throw;
@@ -106,7 +106,7 @@ log::stores section::how() const noexcept {
 entry& section::own(table& t, uint64_t index, uint32_t tag, uint32_t mark, uint32_t& was) {
   s_.refuse_if_failed();
   entry* const e = t.find(index);
-  const uint32_t mine = seat_.number << owner_shift;
+  const uint32_t mine = slot_.number << owner_shift;
   was = e == nullptr ? 0 : e->state.load(std::memory_order_relaxed);
   for (;;) {
     if (e == nullptr || (was & entry_live) == 0 || (was & entry_erased) != 0 ||
@@ -134,11 +134,11 @@ bool section::edit(table& t, uint64_t index, uint32_t tag) {
   uint32_t was = 0;
   entry& e = own(t, index, tag, entry_queued, was);
   if ((was & entry_queued) == 0) add_item(t, index, e, false);
-  return owner_of(was) != seat_.number;
+  return owner_of(was) != slot_.number;
 }
 
 void section::add_undo(void (*back)(void*, void*), void* who, const void* bytes, size_t n) {
-  void* const copy = seat_.memory.saved.take(n);
+  void* const copy = slot_.memory.saved.take(n);
   std::memcpy(copy, bytes, n);
   actions_.push_back({back, nullptr, who, copy});
 }
@@ -151,7 +151,7 @@ uint32_t section::insert(table& t, uint64_t index) {
            "open it with a larger max_size");
   items_.reserve(items_.size() + 1 > items_.capacity() ? items_.size() * 2 + 4 : 0);
   entry& e = t.at(index);
-  const uint32_t mine = seat_.number << owner_shift;
+  const uint32_t mine = slot_.number << owner_shift;
   uint32_t was = e.state.load(std::memory_order_relaxed);
   for (;;) {
     const uint32_t owner = was & owner_mask;
@@ -190,7 +190,7 @@ uint64_t section::take_index(table& t) {
     if (i == table::no_index) {
       if (last) return s_.index_max();  // which insert() refuses
       last = true;
-      s_.sync(s_.writer_of(seat_));
+      s_.sync(s_.writer_of(slot_));
     } else if (!t.is_used_up(i) || SCUTE_PLANTED(pow_tags_wrap)) {
       return i;
     }
@@ -221,7 +221,7 @@ void section::collect_dependencies() {
   if (!s_.limit.one_stream && !s_.names.load(std::memory_order_relaxed)) return;
   for (const held_lock& h : locks_)
     if (!SCUTE_PLANTED(pow_lock_names)) s_.locks.collect(h.lock, rest_on_);
-  if (!SCUTE_PLANTED(pow_thread_names)) rest_on_.add(seat_.seen);
+  if (!SCUTE_PLANTED(pow_thread_names)) rest_on_.add(slot_.seen);
   rest_on_.leave([&](uint32_t lane_number, uint64_t number) {
     const lane* const there = s_.find_lane(lane_number);
     return there != nullptr && there->durable() < number;
@@ -287,23 +287,23 @@ void section::publish(lane& l) noexcept {
   for (const item& i : items_) alone = alone && !i.erases;
   int64_t added = 0;
   uint32_t segment = nowhere;
-  const auto tell = [&] {
+  const auto count = [&] {
     if (added != 0) s_.space->note(segment).live.fetch_add(added, std::memory_order_relaxed);
     added = 0;
   };
   for (item& i : items_) {
     if (i.segment == nowhere) continue;
-    if (i.segment != segment) tell();
+    if (i.segment != segment) count();
     segment = i.segment;
     added += publish(i, alone);
   }
-  tell();
+  count();
   for (item& i : items_) {
     if (alone) break;
     uint32_t drop = owner_mask | entry_section;
     const uint32_t now = i.e->state.load(std::memory_order_relaxed);
     // An entry may have several items. The first one gives it back, and others may have it from then on.
-    if (owner_of(now) != seat_.number) continue;
+    if (owner_of(now) != slot_.number) continue;
     const bool gone = (now & entry_erased) != 0;
     if (gone) drop |= entry_live;
     i.e->state.fetch_and(~drop, std::memory_order_release);

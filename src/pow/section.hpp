@@ -19,7 +19,7 @@ enum class durability : uint8_t { strict, later };
 class section {
  public:
   // The outermost one of this thread at this store.
-  section(state& s, durability how) : section(s, s.take_seat(), how) {}
+  section(state& s, durability how) : section(s, s.take_slot(), how) {}
   // The same for who has a handle and no place for it. It is gone when it has ended.
   static section& begin(state& s, durability how);
   // Aborts what was not committed.
@@ -39,21 +39,21 @@ class section {
   // Sections nest flat: only the outermost one ends anything.
   void enter() noexcept { ++depth_; }
   // Ends the innermost one. Throws failure and has aborted everything: SCUTE_E_ABORTED (one inside was aborted),
-  // SCUTE_E_NOSPC, SCUTE_E_NOMEM; or what the keepers throw. SCUTE_E_IO: nobody knows what is durable.
+  // SCUTE_E_NOSPC, SCUTE_E_NOMEM; or what the serializers throw. SCUTE_E_IO: nobody knows what is durable.
   void commit();
   void abort() noexcept;
   // All of it is undone now, as an abort does, and it ends later, by nothing but an abort: a table that it has changed goes.
   void give_up() noexcept;
   bool changes(const table& t) const noexcept;
   bool is_open() const noexcept { return depth_ != 0; }
-  seat& where() const noexcept { return seat_; }
+  thread_slot& where() const noexcept { return slot_; }
   uint32_t depth() const noexcept { return depth_; }
 
   // The object will be changed. True the first time in this section: the caller saves what its undo needs. Throws
   // failure: SCUTE_E_FREED (there is none, or the tag is another's), SCUTE_E_CONFLICT (another section has it open).
   bool edit(table& t, uint64_t index, uint32_t tag);
   static constexpr uint32_t any_tag = 0xffffffffU;
-  // An index that no object has, for insert(), where the keeper does not choose.
+  // An index that no object has, for insert(), where the serializer does not choose.
   uint64_t take_index(table& t);
   // There is an object from now on; returns its tag. The index is one that no object has.
   uint32_t insert(table& t, uint64_t index);
@@ -72,7 +72,7 @@ class section {
  private:
   using item = section_item;
 
-  section(state& s, seat& where, durability how) noexcept;
+  section(state& s, thread_slot& where, durability how) noexcept;
   entry& own(table& t, uint64_t index, uint32_t tag, uint32_t mark, uint32_t& was);
   void add_item(table& t, uint64_t index, entry& e, bool erases);
   void collect_dependencies();
@@ -95,14 +95,14 @@ class section {
   int64_t publish(item& i, bool ends) noexcept;
   void end() noexcept;
   void leave_thread() noexcept;
-  void tell_locks() noexcept;
+  void leave_dependencies() noexcept;
   void make_seen_durable() noexcept;
   void give_locks_back() noexcept;
   void roll_back() noexcept;
   void abandon_parts() noexcept;
 
   state& s_;
-  seat& seat_;
+  thread_slot& slot_;
   durability mode_;
   uint32_t depth_ = 1;
   bool aborted_ = false, erases_only_ = true, wrote_ = false;

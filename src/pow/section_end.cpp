@@ -34,15 +34,15 @@ void section::commit() {
   medium::writer* w = nullptr;
   try {
     // What takes memory comes first: behind the batch nothing may fail.
-    if (wait) w = &s_.writer_of(seat_);
+    if (wait) w = &s_.writer_of(slot_);
     collect_dependencies();
     if (!s_.limit.one_stream && mode_ == durability::strict && !rest_on_.empty()) {
-      s_.sync(s_.writer_of(seat_));
+      s_.sync(s_.writer_of(slot_));
       rest_on_.clear();
     }
     if (!items_.empty()) {
       s_.refuse_if_failed();
-      lane& l = s_.lane_of(seat_);
+      lane& l = s_.lane_of(slot_);
       const std::unique_lock<waiting_mutex> alone = s_.limit.one_stream
                                                         ? std::unique_lock(s_.stream_lock)
                                                         : std::unique_lock<waiting_mutex>();
@@ -66,7 +66,7 @@ void section::commit() {
   }
   for (const action& a : actions_)
     if (a.done != nullptr) a.done(a.who, a.what);
-  tell_locks();
+  leave_dependencies();
   const auto undurable = [&](uint32_t lane_number, uint64_t number) {
     return !SCUTE_PLANTED(pow_read_waits) && s_.find_lane(lane_number)->durable() < number;
   };
@@ -87,17 +87,17 @@ void section::commit() {
 }
 
 // What this section leaves undurable goes along with its locks and its thread.
-void section::tell_locks() noexcept {
+void section::leave_dependencies() noexcept {
   if (!s_.limit.one_stream && !s_.names.load(std::memory_order_relaxed)) return;
   try {
-    dependencies& left = seat_.memory.left;
+    dependencies& left = slot_.memory.left;
     left = rest_on_;
-    const lane& l = s_.lane_of(seat_);
+    const lane& l = s_.lane_of(slot_);
     if (wrote_ && l.durable() < number_) {
       left.clear();
       left.add(l.number(), number_);
     }
-    seat_.seen = left;
+    slot_.seen = left;
     const auto undurable = [this](uint32_t lane_number, uint64_t number) {
       return s_.find_lane(lane_number)->durable() < number;
     };
@@ -108,10 +108,10 @@ void section::tell_locks() noexcept {
 }
 
 // Without memory nobody can name what this section leaves undurable, or has seen. So it becomes durable now, and if it does not
-// nobody goes on. (The seat has its writer, so that this takes no memory.)
+// nobody goes on. (The slot has its writer, so that this takes no memory.)
 void section::make_seen_durable() noexcept {
   try {
-    s_.sync(s_.writer_of(seat_));
+    s_.sync(s_.writer_of(slot_));
   } catch (...) {  // NOLINT(bugprone-empty-catch): refuse_if_failed() tells everybody
   }
 }
@@ -128,7 +128,7 @@ void section::abort() noexcept {
   wrote_ = false;
   try {
     collect_dependencies();
-    tell_locks();
+    leave_dependencies();
   } catch (...) {
     make_seen_durable();
   }
@@ -161,7 +161,7 @@ void section::give_locks_back() noexcept {
 // Parts that are written get a trailer, so that the lane's next batch is read as the next one.
 void section::abandon_parts() noexcept {
   if (parts_ == 0) return;
-  lane& l = s_.lane_of(seat_);
+  lane& l = s_.lane_of(slot_);
   // (It takes no memory: its lines have a place since the parts were written, and so have its bytes.)
   write_trailer(l, frame_kind::abort);
   // A strict section that follows in this lane, and needs the number of this one, writes nothing of it back; and nobody
@@ -172,7 +172,7 @@ void section::abandon_parts() noexcept {
   // segment void in which its end is said, and what follows in the lane must not be found behind a number that is missing.
   const bool all_before = l.durable() == l.finished() && !s_.limit.one_stream;
   l.finish();
-  if ((all_before && !SCUTE_PLANTED(pow_abort_untold)) ||
+  if ((all_before && !SCUTE_PLANTED(pow_abort_unreported)) ||
       (SCUTE_PLANTED(pow_abort_confirms) && how() == log::stores::streamed))
     l.confirm();
   // They are on the medium all the same, until their segment is void.
@@ -190,7 +190,7 @@ void section::roll_back() noexcept {
     if (actions_[k].back != nullptr) actions_[k].back(actions_[k].who, actions_[k].what);
   for (item& i : items_) {
     const uint32_t now = i.e->state.load(std::memory_order_relaxed);
-    if (owner_of(now) != seat_.number) continue;  // another item has given it back
+    if (owner_of(now) != slot_.number) continue;  // another item has given it back
     const bool fresh = (now & entry_fresh) != 0;
     i.e->state.fetch_and(~(owner_mask | entry_section | (fresh ? uint32_t{entry_live} : 0)),
                          std::memory_order_release);
@@ -201,9 +201,9 @@ void section::roll_back() noexcept {
 
 void section::end() noexcept {
   leave_thread();
-  seat_.memory.clear();
-  seat_.open = nullptr;
-  s_.leave_seat(seat_);
+  slot_.memory.clear();
+  slot_.open = nullptr;
+  s_.leave_slot(slot_);
 }
 
 }  // namespace scute::core::pow

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a section keeps while it is open. It belongs to the seat, so that the next section there finds the memory and asks
-// the allocator for nothing. One thread at a time: who has the seat.
+// What a section keeps while it is open. It belongs to the slot, so that the next section there finds the memory and asks
+// the allocator for nothing. One thread at a time: who has the slot.
 #pragma once
 
 #include <algorithm>

@@ -19,11 +19,11 @@ bool section::skipped(const item& i) noexcept {
 }
 
 uint64_t section::measure(item& i) {
-  i.size = i.erases ? 0 : i.t->size != 0 ? i.t->size : i.t->kept_by->measure(i.index);
+  i.size = i.erases ? 0 : i.t->size != 0 ? i.t->size : i.t->serialized_by->measure(i.index);
   const uint64_t whole = round_record(i.size);
   // What it names takes room as well. An object must not be refused for what others have left undurable.
   if (!rest_on_.empty() && whole + frame_overhead + trailer_bytes() > s_.layout.frame_max()) {
-    s_.sync(s_.writer_of(seat_));
+    s_.sync(s_.writer_of(slot_));
     rest_on_.clear();
   }
   if (i.size > record_size_max || whole + frame_overhead + trailer_bytes() > s_.layout.frame_max())
@@ -43,7 +43,7 @@ uint64_t section::trailer_bytes() const noexcept {
 void section::put_record(item& i) {
   const uint32_t tag = tag_of(i.e->state.load(std::memory_order_relaxed));
   std::byte* const to = add_record(image_, i.t->number, make_id(i.index, tag), i.size, i.erases);
-  if (!i.erases && i.size != 0) i.t->kept_by->encode(i.index, to, i.size);
+  if (!i.erases && i.size != 0) i.t->serialized_by->encode(i.index, to, i.size);
 }
 
 uint32_t section::put_dependencies() {
@@ -155,7 +155,7 @@ void section::write(lane& l) {
   } else {
     write_parts(l);
     if (trailer_bytes() > l.room()) {  // more was named since the last part
-      s_.sync(s_.writer_of(seat_));
+      s_.sync(s_.writer_of(slot_));
       rest_on_.clear();
     }
   }
@@ -179,7 +179,7 @@ void section::begin_naming(lane& l) noexcept {
 
 void section::stream() {
   if (s_.limit.one_stream || streamed_ == items_.size()) return;
-  lane& l = s_.lane_of(seat_);
+  lane& l = s_.lane_of(slot_);
   write_parts(l);
 }
 

@@ -22,7 +22,7 @@ void_head make_void_head(uint64_t salt) noexcept {
 
 state::state(std::unique_ptr<medium::medium> m, std::string file, const limits& l)
     : medium(std::move(m)), name(std::move(file)), limit(l), read_only(medium->read_only()) {
-  for (uint32_t i = 0; i < lanes_max; ++i) seats_[i].number = i;
+  for (uint32_t i = 0; i < lanes_max; ++i) slots_[i].number = i;
 }
 
 void state::refuse_if_failed() const {
@@ -114,7 +114,7 @@ lane& state::make_lane(uint32_t number) {
   return *lane_owners_[number];
 }
 
-medium::writer& state::writer_of(seat& s) {
+medium::writer& state::writer_of(thread_slot& s) {
   if (!limit.one_stream) return lane_of(s).w;
   if (s.own == nullptr) s.own = std::make_unique<medium::writer>(*medium);
   return *s.own;

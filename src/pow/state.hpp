@@ -36,7 +36,7 @@ inline constexpr uint64_t segments_in_hand = 4;
 inline constexpr uint32_t cleaner_lane = 0, stream_lane = 1;
 
 // A thread's place at a store: a section at a time. A place that nobody is in may be taken by another thread.
-struct seat {
+struct thread_slot {
   std::atomic<bool> busy{false};
   std::atomic<uint64_t> thread{
       0};  // whose it was last; written while busy, read by whoever looks for one
@@ -120,7 +120,7 @@ class state {
     return (space->most() * head.segment_size + first_segment) / sizeof(record_head);
   }
 
-  // ---- lanes and seats ----
+  // ---- lanes and slots ----
   lane& lane_at(uint32_t number) {  // makes it
     lane* const there = find_lane(number);
     return there != nullptr ? *there : make_lane(number);
@@ -130,18 +130,18 @@ class state {
   }
   // This thread's, now busy, with its lane and its writer, so that nothing which has to become durable later on fails for want
   // of memory. Waits if all are busy. Throws failure(SCUTE_E_READONLY).
-  seat& take_seat();
-  void leave_seat(seat& s) noexcept SCUTE_EXCLUDES(seats_lock_) {
+  thread_slot& take_slot();
+  void leave_slot(thread_slot& s) noexcept SCUTE_EXCLUDES(slots_lock_) {
     s.busy.store(false, std::memory_order_release);
-    if (seats_wanted_.load(std::memory_order_relaxed) != 0) [[unlikely]]
-      tell_of_seat();
+    if (slots_wanted_.load(std::memory_order_relaxed) != 0) [[unlikely]]
+      notify_slot_left();
   }
   // Somebody has a section open, or makes something durable.
-  bool is_anyone_seated() const noexcept;
-  lane& lane_of(const seat& s) { return lane_at(limit.one_stream ? stream_lane : s.number); }
+  bool is_any_slot_taken() const noexcept;
+  lane& lane_of(const thread_slot& s) { return lane_at(limit.one_stream ? stream_lane : s.number); }
   waiting_mutex stream_lock;  // where all threads have one lane
-  // What the thread in the seat writes back and fences with.
-  medium::writer& writer_of(seat& s);
+  // What the thread in the slot writes back and fences with.
+  medium::writer& writer_of(thread_slot& s);
 
   // Segments that threads have open and append nothing to at this moment are full: they can be cleaned. orphans: only those
   // of threads that have ended. False: there is none.
@@ -161,7 +161,7 @@ class state {
    private:
     pause(state& s, uint32_t taken) noexcept : s_(s), taken_(taken) {}
     state& s_;
-    uint32_t taken_ = 1;  // seats below it
+    uint32_t taken_ = 1;  // slots below it
   };
   // Less of what is used counts than shall.
   bool worth_cleaning() const noexcept;
@@ -170,7 +170,7 @@ class state {
 
   // All that is finished becomes durable. w: a writer of the calling thread's. Throws failure(SCUTE_E_IO).
   void sync(medium::writer& w);
-  // The same for a thread that has no section open. It waits for no seat: sections may be in all of them that wait for locks of
+  // The same for a thread that has no section open. It waits for no slot: sections may be in all of them that wait for locks of
   // this thread's.
   void sync_outside();
   // Throws if something could not be made durable before: nothing is written any more.
@@ -201,13 +201,13 @@ class state {
  private:
   std::atomic<uint32_t> tags_{0};  // as the head says
   lane& make_lane(uint32_t number);
-  seat& find_seat();
-  void tell_of_seat() noexcept SCUTE_EXCLUDES(seats_lock_);
-  seat* own_seat() noexcept;
-  seat* own_seat_elsewhere(uint64_t me) noexcept;
-  seat& wait_for_seat();
-  seat* other_seat();
-  seat& sit_down(uint32_t i);
+  thread_slot& find_slot();
+  void notify_slot_left() noexcept SCUTE_EXCLUDES(slots_lock_);
+  thread_slot* own_slot() noexcept;
+  thread_slot* own_slot_elsewhere(uint64_t me) noexcept;
+  thread_slot& wait_for_slot();
+  thread_slot* other_slot();
+  thread_slot& occupy(uint32_t i);
 
   struct search;
   bool owes(const search& r) const;
@@ -220,19 +220,19 @@ class state {
 
   std::array<std::atomic<lane*>, lanes_max> lanes_{};
   std::array<std::unique_ptr<lane>, lanes_max> lane_owners_;
-  std::array<seat, lanes_max> seats_;
-  std::atomic<uint32_t> seats_wanted_{0};  // threads that wait for one
+  std::array<thread_slot, lanes_max> slots_;
+  std::atomic<uint32_t> slots_wanted_{0};  // threads that wait for one
   std::atomic<uint32_t> pauses_{0};        // no further section begins meanwhile
-  plain_mutex seats_lock_;
-  condition seat_left_;
+  plain_mutex slots_lock_;
+  condition slot_left_;
   std::array<std::atomic<table*>, tables_max> tables_{};
   std::map<uint32_t, std::unique_ptr<table>> table_owners_ SCUTE_GUARDED_BY(tables_lock_);
   plain_mutex lanes_lock_, tables_lock_;
 };
 
-// The calling thread takes the seat of this number wherever it begins a section; 0: as it comes. For the explorer, whose
+// The calling thread takes the slot of this number wherever it begins a section; 0: as it comes. For the explorer, whose
 // threads must be the same ones every time.
-void prefer_seat(uint32_t number) noexcept;
+void prefer_slot(uint32_t number) noexcept;
 void_head make_void_head(uint64_t salt) noexcept;
 
 }  // namespace scute::core::pow

@@ -69,13 +69,13 @@ void store::catalogue::load(uint64_t index, uint32_t, const std::byte* bytes, ui
   t.name.assign(reinterpret_cast<const char*>(bytes) + sizeof r, n - sizeof r);
 }
 
-store::store(std::unique_ptr<medium::medium> m, const std::string& name, const wish& w)
+store::store(std::unique_ptr<medium::medium> m, const std::string& name, const store_options& w)
     : s_(std::move(m), name, w.limit), catalogue_(s_) {
   // Nobody is made to clean where nobody cleans beside the program, or not faster than it says.
   if (w.background && w.clean_rate == 0) s_.limit.bounded = true;
 }
 
-void store::set_up(const wish& w) {
+void store::set_up(const store_options& w) {
   const file_head& h = s_.head;
   s_.salt = salt_of(h);
   s_.layout = layout_of(h);
@@ -87,7 +87,7 @@ void store::set_up(const wish& w) {
 }
 
 std::unique_ptr<store> store::create(std::unique_ptr<medium::medium> m, const std::string& name,
-                                     const shape& how, const wish& w) {
+                                     const shape& how, const store_options& w) {
   const uint64_t least = how.protect == protection::always   ? tracks_least
                          : how.protect == protection::sealed ? sealed_least
                                                              : head_page;
@@ -124,7 +124,7 @@ std::unique_ptr<store> store::create(std::unique_ptr<medium::medium> m, const st
 }
 
 std::unique_ptr<store> store::open(std::unique_ptr<medium::medium> m, const std::string& name,
-                                   uint64_t file_size, const wish& w) {
+                                   uint64_t file_size, const store_options& w) {
   std::unique_ptr<store> made(new store(std::move(m), name, w));
   state& s = made->s_;
   uint32_t damaged = 0;
@@ -133,7 +133,7 @@ std::unique_ptr<store> store::open(std::unique_ptr<medium::medium> m, const std:
   made->clean_ = s.head.clean != 0;
   if (!made->clean_) s.medium->refresh();
   made->set_up(w);
-  recovery_wish how = w.recovery;
+  recovery_options how = w.recovery;
   how.cut_at = made->lengthen(file_size);
   made->report_ = recover(s, how);
   if (damaged != 0) {
@@ -172,7 +172,7 @@ store::~store() {
 
 // ---- tables ---------------------------------------------------------------------------------------------
 
-void store::load(table& t, keeper& k) {
+void store::load(table& t, serializer& k) {
   std::vector<std::byte> bytes;
   for (uint64_t i = 0; i < t.high(); ++i) {
     const entry* const e = t.find(i);
@@ -186,13 +186,13 @@ void store::load(table& t, keeper& k) {
     s_.read_record(*t.found->find(i), bytes.data(), e->bytes());
     k.load(i, tag_of(marks), bytes.data(), static_cast<uint32_t>(bytes.size()));
   }
-  t.kept_by = &k;
+  t.serialized_by = &k;
   t.found.reset();
 }
 
-// Of a table that had a keeper before: where its objects lie is known no more, so all segments are looked through. (No section
+// Of a table that had a serializer before: where its objects lie is known no more, so all segments are looked through. (No section
 // changes it meanwhile. Whoever writes other tables writes behind what is looked for.)
-void store::load_again(table& t, keeper& k) {
+void store::load_again(table& t, serializer& k) {
   const auto counts = [&](uint64_t index) {
     const entry* const e = t.find(index);
     return e != nullptr && (e->state.load(std::memory_order_relaxed) & entry_live) != 0 ? e
@@ -222,11 +222,12 @@ void store::load_again(table& t, keeper& k) {
   if (left != 0)
     throw failure(SCUTE_E_CORRUPT, std::to_string(left) + " objects of table " + t.name +
                                        " cannot be read; close " + s_.name + " and open it again");
-  t.kept_by = &k;
+  t.serialized_by = &k;
 }
 
-table& store::attach(const std::string& name, uint32_t type, uint32_t size, bool chooses, keeper& k,
-                     uint32_t type_before, std::span<const uint32_t> earlier, bool recurs) {
+table& store::attach(const std::string& name, uint32_t type, uint32_t size, bool chooses,
+                     serializer& k, uint32_t type_before, std::span<const uint32_t> earlier,
+                     bool recurs) {
   if (section::of_thread(s_) != nullptr)
     throw failure(SCUTE_E_INVALID, "table " + name + " is opened inside a section");
   if (name.empty() || name.size() > 255)
@@ -251,7 +252,7 @@ table& store::attach(const std::string& name, uint32_t type, uint32_t size, bool
                                       " and " + std::to_string(size));
     {
       const locked cleaning(s_.clean_lock);  // nothing moves meanwhile
-      if (t->kept_by != nullptr)
+      if (t->serialized_by != nullptr)
         throw failure(SCUTE_E_BUSY, "table " + name + " of " + s_.name + " is open already");
       t->chooses = chooses;
       t->recurs = recurs;
@@ -276,7 +277,7 @@ table& store::attach(const std::string& name, uint32_t type, uint32_t size, bool
     t.name.clear();
     throw;
   }
-  t.kept_by = &k;
+  t.serialized_by = &k;
   t.found.reset();
   return t;
 }
@@ -297,13 +298,13 @@ void store::renumber(table& t, uint32_t type) noexcept {
 void store::detach(table& t) noexcept {
   if (section* const open = section::of_thread(s_); open != nullptr && open->changes(t))
     open->give_up();
-  const locked guard(s_.clean_lock);  // check() asks keepers
-  t.kept_by = nullptr;
+  const locked guard(s_.clean_lock);  // check() asks serializers
+  t.serialized_by = nullptr;
 }
 
 void store::sync() {
   if (s_.read_only) return;
-  // Inside a section this thread has its seat already; in another one nobody would know what it has seen.
+  // Inside a section this thread has its slot already; in another one nobody would know what it has seen.
   if (const section* const open = section::of_thread(s_)) {
     s_.sync(s_.writer_of(open->where()));
     return;

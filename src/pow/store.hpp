@@ -34,22 +34,22 @@ struct demand {
   uint64_t size_most = 0;  // of the file
 };
 
-struct wish {
+struct store_options {
   demand asked;
   limits limit;
   bool background = false;  // a thread cleans
   uint64_t clean_rate = 0;  // bytes per second that it may copy; 0: no limit
-  recovery_wish recovery;
+  recovery_options recovery;
 };
 
 class store {
  public:
   // m: of at least that many segments, zeros.
   static std::unique_ptr<store> create(std::unique_ptr<medium::medium> m, const std::string& name,
-                                       const shape& how, const wish& w);
-  static std::unique_ptr<store> open(std::unique_ptr<medium::medium> m, const std::string& name,
-                                     uint64_t file_size,
-                                     const wish& w);  // SCUTE_E_INVALID: w asks for another one
+                                       const shape& how, const store_options& w);
+  static std::unique_ptr<store> open(
+      std::unique_ptr<medium::medium> m, const std::string& name, uint64_t file_size,
+      const store_options& w);  // SCUTE_E_INVALID: w asks for another one
   // As a process that dies.
   ~store();
   void end_background() noexcept;
@@ -61,11 +61,11 @@ class store {
   // The file was closed properly before this opening.
   bool was_clean() const noexcept { return clean_; }
 
-  // The table of that name, made if there is none; its objects are told to the keeper, which has to outlive the store
-  // or detach(). Not inside a section. Throws failure: SCUTE_E_TYPE (another type or size), SCUTE_E_BUSY (it has a keeper).
+  // The table of that name, made if there is none; its objects are told to the serializer, which has to outlive the store
+  // or detach(). Not inside a section. Throws failure: SCUTE_E_TYPE (another type or size), SCUTE_E_BUSY (it has a serializer).
   // type_before: the table may have that one in a file older than version_with_kinds; 0: no. earlier: or one of these in any
   // file; then it gets the new one. recurs: no id outlives its object (POW-23).
-  table& attach(const std::string& name, uint32_t type, uint32_t size, bool chooses, keeper& k,
+  table& attach(const std::string& name, uint32_t type, uint32_t size, bool chooses, serializer& k,
                 uint32_t type_before = 0, std::span<const uint32_t> earlier = {},
                 bool recurs = false);
   void detach(table& t) noexcept;
@@ -80,22 +80,22 @@ class store {
   check_report check(bool repair, bool compare, const progress_fn& progress = {});
 
  private:
-  store(std::unique_ptr<medium::medium> m, const std::string& name, const wish& w);
-  void set_up(const wish& w);
+  store(std::unique_ptr<medium::medium> m, const std::string& name, const store_options& w);
+  void set_up(const store_options& w);
   uint64_t lengthen(uint64_t file_size);
   void load_catalogue();
-  void load(table& t, keeper& k);
-  void load_again(table& t, keeper& k);
+  void load(table& t, serializer& k);
+  void load_again(table& t, serializer& k);
   void renumber(table& t, uint32_t type) noexcept;
   void restore_seals();
   void seal_all();
-  void leave_cuts() noexcept;
+  void drop_unneeded_last_valid() noexcept;
   void begin_background(uint64_t rate);
   void clean_in_background(uint64_t rate);
   void refuse_if_read_only() const;
   static int clean_for_room(state& s, need kept, uint64_t enough);
 
-  struct catalogue final : keeper {
+  struct catalogue final : serializer {
     explicit catalogue(state& in) : s(in) {}
     uint32_t measure(uint64_t index) override;
     void encode(uint64_t index, std::byte* to, uint32_t size) override;

@@ -53,19 +53,19 @@ uint64_t store::clean(uint64_t most) {
 
 void store::compact(const progress_fn& progress) {
   const uint64_t segments = s_.space->count();
-  const auto tell = [&](uint64_t done) {
+  const auto report = [&](uint64_t done) {
     if (progress) progress(std::min(done, 2 * segments), 2 * segments);
   };
   s_.end_idle_segments(state::idle::any);
   for (uint64_t done = 0; clean(1) != 0 && done < 2 * segments; ++done)
-    tell(std::min(done, segments));
+    report(std::min(done, segments));
   s_.end_idle_segments(state::idle::any);
   {
     const locked guard(s_.clean_lock);
     s_.lane_at(cleaner_lane).end_segment();
   }
   for (uint64_t victim = segments; victim-- != 0;) {
-    tell(2 * segments - victim);
+    report(2 * segments - victim);
     const locked guard(s_.clean_lock);
     const segment_note& n = s_.space->note(static_cast<uint32_t>(victim));
     if (s_.space->prefer_low() >= victim) break;
@@ -81,7 +81,7 @@ void store::compact(const progress_fn& progress) {
       continue;
     cleaner_->take(static_cast<uint32_t>(victim), need::cleaning);
   }
-  tell(2 * segments);
+  report(2 * segments);
   const locked guard(s_.clean_lock);
   s_.space->prefer_low();
   seal_all();

@@ -28,7 +28,7 @@ void store::close() {
     for (uint32_t i = 0; i < s_.space->count(); ++i)
       s_.head.in_use += s_.space->note(i).what.load() != use::free;
   s_.head.decided = s_.head.session;
-  leave_cuts();
+  drop_unneeded_last_valid();
   write_head(w, s_.head);
   s_.refuse_if_failed();
 }
@@ -53,9 +53,9 @@ void store::seal_all() {
 }
 
 // What was decided about a lane is needed as long as a segment of it is there.
-void store::leave_cuts() noexcept {
+void store::drop_unneeded_last_valid() noexcept {
   file_head& h = s_.head;
-  const auto is_there = [&](const cut& c) {
+  const auto is_there = [&](const last_valid_batch& c) {
     if (SCUTE_PLANTED(pow_dropped_stay)) return false;
     for (uint32_t i = 0; i < s_.space->count(); ++i) {
       const segment_note& n = s_.space->note(i);
@@ -63,11 +63,12 @@ void store::leave_cuts() noexcept {
     }
     return false;
   };
-  const std::span all(h.cuts);
-  cut* const end =
-      std::remove_if(h.cuts, h.cuts + h.cut_count, [&](const cut& c) { return !is_there(c); });
-  h.cut_count = static_cast<uint32_t>(end - h.cuts);
-  std::fill(end, all.data() + all.size(), cut{});
+  const std::span all(h.last_valid);
+  last_valid_batch* const end =
+      std::remove_if(h.last_valid, h.last_valid + h.last_valid_count,
+                     [&](const last_valid_batch& c) { return !is_there(c); });
+  h.last_valid_count = static_cast<uint32_t>(end - h.last_valid);
+  std::fill(end, all.data() + all.size(), last_valid_batch{});
 }
 
 }  // namespace scute::core::pow

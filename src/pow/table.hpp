@@ -15,10 +15,10 @@
 
 namespace scute::core::pow {
 
-// The keeper of a table's objects. Calls come from the thread that commits, with the program's locks held.
-class keeper {
+// The serializer of a table's objects. Calls come from the thread that commits, with the program's locks held.
+class serializer {
  public:
-  virtual ~keeper() = default;
+  virtual ~serializer() = default;
   // Bytes that the object takes now; and writes them, exactly so many. What either throws ends the section, with nothing
   // written.
   virtual uint32_t measure(uint64_t index) = 0;
@@ -27,7 +27,7 @@ class keeper {
   virtual void load(uint64_t index, uint32_t tag, const std::byte* bytes, uint32_t n) = 0;
 };
 
-// Where recovery has found an object; until the table has its keeper.
+// Where recovery has found an object; until the table has its serializer.
 struct location {
   uint32_t segment;
   uint32_t position;  // of the frame, in lines
@@ -95,8 +95,8 @@ class table {
     }
   }
 
-  keeper* kept_by = nullptr;
-  bool chooses = false;  // the keeper chooses the indexes
+  serializer* serialized_by = nullptr;
+  bool chooses = false;  // the serializer chooses the indexes
   bool recurs = false;   // no id outlives its object, so ids may come again
   // POW-23.
   bool keeps_tags() const noexcept { return !chooses && !recurs; }
@@ -104,7 +104,7 @@ class table {
     const entry* const e = keeps_tags() ? find(index) : nullptr;
     return e != nullptr && tag_of(e->state.load(std::memory_order_relaxed)) == tag_max;
   }
-  // Of what recovery has found; gone when there is a keeper.
+  // Of what recovery has found; gone when there is a serializer.
   std::unique_ptr<chunked<location>> found;
 
  private:

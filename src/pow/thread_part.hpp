@@ -13,15 +13,15 @@ class section;
 struct thread_part {
   section* newest;       // that this thread has begun: hardly ever more than one is open
   uint64_t number;       // of the thread; 0: none yet
-  uint32_t last_seat;    // 0: none yet
-  uint32_t wanted_seat;  // for tests (prefer_seat); 0: any
+  uint32_t last_slot;    // 0: none yet
+  uint32_t wanted_slot;  // for tests (prefer_slot); 0: any
 };
 
 inline thread_part& part_of_this_thread() noexcept {
   return part_of_thread<thread_part>(own_thread_block().pow);
 }
-// Where the thread has a seat.
-inline thread_part& part_of_seated_thread() noexcept {
+// Where the thread has a slot.
+inline thread_part& part_of_slot_owner() noexcept {
   return part_of_thread<thread_part>(present_thread_block().pow);
 }
 

@@ -322,7 +322,7 @@ uint64_t scrubber::position() {
 
 // Not for each of them: alike ones that wait together are told as one.
 void scrubber::tell_events() {
-  if (s_.events.pending()) s_.events.tell_all(s_);
+  if (s_.events.pending()) s_.events.notify_all(s_);
 }
 
 void scrubber::tell_progress(bool last) {

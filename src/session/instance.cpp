@@ -35,7 +35,7 @@ uint64_t since(clock::time_point start) noexcept {
 
 // FILE-5
 medium::ownership owner_of_new(const std::string& path, const scute_options& o,
-                               const foreign_wish* foreign, bool replace) {
+                               const foreign_request* foreign, bool replace) {
   if (foreign != nullptr) return foreign->owner;
   struct stat old{};
   if (replace && ::stat(path.c_str(), &old) == 0)
@@ -60,7 +60,7 @@ struct progress_adapter {
 std::atomic<uint64_t> next_serial{1};
 
 // Of a new pool. apart: a log in chunks would have a file of its own.
-pool::foreign_plan plan(const scute_options& o, const foreign_wish* foreign, bool apart) {
+pool::foreign_plan plan(const scute_options& o, const foreign_request* foreign, bool apart) {
   if (foreign == nullptr) return {pool::choose_geometry(o), {}};
   const medium::file_identity file = foreign->file->look();
   const auto with_log = [&](uint32_t chunks) {
@@ -119,7 +119,7 @@ void instance::assemble() {
 }
 
 std::unique_ptr<instance> instance::create(const std::string& path, const scute_options& o,
-                                           foreign_wish* foreign) {
+                                           foreign_request* foreign) {
   const auto start = clock::now();
   // Complains before anything is made.
   const uint64_t size = plan(o, foreign, false).geo.file_size;
@@ -163,7 +163,7 @@ std::unique_ptr<instance> instance::format(std::unique_ptr<medium::medium> m,
                                            const std::string& path, const scute_options& o,
                                            const std::byte* identity,
                                            std::unique_ptr<medium::log_paths> paths,
-                                           foreign_wish* foreign) {
+                                           foreign_request* foreign) {
   std::unique_ptr<instance> in(new instance());
   in->adopt(std::move(m), path);
   in->s.log_paths = std::move(paths);
@@ -197,10 +197,10 @@ std::unique_ptr<instance> instance::format(std::unique_ptr<medium::medium> m,
   sb.parity = g.parity;
   sb.chunk_size = g.chunk_size;
   sb.protection = static_cast<uint32_t>(o.protection);
-  const pool::engine_facts& wished = pool::choose_engine(o, in->wants_log_file());
-  engine::require_log_to_cap(path, wished, o.log_cap);
+  const pool::engine_facts& chosen = pool::choose_engine(o, in->wants_log_file());
+  engine::require_log_to_cap(path, chosen, o.log_cap);
   sb.engine =
-      static_cast<uint32_t>(wished.log_in_chunks ? pool::lender_of_logs(sb.parity).id : wished.id);
+      static_cast<uint32_t>(chosen.log_in_chunks ? pool::lender_of_logs(sb.parity).id : chosen.id);
   sb.epoch = 1;
   pool::number_session(s, sb.epoch);
   medium::file_identity before;
@@ -252,12 +252,12 @@ std::unique_ptr<instance> instance::format(std::unique_ptr<medium::medium> m,
                  medium::medium::sharing::shared);
   }
   s.require_healthy();
-  if (!wished.log_in_chunks) pool::write_superblock(s.service_alone(), sb);
+  if (!chosen.log_in_chunks) pool::write_superblock(s.service_alone(), sb);
   s.require_healthy();
   in->take_options(o);
   in->engine->start();
   try {
-    if (wished.log_in_chunks) in->switch_engine(wished, o.log_cap);  // and writes it
+    if (chosen.log_in_chunks) in->switch_engine(chosen, o.log_cap);  // and writes it
     in->open_ = true;
     in->start_threads(false);
     if (s.policy == SCUTE_POLICY_SCRUB && !s.read_only) in->scrubs.begin_policy(s.scrub_every);
@@ -294,7 +294,7 @@ void instance::close() {
   end_life();
   for (auto& t : transactions)
     if (t.depth != 0 && !SCUTE_PLANTED(close_abort)) t.abort();
-  s.events.tell_all(s);
+  s.events.notify_all(s);
   if (s.read_only) return;
   s.require_healthy();
   heap->clear_chunk_cache(s.lanes.front());
@@ -310,7 +310,7 @@ void instance::close() {
   pool::write_superblock(s.service_alone(), s.sb);
   s.require_healthy();
   engine->closed();
-  s.events.tell_all(s);  // a superblock page may have been lost just now
+  s.events.notify_all(s);  // a superblock page may have been lost just now
 }
 
 uint64_t instance::root(uint64_t size, uint32_t type) {

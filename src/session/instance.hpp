@@ -52,7 +52,7 @@ class step_relay final : public heap::step_engine {
 };
 
 // Of a foreign pool that is going to be made (pool/foreign.hpp).
-struct foreign_wish {
+struct foreign_request {
   std::unique_ptr<medium::user_file> file;  // becomes the pool's
   uint64_t capacity = 0;                    // that it may grow to; 0: somewhat more than it has
   unsigned guard =
@@ -70,7 +70,7 @@ class instance {
   // foreign: the pool is to protect a file; then the pool is made durable, and gets its name, when that is as it was
   // before.
   static std::unique_ptr<instance> create(const std::string& path, const scute_options& options,
-                                          foreign_wish* foreign = nullptr);
+                                          foreign_request* foreign = nullptr);
   static std::unique_ptr<instance> open(const std::string& path, const scute_options& options);
   // On top of a medium that somebody else made; what testing/ uses with its simulated one. identity:
   // 18 bytes, of which the pool's uuid and tag are made; null for random ones. beside: where the log of the pool may lie; null:
@@ -80,7 +80,7 @@ class instance {
                                           const std::string& path, const scute_options& options,
                                           const std::byte* identity = nullptr,
                                           std::unique_ptr<medium::log_paths> paths = nullptr,
-                                          foreign_wish* foreign = nullptr);
+                                          foreign_request* foreign = nullptr);
   static std::unique_ptr<instance> attach(std::unique_ptr<medium::medium> m,
                                           const std::string& path, const scute_options& options,
                                           std::unique_ptr<medium::log_paths> paths = nullptr,

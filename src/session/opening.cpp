@@ -105,7 +105,7 @@ std::unique_ptr<instance> instance::attach(std::unique_ptr<medium::medium> m,
   in->begin_session(o);
   in->open_ = true;
   if (s.policy == SCUTE_POLICY_SCRUB && !s.read_only) in->scrubs.begin_policy(s.scrub_every);
-  s.events.tell_all(s);
+  s.events.notify_all(s);
   return in;
 }
 
@@ -185,7 +185,7 @@ void instance::begin_session(const scute_options& o) {
   pool::fill_holes(s, marks);  // by descriptors that recovery has changed, or that are whole again
   repair_known_losses();
   // What could not be rebuilt, or was given up, is told before the logs that say why are void.
-  if (pages->suspect_count() != 0 || lost_log_of_ != nullptr) s.events.tell_all(s);
+  if (pages->suspect_count() != 0 || lost_log_of_ != nullptr) s.events.notify_all(s);
   // The logs of the old epoch are void from here on, all at once. What is log-free is resolved later.
   const uint64_t resolved = s.sb.resolved_epoch;
   const bool unresolved = engine->has_unresolved(resolved);

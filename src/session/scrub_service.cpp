@@ -67,7 +67,7 @@ void scrub_service::start(const scute_scrub_options& o) {
       } catch (...) {
         error_ = std::current_exception();
       }
-      in_.s.events.tell_all(in_.s);
+      in_.s.events.notify_all(in_.s);
     });
   } catch (const std::system_error&) {
     running_.store(false, std::memory_order_release);
@@ -128,7 +128,7 @@ void scrub_service::keep_policy() noexcept {
     } catch (
         ...) {  // NOLINT(bugprone-empty-catch): busy, or the pool failed; the next one will see
     }
-    in_.s.events.tell_all(in_.s);
+    in_.s.events.notify_all(in_.s);
   }
 }
 

@@ -11,9 +11,9 @@
 
 #include "base/failure.hpp"
 #include "base/held_point.hpp"
-#include "base/holder_lock.hpp"
 #include "base/open_guarded.hpp"
 #include "base/planted.hpp"
+#include "base/supervisor_lock.hpp"
 #include "medium/descriptor.hpp"
 #include "medium/guarded_user_file.hpp"
 #include "medium/mapped_medium.hpp"
@@ -57,7 +57,7 @@ old_sidecar lock_sidecar(const std::string& path) {
   return old;
 }
 
-// HOLDER-4: a program that was faster than the lock has the file, with its protection. why: it should have gone again.
+// SUPLOCK-4: a program that was faster than the lock has the file, with its protection. why: it should have gone again.
 old_sidecar lock_unless_used(const std::string& path, const failure& why) {
   try {
     return lock_sidecar(path);
@@ -94,7 +94,7 @@ struct made {
   format::superblock sb;       // of FILE.scute
   medium::file_identity file;  // what FILE was when its checksums were made
   unsigned guard = 0;          // the permissions that were taken away
-  holder_lock alone;           // until it goes nobody opens the pool (HOLDER-4)
+  supervisor_lock alone;       // until it goes nobody opens the pool (SUPLOCK-4)
   bool is_alone = false;       // it is there, or its maker may not write to the pool
 };
 made make(const std::string& file, const scute_options& options, const making& how,
@@ -103,26 +103,28 @@ made make(const std::string& file, const scute_options& options, const making& h
   const scute_options& o = options;
   const std::string real = medium::followed(file), sidecar = medium::sidecar_of(file);
   if (medium::leads_nowhere(file)) medium::refuse_dangling(SCUTE_E_NOENT, file);
-  foreign_wish wish;
-  wish.replaced = replaced;
-  wish.file = medium::open_user_file(real, medium::access::write, mode_to_open);
-  if (wish.file->look().size == 0)
+  foreign_request request;
+  request.replaced = replaced;
+  request.file = medium::open_user_file(real, medium::access::write, mode_to_open);
+  if (request.file->look().size == 0)
     throw failure(SCUTE_E_RANGE, file + " is empty; there is nothing to protect");
-  wish.capacity = how.capacity;
-  wish.guard = how.guard ? (mode_of_guard != 0 ? mode_of_guard : wish.file->mode() & 0777) : 0;
+  request.capacity = how.capacity;
+  request.guard =
+      how.guard ? (mode_of_guard != 0 ? mode_of_guard : request.file->mode() & 0777) : 0;
   // Whoever may read and write the file may do so with what protects it.
   struct stat st{};
   if (::stat(real.c_str(), &st) != 0) throw_errno("examine " + file, errno);
-  wish.owner = medium::ownership(st, (wish.guard != 0 ? wish.guard : wish.file->mode()) & 0666);
-  const std::unique_ptr<instance> in = instance::create(sidecar, o, &wish);
+  request.owner =
+      medium::ownership(st, (request.guard != 0 ? request.guard : request.file->mode()) & 0666);
+  const std::unique_ptr<instance> in = instance::create(sidecar, o, &request);
   made m;
   held_point();
   const int e = m.alone.take(sidecar);
   m.is_alone = e == 0 || e == EACCES || e == EPERM || e == EROFS;
   in->close();
   m.sb = in->s.sb;
-  m.file = wish.seen;
-  m.guard = wish.guard;
+  m.file = request.seen;
+  m.guard = request.guard;
   return m;
 }
 

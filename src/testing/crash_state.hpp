@@ -42,8 +42,8 @@ crash_state minimise(judge& j, const model::persistence_model& m, const expectat
                      const crash_state& failing);
 
 // The story of a failing state. The model stands at its moment.
-std::string tell(const detail::scenario_state& s, const subject& what, const recording& r,
-                 const state_name& name, model::persistence_model& m, const crash_state& c,
-                 const verdict& v, const std::string& repeat_command);
+std::string story_of(const detail::scenario_state& s, const subject& what, const recording& r,
+                     const state_name& name, model::persistence_model& m, const crash_state& c,
+                     const verdict& v, const std::string& repeat_command);
 
 }  // namespace scute::testing

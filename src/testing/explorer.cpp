@@ -135,15 +135,15 @@ class explorer {
       dog_.beat();
       const verdict v = judge_.run(m, c, e, result_.states);
       result_.recrashed += result_.states - before - 1;
-      tell_progress();
+      report_progress();
       if (v.sound) continue;
       result_.sound = false;
       const crash_state small = minimise(judge_, m, e, c);
       uint64_t states = 0;
       verdict again = judge_.run(m, small, e, states);
       const bool shrunk = !again.sound;
-      result_.story = tell(scenario_, *subject_, r, name, m, shrunk ? small : c, shrunk ? again : v,
-                           how_.repeat_command);
+      result_.story = story_of(scenario_, *subject_, r, name, m, shrunk ? small : c,
+                               shrunk ? again : v, how_.repeat_command);
       break;
     }
     return name.variant < all.count() ? name.variant : UINT64_MAX;
@@ -176,9 +176,9 @@ class explorer {
 
   bool faults() const { return how_.faults && subject_->takes_faults(); }
 
-  void tell_progress() {
-    if (!how_.progress || result_.states < told_ + 500) return;
-    told_ = result_.states;
+  void report_progress() {
+    if (!how_.progress || result_.states < reported_ + 500) return;
+    reported_ = result_.states;
     how_.progress({result_.states, how_.states});
   }
 
@@ -190,7 +190,7 @@ class explorer {
   exploration& result_;
   const model::persistence_model::image start_;
   judge judge_;
-  uint64_t end_ = 0, told_ = 0;
+  uint64_t end_ = 0, reported_ = 0;
 };
 
 std::optional<state_name> wanted(const explore_options& how) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Changes of live objects by somebody who has verified the bytes that he changes, and still has them: as the view of a shielded
-// file, which tests each line that it commits (view/cut.hpp). They become a write set without a micro-buffer, and no fragment
+// file, which tests each line that it commits (view/commit_set.hpp). They become a write set without a micro-buffer, and no fragment
 // is read as a whole: of a page of 4 KiB in which a line has changed, the line, its parity and the page's header are touched.
 //
 // REPLACE-1 Checksums are brought up to date from the bytes that the caller has verified, and only where the medium holds

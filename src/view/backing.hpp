@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a view rests on: a file whose bytes are protected, and that changes by sets of lines only, each set as a whole.
-// The view gives the calls below with its cut lock held, so one at a time, except read(), which page-ins call at
+// The view gives the calls below with its commit lock held, so one at a time, except read(), which page-ins call at
 // any time and from any thread.
 //
 // BACKING-1 commit() is one decision: after a power failure at any moment either all changes of the set are there
@@ -44,7 +44,7 @@ class backing {
   virtual size_t lines_max() const noexcept = 0;
 
   // The bytes from this offset on where they lie, unverified, for reading, as far as they lie together; empty if there is no such
-  // place. They stay there until the file grows. With it a cut asks for no old line by read(): they are tested against
+  // place. They stay there until the file grows. With it a commit set asks for no old line by read(): they are tested against
   // digests (VIEW-6), and heal() is called when one does not match.
   virtual std::span<const std::byte> raw(uint64_t) noexcept { return {}; }
   // Verifies these bytes on the medium and mends them. True if they are right now.

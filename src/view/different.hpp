@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lines of a view that are not what the medium has, flushed or not (SHIELD-4). With the cut lock held.
+// Lines of a view that are not what the medium has, flushed or not (SHIELD-4). With the commit lock held.
 #pragma once
 
 #include <algorithm>
 
 #include "base/planted.hpp"
-#include "view/cut.hpp"
+#include "view/commit_set.hpp"
 #include "view/file_view.hpp"
 
 namespace scute::core::view {
 
 template <typename Fn>
 bool file_view::for_each_different(uint64_t offset, uint64_t n, Fn&& fn) {
-  cut_->lock.assume_held();
+  commit_set_->lock.assume_held();
   const uint64_t size = this->size();
   if (n == 0 || offset >= size) return true;
   const uint64_t end = lines_of(offset + std::min(n, size - offset));
@@ -28,32 +28,32 @@ bool file_view::for_each_different(uint64_t offset, uint64_t n, Fn&& fn) {
       continue;
     }
     line now, old;
-    if (!cut_->view_line(i, now)) continue;
+    if (!commit_set_->view_line(i, now)) continue;
     // Most lines, and no byte of the medium is read for them.
     if (region_.digest_of(now) == region_.digest(i).load(std::memory_order_relaxed)) continue;
-    if (!cut_->old_line(i, old)) return false;
+    if (!commit_set_->old_line(i, old)) return false;
     if (now == old) continue;
     if (!fn(i, now)) return false;
   }
   return true;
 }
 
-// In cuts of their own, each with all that is flushed: nobody flushed these, so there is no order among them.
+// In commit sets of their own, each with all that is flushed: nobody flushed these, so there is no order among them.
 template <typename Fn>
-bool file_view::commit_different(uint64_t offset, uint64_t n, Fn&& told) {
+bool file_view::commit_different(uint64_t offset, uint64_t n, Fn&& on_line) {
   size_t count = 0;
   const auto commit = [&] {
-    cut_->lock.assume_held();
+    commit_set_->lock.assume_held();
     const size_t had = count;
     count = 0;
-    if (had != 0 && !cut_->make({batch_.get(), had})) return false;
-    for (size_t i = 0; i < had; ++i) told(batch_[i]);
+    if (had != 0 && !commit_set_->make({batch_.get(), had})) return false;
+    for (size_t i = 0; i < had; ++i) on_line(batch_[i]);
     return true;
   };
   const bool done = for_each_different(offset, n, [&](uint64_t line, const struct line&) {
     if (SCUTE_PLANTED(view_write_back)) return true;
     batch_[count++] = line;
-    return count < cut_->room() || commit();
+    return count < commit_set_->room() || commit();
   });
   return done && commit();
 }

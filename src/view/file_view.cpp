@@ -8,7 +8,7 @@
 #include "base/failure.hpp"
 #include "base/lock.hpp"
 #include "base/planted.hpp"
-#include "view/cut.hpp"
+#include "view/commit_set.hpp"
 #include "view/view_call.hpp"
 
 namespace scute::core::view {
@@ -27,8 +27,9 @@ region_shape file_view::shape_for(const backing& medium, uint64_t capacity) {
 file_view::file_view(const view_parts& parts)
     : region_(parts.control),
       parts_(parts),
-      cut_(std::make_unique<cut>(region_, parts.bytes, *parts.medium, parts.guard, parts.watch)),
-      batch_(std::make_unique<uint64_t[]>(cut_->room())),
+      commit_set_(std::make_unique<commit_set>(region_, parts.bytes, *parts.medium, parts.guard,
+                                               parts.watch)),
+      batch_(std::make_unique<uint64_t[]>(commit_set_->room())),
       room_(std::make_unique<line[]>(pages_at_once * page_lines)) {
   const uint64_t size = parts.medium->size();
   if (size > region_.shape().capacity || size < region_.file_size())
@@ -55,7 +56,7 @@ bool file_view::flush_line(flusher& by, uint64_t line, bool nested) noexcept {
   if (region_.page(line / page_lines).load(std::memory_order_acquire) == page_state::absent)
     return true;
   if (!nested)
-    for (unsigned spins = 0; cut_->gate_closed();) spin_pause(spins);  // VIEW-5
+    for (unsigned spins = 0; commit_set_->gate_closed();) spin_pause(spins);  // VIEW-5
   flush_list& list = list_of(by);
   const uint32_t entries = region_.shape().entries;
   auto& recent = by.listed_[line % flusher::recent];
@@ -66,7 +67,7 @@ bool file_view::flush_line(flusher& by, uint64_t line, bool nested) noexcept {
     note_contents(line);
   }
   if (again) {
-    cut_->count(counted::flushed_twice, 1, by.list_);
+    commit_set_->count(counted::flushed_twice, 1, by.list_);
     uint64_t listed = 0;
     const uint64_t p = recent.load(std::memory_order_relaxed);
     if (SCUTE_PLANTED(view_mark_trusted)) return true;
@@ -81,10 +82,10 @@ bool file_view::flush_line(flusher& by, uint64_t line, bool nested) noexcept {
       region_.head().scan.store(1);  // it is marked
       return true;
     }
-    const locked hold(cut_->lock);
+    const locked hold(commit_set_->lock);
     if (list.end(entries) - list.taken() < entries) continue;
-    cut_->count(counted::lists_full, 1, by.list_);
-    if (!cut_->make({})) return false;
+    commit_set_->count(counted::lists_full, 1, by.list_);
+    if (!commit_set_->make({})) return false;
   }
   recent.store(position + 1, std::memory_order_relaxed);
   return true;
@@ -96,7 +97,7 @@ bool file_view::flush(flusher& by, uint64_t offset, uint64_t n) noexcept {
   const uint64_t last = line_of(offset + std::min(n, size - offset) - 1);
   view_call call(by);
   bool done = true;
-  cut_->count(counted::flushed, last - line_of(offset) + 1, by.in_list_ ? by.list_ : 0);
+  commit_set_->count(counted::flushed, last - line_of(offset) + 1, by.in_list_ ? by.list_ : 0);
   for (uint64_t line = line_of(offset); line <= last; ++line)
     done = flush_line(by, line, call.nested()) && done;
   return call.leave(done, [&] { return noted_fence(by); });
@@ -110,19 +111,19 @@ bool file_view::fence_now(flusher& by) noexcept {
            region_.head().scan.load() == 0;
   };
   const bool idle = is_done();
-  cut_->count(counted::fences, 1, by.list_);
+  commit_set_->count(counted::fences, 1, by.list_);
   if (parts_.watch != nullptr) parts_.watch->fenced(idle);
   if (idle) {
-    cut_->count(counted::fences_idle, 1, by.list_);
+    commit_set_->count(counted::fences_idle, 1, by.list_);
     return true;
   }
   if (SCUTE_PLANTED(view_unlocked)) {
-    cut_->lock.assume_held();
-    return cut_->make({});
+    commit_set_->lock.assume_held();
+    return commit_set_->make({});
   }
-  const locked hold(cut_->lock);
-  // Or somebody else's cut had them.
-  return is_done() || cut_->make({});
+  const locked hold(commit_set_->lock);
+  // Or somebody else's commit set had them.
+  return is_done() || commit_set_->make({});
 }
 
 // In a window it is put off; by() has no call under way.
@@ -130,7 +131,7 @@ bool file_view::fence_or_defer(flusher& by) noexcept {
   if (by.windows_ == 0) return fence_now(by);
   by.fence_deferred_.store(true);
   if (parts_.watch != nullptr && by.in_list_) note_put_off(region_.list(by.list_));
-  cut_->count(counted::fences_deferred, 1, by.in_list_ ? by.list_ : 0);
+  commit_set_->count(counted::fences_deferred, 1, by.in_list_ ? by.list_ : 0);
   return true;
 }
 
@@ -143,7 +144,7 @@ bool file_view::fence(flusher& by) noexcept {
   view_call call(by);
   if (call.nested()) {
     by.fence_noted_.store(true);
-    cut_->count(counted::fences_deferred, 1, by.in_list_ ? by.list_ : 0);
+    commit_set_->count(counted::fences_deferred, 1, by.in_list_ ? by.list_ : 0);
     return true;
   }
   return call.leave(fence_or_defer(by), [&] { return noted_fence(by); });

@@ -1,46 +1,46 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The view of a file: ordinary memory that a program maps in place of the medium. Its flushes and fences are told
-// to the view, which cuts what was flushed into sets of lines and commits each to the backing. A cut leaves a state
+// to the view, which groups what was flushed into sets of lines (commit sets) and commits each to the backing. A commit set leaves a state
 // that x86 permits the program after a power failure, had it been on persistent memory. docs/internals/shield.md, "View and
-// cuts", says why; page 55 of the design has the paper behind it.
+// commit sets", says why; page 55 of the design has the paper behind it.
 //
 // SHIELD-1 The medium changes in backing::commit() and backing::grow() only.
 // SHIELD-2 Every state of the medium is one that x86 permits the unprotected program after a power failure; after a
 //    process's death it is the last view.
 // SHIELD-3 A fence outside of windows, and the end of the outermost window in which there was one, returns only when
-//    the cut that holds the thread's lines is decided.
-// SHIELD-4 Lines that nobody flushed are written by write_back() and settle(), and counted.
-// SHIELD-5 A cut takes the lines that any thread has flushed. A line is unmarked before it is copied, and copied by
+//    the commit set that holds the thread's lines is decided.
+// SHIELD-4 Lines that nobody flushed are written by write_back() and crash_writeback(), and counted.
+// SHIELD-5 A commit set takes the lines that any thread has flushed. A line is unmarked before it is copied, and copied by
 //    one load of 64 bytes; when all are copied the lists are read again, and what has come is added.
 // SHIELD-6 What is committed rests on old bytes that were tested against their digests (VIEW-6).
-// SHIELD-8 Cuts are decided one at a time, under the cut lock, in the order in which they were taken.
+// SHIELD-8 Commit sets are decided one at a time, under the commit lock, in the order in which they were taken.
 //
-// VIEW-1 A line that was flushed and is in no decided cut is always in one of: an entry of a list that was not taken,
-//    the pending bits, the in-cut bits. So a process may die anywhere.
+// VIEW-1 A line that was flushed and is in no decided commit set is always in one of: an entry of a list that was not taken,
+//    the pending bits, the in-set bits. So a process may die anywhere.
 // VIEW-2 A flush marks the line first and lists it then, always: that the mark was there says nothing, since
 //    whoever made it may not have listed it yet. (Left out is only what this thread itself has listed, where the
-//    entry was not taken yet.) A cut passes by an entry whose mark is gone: the line was copied, in this cut or
+//    entry was not taken yet.) A commit set passes by an entry whose mark is gone: the line was copied, in this commit set or
 //    an earlier one, after it was marked.
-// VIEW-3 For each entry: its line goes to the in-cut bits, then the entry counts as taken, then the mark is cleared, then
-//    the line is copied. The in-cut bits are cleared when the cut is decided.
-// VIEW-4 A cut never has more lines than the backing takes: all lists together hold a sixth of that at most, and
-//    a thread whose list is full makes a cut. So no cut is ever divided, in windows neither; and what a failed
+// VIEW-3 For each entry: its line goes to the in-set bits, then the entry counts as taken, then the mark is cleared, then
+//    the line is copied. The in-set bits are cleared when the commit set is decided.
+// VIEW-4 A commit set never has more lines than the backing takes: all lists together hold a sixth of that at most, and
+//    a thread whose list is full makes a commit set. So no commit set is ever divided, in windows neither; and what a failed
 //    or dead one leaves fits into the next, with all that was flushed since.
-// VIEW-5 After 8 rounds, or when a third is full, new flushes wait for the end of the cut. What threads were about
+// VIEW-5 After 8 rounds, or when a third is full, new flushes wait for the end of the commit set. What threads were about
 //    to list still comes, one line each; the lists are read until nothing does.
-// VIEW-6 A line of a cut changes if its copy has another digest than what was committed there last. Then the old bytes are
-//    compared with that digest. If they differ the backing heals them, and the cut goes on only if it could. After a death the digests of lines in a
-//    cut are made anew from what the backing reads.
-// VIEW-9 Who watches may halt the view before a cut is committed: from then on none is. What any cut has not decided by then counts as
+// VIEW-6 A line of a commit set changes if its copy has another digest than what was committed there last. Then the old bytes are
+//    compared with that digest. If they differ the backing heals them, and the commit set goes on only if it could. After a death the digests of lines in a
+//    commit set are made anew from what the backing reads.
+// VIEW-9 Who watches may halt the view before a commit set is committed: from then on none is. What any commit set has not decided by then counts as
 //    unflushed: flushed lines of later fences must not come without those of earlier ones.
 // VIEW-10 A commit that has failed may have been decided all the same, which only the next opening of the backing tells. So its
-//    lines stay in the in-cut bits, and after the process's death their digests are made anew; and until a commit has
-//    succeeded no line counts as unchanged by its digest, so no cut is decided without the backing.
+//    lines stay in the in-set bits, and after the process's death their digests are made anew; and until a commit has
+//    succeeded no line counts as unchanged by its digest, so no commit set is decided without the backing.
 // VIEW-11 Pages that come when they are touched are placed as a whole by somebody who keeps everybody else waiting (page_placer): their digests are
 //    complete first, then they count as coming, then they are placed, then they count as loaded. A page may be stored to and flushed as soon as
 //    it is placed, so one that is coming counts as loaded for who flushes, and whoever wants its bytes waits until it is. After a
 //    death one that was coming and is a hole had not been placed, and nobody has touched it.
-// VIEW-12 Such a page goes only while stores to it wait, no cut is under way and no page comes, and only if each line of it is what was committed
+// VIEW-12 Such a page goes only while stores to it wait, no commit set is under way and no page comes, and only if each line of it is what was committed
 //    last. It counts as coming before it becomes a hole, and as absent after that; so at a death it is there, or it is not and nothing was lost.
 // VIEW-8 A page counts as loaded only when its bytes and digests are complete. Nothing of other pages is committed. Pages that do
 //    not count as loaded have digests of zeros, unless a process died loading them.
@@ -69,11 +69,11 @@
 
 namespace scute::core::view {
 
-class cut;
+class commit_set;
 
 struct view_parts {
   std::span<std::byte>
-      control;  // region::size() bytes that were formatted, shared with a holder if there is one
+      control;  // region::size() bytes that were formatted, shared with a supervisor if there is one
   // The file's bytes, mapped from a file of their own so that descriptors of the program's can be of it: `capacity`
   // bytes of address space, of which the first file-size bytes, rounded up to pages, can be accessed.
   std::byte* bytes = nullptr;
@@ -83,7 +83,7 @@ struct view_parts {
   audit_sink* sink = nullptr;   // or null
   line_watch* watch = nullptr;  // or null
   // bytes_file says exactly which pages nobody has stored to, so that they are passed by.
-  bool tells_holes = true;
+  bool reports_holes = true;
   page_placer* placer = nullptr;  // or null: nobody stores to a page before load() has returned
 };
 
@@ -111,7 +111,7 @@ class file_view {
   [[nodiscard]] bool load() { return load(0, size()); }
   // Of the range, with a placer: a byte of a page that was never loaded and has been stored to all the same. Or `none`.
   static constexpr uint64_t none = UINT64_MAX;
-  uint64_t first_unheard(uint64_t offset, uint64_t n) const noexcept;
+  uint64_t first_unintercepted(uint64_t offset, uint64_t n) const noexcept;
   // With a placer: the page becomes a hole if all of it is in the medium (VIEW-12). Stores to it wait meanwhile, which is the caller's affair. False:
   // it stays. Waits for nobody.
   bool let_go(uint64_t page) noexcept;
@@ -126,7 +126,7 @@ class file_view {
   // The line is what was committed last, by its digest, or none of it is here. It may be stored to meanwhile, and copied then in parts.
   // Async-signal-safe; general registers only (HOOK-7 of scute/shield_hooks.h).
   bool is_committed(uint64_t line) const noexcept;
-  // VIEW-9: no cut is committed any more. Async-signal-safe.
+  // VIEW-9: no commit set is committed any more. Async-signal-safe.
   void halt() noexcept { region_.head().halted.store(1); }
 
   // ---- for the program's instructions ---------------------------------------------------------------
@@ -155,21 +155,22 @@ class file_view {
   // stays as it is, and differs from the medium where it is no zeros. False, and whatever make_room throws: the view has its old size.
   [[nodiscard]] bool grow(uint64_t size, const std::function<void()>& make_room = {});
 
-  // ---- for a holder -----------------------------------------------------------------------------------
+  // ---- for a supervisor -----------------------------------------------------------------------------------
 
   // What the process that died had left, on a fresh file_view whose backing was recovered; nobody else uses the region.
   // Commits what was flushed. Then, if `unflushed` is commit, all that differs; if it is drop, `dropped` is told of the
   // lines that differ, and the view gets the medium's bytes there. After a halt (VIEW-9) nothing is committed and all
   // that differs is dropped, whatever `what` is.
   enum class unflushed_lines : uint8_t { commit, drop };
-  struct settled {
-    uint64_t flushed = 0;     // lines that were flushed and in no decided cut
-    uint64_t unflushed = 0;   // that differed besides
-    bool dropped = false;     // these, whatever was asked for
-    uint64_t unheard = none;  // first_unheard(), of a view whose process had a placer
+  struct writeback_result {
+    uint64_t flushed = 0;           // lines that were flushed and in no decided commit set
+    uint64_t unflushed = 0;         // that differed besides
+    bool dropped = false;           // these, whatever was asked for
+    uint64_t unintercepted = none;  // first_unintercepted(), of a view whose process had a placer
   };
   using dropped_line = std::function<void(uint64_t offset, std::span<const std::byte> bytes)>;
-  [[nodiscard]] bool settle(unflushed_lines what, settled& told, const dropped_line& dropped = {});
+  [[nodiscard]] bool crash_writeback(unflushed_lines what, writeback_result& result,
+                                     const dropped_line& dropped = {});
 
   // Sums over all threads, and over the processes that used the region.
   audit_counters counters() const noexcept;
@@ -203,12 +204,12 @@ class file_view {
   template <typename Fn>
   bool for_each_different(uint64_t offset, uint64_t n, Fn&& fn);
   template <typename Fn>
-  bool commit_different(uint64_t offset, uint64_t n, Fn&& told);
+  bool commit_different(uint64_t offset, uint64_t n, Fn&& on_line);
   bool renew(uint64_t& flushed);
 
   region region_;
   view_parts parts_;
-  std::unique_ptr<cut> cut_;
+  std::unique_ptr<commit_set> commit_set_;
   std::unique_ptr<uint64_t[]> batch_;  // of lines, for write_back()
   waiting_mutex loading_;
   static constexpr uint64_t pages_at_once = 16;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which lines a thread has flushed, in order: a ring in the shared region, read by whoever makes a cut.
+// Which lines a thread has flushed, in order: a ring in the shared region, read by whoever makes a commit set.
 //
 // FLUSH-1 An entry is one word, of line and position, so it is there or not, wherever a process is killed. It is
 //    put by an exchange that fails if the place was changed meanwhile, which a handler does that interrupts the
@@ -42,7 +42,7 @@ class flush_list {
   // False if there is no room. Else `position` is where it went.
   bool put(uint64_t line, uint32_t entries, uint64_t& position) noexcept;
 
-  // All entries before have been taken by a cut; are in a decided one.
+  // All entries before have been taken by a commit set; are in a decided one.
   std::atomic<uint64_t>& taken() noexcept { return taken_; }
   std::atomic<uint64_t>& decided() noexcept { return decided_; }
   // Are from before a fence that was put off; noted where there is a watch (AUDIT-6).

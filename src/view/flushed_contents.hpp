@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What each line of a file held when it was flushed last (AUDIT-7). It lies in memory of an audit, which the holder has as well: a bit and a
+// What each line of a file held when it was flushed last (AUDIT-7). It lies in memory of an audit, which the supervisor has as well: a bit and a
 // word for each line, so what was never flushed takes none.
 //
 // Threads: note() and forget() may be called by any thread and in handlers, for the same line at once. What is known of a line is of the

@@ -4,7 +4,7 @@
 #include <bit>
 
 #include "base/planted.hpp"
-#include "view/cut.hpp"
+#include "view/commit_set.hpp"
 #include "view/file_view.hpp"
 
 namespace scute::core::view {
@@ -64,17 +64,17 @@ void file_view::count_left(uint64_t line, left_as how) noexcept {
       parts_.sink != nullptr &&
       parts_.sink->left(at, static_cast<uint32_t>(std::min(line_size, size() - at)), how);
   if (how == left_as::never_fenced) {
-    if (!masked) cut_->count(counted::never_fenced);
+    if (!masked) commit_set_->count(counted::never_fenced);
     return;
   }
-  cut_->count(counted::never_flushed);
+  commit_set_->count(counted::never_flushed);
   if (masked)
-    cut_->count(counted::masked);
+    commit_set_->count(counted::masked);
   else if (how == left_as::flushed_early)
-    cut_->count(counted::flushed_early);
+    commit_set_->count(counted::flushed_early);
 }
 
-// AUDIT-6. Into the batch, which no list together with the others has more entries than. With the cut lock held, these three.
+// AUDIT-6. Into the batch, which no list together with the others has more entries than. With the commit lock held, these three.
 size_t file_view::find_unfenced(uint64_t offset, uint64_t n) noexcept {
   const uint64_t size = this->size();
   if (parts_.watch == nullptr || parts_.watch->contents() == nullptr || n == 0 || offset >= size ||
@@ -98,11 +98,11 @@ size_t file_view::find_unfenced(uint64_t offset, uint64_t n) noexcept {
 
 // Of what was found. Digests are of what the medium holds.
 void file_view::count_unfenced(size_t n) noexcept {
-  cut_->lock.assume_held();
+  commit_set_->lock.assume_held();
   for (size_t i = 0; i < n; ++i) {
     const uint64_t line = batch_[i];
     struct line now;
-    if (cut_->view_line(line, now) &&
+    if (commit_set_->view_line(line, now) &&
         region_.digest_of(now) != region_.digest(line).load(std::memory_order_relaxed))
       count_left(line, left_as::never_fenced);
   }
@@ -110,16 +110,16 @@ void file_view::count_unfenced(size_t n) noexcept {
 
 // AUDIT-7. What differs from the medium was counted already.
 void file_view::count_early(uint64_t offset, uint64_t n) noexcept {
-  cut_->lock.assume_held();
+  commit_set_->lock.assume_held();
   const uint64_t size = this->size();
   if (parts_.watch == nullptr || n == 0 || offset >= size) return;
   flushed_contents* const contents = parts_.watch->contents();
   if (contents == nullptr) return;
   const uint64_t first = line_of(offset), last = line_of(offset + std::min(n, size - offset) - 1);
   for_each_known(*contents, first, last, [&](uint64_t line) {
-    cut_->lock.assume_held();
+    commit_set_->lock.assume_held();
     struct line now;
-    if (cut_->view_line(line, now) && !contents->was(line, region_.digest_of(now)) &&
+    if (commit_set_->view_line(line, now) && !contents->was(line, region_.digest_of(now)) &&
         !SCUTE_PLANTED(audit_early))
       count_left(line, left_as::flushed_early);
   });

@@ -16,19 +16,19 @@ class line_watch {
   line_watch(const line_watch&) = delete;
   line_watch& operator=(const line_watch&) = delete;
 
-  // On the program's thread, in handlers as well, so async-signal-safe. `again`: it was flushed before, and not cut since.
+  // On the program's thread, in handlers as well, so async-signal-safe. `again`: it was flushed before, and not committed since.
   virtual void flushed(uint64_t line, bool again) noexcept = 0;
   virtual void fenced(bool idle) noexcept = 0;
   // Where the view notes what lines held when they were flushed; null: nobody asks. Always the same.
   virtual flushed_contents* contents() noexcept { return nullptr; }
 
-  // With the cut lock held, these four, on the thread that cuts: may not call the view. A cut begins; nothing is copied yet.
-  virtual void cut_begins() noexcept = 0;
+  // With the commit lock held, these four, on the thread that commits: may not call the view. A commit set begins; nothing is copied yet.
+  virtual void commit_set_begins() noexcept = 0;
   // It has this line, and its copy is not what the medium has, or is. Each line once.
-  virtual void cut_has(uint64_t line, bool changed) noexcept = 0;
-  // The cut with this line is decided.
-  virtual void cut_decided(uint64_t line) noexcept = 0;
-  // The cut is to be committed. False: neither this one nor a later one is (VIEW-9).
+  virtual void commit_set_has(uint64_t line, bool changed) noexcept = 0;
+  // The commit set with this line is decided.
+  virtual void commit_set_decided(uint64_t line) noexcept = 0;
+  // The commit set is to be committed. False: neither this one nor a later one is (VIEW-9).
   virtual bool may_commit() noexcept = 0;
 };
 

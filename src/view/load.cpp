@@ -11,7 +11,7 @@
 #include "base/lock.hpp"
 #include "base/planted.hpp"
 #include "base/waiting.hpp"
-#include "view/cut.hpp"
+#include "view/commit_set.hpp"
 #include "view/file_view.hpp"
 
 namespace scute::core::view {
@@ -116,12 +116,12 @@ bool file_view::place_pages(uint64_t first, uint64_t count) {
 }
 
 bool file_view::is_clean(uint64_t page) noexcept {
-  cut_->lock.assume_held();
+  commit_set_->lock.assume_held();
   // What write(2) may have put behind the end lies in the last page as well, and is in nobody's digest.
   if ((page + 1) * page_size > region_.file_size()) return false;
   for (uint64_t i = page * page_lines; i < (page + 1) * page_lines; ++i) {
     line now;
-    if (!cut_->view_line(i, now) ||
+    if (!commit_set_->view_line(i, now) ||
         region_.digest_of(now) != region_.digest(i).load(std::memory_order_relaxed))
       return false;
   }
@@ -130,10 +130,10 @@ bool file_view::is_clean(uint64_t page) noexcept {
 
 // VIEW-12
 bool file_view::take_page(uint64_t page) noexcept {
-  cut_->lock.assume_held();
+  commit_set_->lock.assume_held();
   auto& state = region_.page(page);
   // (Lines of a failed commit may be in the medium or not.)
-  if (cut_->is_doubtful() || is_halted() || state.load() != page_state::loaded) return false;
+  if (commit_set_->is_doubtful() || is_halted() || state.load() != page_state::loaded) return false;
   if (!is_clean(page) && !SCUTE_PLANTED(view_goes_dirty)) return false;
   switch_point();
   if (!SCUTE_PLANTED(view_goes_early)) state.store(page_state::coming, std::memory_order_release);
@@ -149,9 +149,9 @@ bool file_view::let_go(uint64_t page) noexcept {
   const page_state is = region_.page(page).load(std::memory_order_acquire);
   if (is != page_state::loaded || !loading_.try_lock()) return false;
   bool gone = false;
-  if (cut_->lock.try_lock()) {
+  if (commit_set_->lock.try_lock()) {
     gone = take_page(page);
-    cut_->lock.unlock();
+    commit_set_->lock.unlock();
   }
   loading_.unlock();
   return gone;
@@ -168,7 +168,7 @@ void file_view::decide_coming() {
       // Who has flushed lines of it has not stored to them.
       for (uint64_t line = page * page_lines; line < (page + 1) * page_lines; ++line) {
         region_.pending_clear(line);
-        region_.in_cut_clear(line);
+        region_.in_set_clear(line);
       }
       keep_digests(page, nullptr);
     }
@@ -178,8 +178,8 @@ void file_view::decide_coming() {
   }
 }
 
-uint64_t file_view::first_unheard(uint64_t offset, uint64_t n) const noexcept {
-  if (parts_.bytes_file < 0 || !parts_.tells_holes) return none;
+uint64_t file_view::first_unintercepted(uint64_t offset, uint64_t n) const noexcept {
+  if (parts_.bytes_file < 0 || !parts_.reports_holes) return none;
   const auto seek = [&](uint64_t from, int what) {
     const off_t at = ::lseek(parts_.bytes_file, static_cast<off_t>(from), what);
     return at >= 0 ? static_cast<uint64_t>(at) : none;
@@ -236,7 +236,7 @@ bool file_view::load(uint64_t offset, uint64_t n) {
 
 // The first place at or after this one that holds more than a hole of the view.
 uint64_t file_view::next_stored(uint64_t offset) const noexcept {
-  if (parts_.bytes_file < 0 || !parts_.tells_holes) return offset;
+  if (parts_.bytes_file < 0 || !parts_.reports_holes) return offset;
   const off_t at = ::lseek(parts_.bytes_file, static_cast<off_t>(offset), SEEK_DATA);
   // Any error but "nothing more": as if there were no holes.
   return at >= 0 ? static_cast<uint64_t>(at) : errno == ENXIO ? UINT64_MAX : offset;

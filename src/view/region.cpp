@@ -15,7 +15,7 @@ constexpr uint64_t counter_bytes = 192;
 static_assert(counter_count * sizeof(uint64_t) <= counter_bytes);
 
 struct places {
-  uint64_t lists, stride, pending, in_cut, pages, digests, end;
+  uint64_t lists, stride, pending, in_set, pages, digests, end;
 };
 
 places places_of(const region_shape& s) {
@@ -28,8 +28,8 @@ places places_of(const region_shape& s) {
   p.lists = page_size;
   p.stride = up(counter_bytes + sizeof(flush_list) + uint64_t{s.entries} * sizeof(uint64_t));
   p.pending = p.lists + p.stride * s.lists;
-  p.in_cut = p.pending + up(lines / 8);
-  p.pages = p.in_cut + up(lines / 8);
+  p.in_set = p.pending + up(lines / 8);
+  p.pages = p.in_set + up(lines / 8);
   p.digests = p.pages + up(lines / page_lines);
   p.end = p.digests + up(lines * sizeof(uint64_t));
   return p;
@@ -75,7 +75,7 @@ region::region(std::span<std::byte> at) {
   lists_ = at.data() + p.lists;
   list_stride_ = p.stride;
   pending_ = words(p.pending);
-  in_cut_ = words(p.in_cut);
+  in_set_ = words(p.in_set);
   pages_ = reinterpret_cast<std::atomic<page_state>*>(at.data() + p.pages);
   digests_ = words(p.digests);
 }

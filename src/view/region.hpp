@@ -2,11 +2,11 @@
 // The shared part of a view: what another process needs to go on when the program has died. It holds no addresses.
 // All of it is zeros at first, and sparse: what no line needs takes no memory.
 //
-//   head | flush lists | pending bits, one per line | in-cut bits | page states, one byte each | digests, 8 bytes per line
+//   head | flush lists | pending bits, one per line | in-set bits | page states, one byte each | digests, 8 bytes per line
 //
 // REGION-1 The head's mark is written last: a region that has it is complete.
 // REGION-2 Every word that a process may be killed at is written by one store. What belongs together is written
-//    in an order that any prefix of is a state which settle() knows (VIEW-1, VIEW-3, VIEW-8).
+//    in an order that any prefix of is a state which crash_writeback() knows (VIEW-1, VIEW-3, VIEW-8).
 #pragma once
 
 #include <atomic>
@@ -48,7 +48,7 @@ struct region_head {
   uint32_t zero;
   uint64_t capacity;
   std::atomic<uint64_t> size;  // of the file
-  // Pending bits have to be read one by one: entries were left out, or a cut has failed (region.cpp).
+  // Pending bits have to be read one by one: entries were left out, or a commit set has failed (region.cpp).
   std::atomic<uint32_t> scan;
   std::atomic<uint32_t> halted;  // VIEW-9
   uint64_t seed;                 // of the digests, random
@@ -73,18 +73,18 @@ class region {
   // Bits by line; true if it was set before.
   bool pending_set(uint64_t line) const noexcept { return set(pending_, line); }
   bool pending_clear(uint64_t line) const noexcept { return clear(pending_, line); }
-  // Of whoever has the cut lock, so no locked instruction; a release, so that REGION-2 holds.
-  void in_cut_set(uint64_t line) const noexcept {
-    auto& word = in_cut_[line / 64];
+  // Of whoever has the commit lock, so no locked instruction; a release, so that REGION-2 holds.
+  void in_set_set(uint64_t line) const noexcept {
+    auto& word = in_set_[line / 64];
     word.store(word.load(std::memory_order_relaxed) | bit_of(line), std::memory_order_release);
   }
-  void in_cut_clear(uint64_t line) const noexcept {
-    auto& word = in_cut_[line / 64];
+  void in_set_clear(uint64_t line) const noexcept {
+    auto& word = in_set_[line / 64];
     word.store(word.load(std::memory_order_relaxed) & ~bit_of(line), std::memory_order_release);
   }
   // Words of 64 lines each.
   uint64_t pending_word(uint64_t i) const noexcept { return pending_[i].load(); }
-  uint64_t in_cut_word(uint64_t i) const noexcept { return in_cut_[i].load(); }
+  uint64_t in_set_word(uint64_t i) const noexcept { return in_set_[i].load(); }
 
   uint64_t digest_of(const line& l) const noexcept { return key_.of(l); }
   uint64_t digest_of(const uint64_t (&words)[8]) const noexcept { return key_.of(words); }
@@ -105,7 +105,7 @@ class region {
   region_head* head_ = nullptr;
   std::byte* lists_ = nullptr;
   uint64_t list_stride_ = 0;
-  std::atomic<uint64_t>*pending_ = nullptr, *in_cut_ = nullptr, *digests_ = nullptr;
+  std::atomic<uint64_t>*pending_ = nullptr, *in_set_ = nullptr, *digests_ = nullptr;
   std::atomic<page_state>* pages_ = nullptr;
 };
 

@@ -18,14 +18,14 @@ bool file_view::write_back(flusher* by, uint64_t offset, uint64_t n, write_reaso
 }
 
 bool file_view::write_differences(uint64_t offset, uint64_t n, write_reason why) {
-  const locked hold(cut_->lock);
+  const locked hold(commit_set_->lock);
   const bool sync = why == write_reason::sync;
   if (!sync && !is_halted()) count_unfenced(find_unfenced(offset, n));
-  // First what was flushed, in one cut; so that what differs then was not.
-  if (!cut_->make({})) return false;
+  // First what was flushed, in one commit set; so that what differs then was not.
+  if (!commit_set_->make({})) return false;
   const bool done = commit_different(offset, n, [&](uint64_t line) {
     if (sync)
-      cut_->count(counted::synced);
+      commit_set_->count(counted::synced);
     else
       count_left(line, left_as::never_flushed);
   });
@@ -39,9 +39,9 @@ bool file_view::write_differences(uint64_t offset, uint64_t n, write_reason why)
 
 bool file_view::grow(uint64_t size, const std::function<void()>& make_room) {
   if (size > region_.shape().capacity) return false;
-  // The last page changes. (Nobody who waits for the cut may keep it from coming.)
+  // The last page changes. (Nobody who waits for the commit set may keep it from coming.)
   if (const uint64_t now = this->size(); now % page_size != 0 && !load(now - 1, 1)) return false;
-  const locked hold(cut_->lock);
+  const locked hold(commit_set_->lock);
   const uint64_t before = region_.file_size();
   if (size <= before) return size == before;
   if (!parts_.medium->grow(size)) return false;

@@ -368,24 +368,24 @@ TEST_F(policy, of_a_read_only_pool) {
 // ---- events -----------------------------------------------------------------------------------
 
 TEST_F(policy, events_reach_a_function_object) {
-  std::vector<scute::event> heard;
+  std::vector<scute::event> reported;
   {
     scute::options how{.policy = scute::policy::conservative};
-    how.event = [&heard](const scute::event& e) { heard.push_back(e); };
+    how.event = [&reported](const scute::event& e) { reported.push_back(e); };
     start(how);
   }  // the pool keeps a copy of its own
   const auto p = make_one<small>();
   spoil(offset_of(p.oid()) + 8, 1);
   pool.get(p);
-  ASSERT_EQ(heard.size(), 1U);
-  EXPECT_EQ(heard[0].object, p.oid());
+  ASSERT_EQ(reported.size(), 1U);
+  EXPECT_EQ(reported[0].object, p.oid());
   scute::pool moved = std::move(pool);
   spoil(offset_of(p.oid()) + 8, 1);
   moved.get(p);
-  EXPECT_EQ(heard.size(), 2U);
+  EXPECT_EQ(reported.size(), 2U);
   const std::vector<scute::event> kept = moved.events();
   ASSERT_EQ(kept.size(), 2U);
-  EXPECT_EQ(kept[1].sequence, heard[1].sequence);
+  EXPECT_EQ(kept[1].sequence, reported[1].sequence);
   moved.close();
   pool = scute::pool::open(folder / "test.pool");
   EXPECT_EQ(pool.events().size(), 2U) << "yesterday's events can be read";

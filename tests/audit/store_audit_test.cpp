@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "audit/call_site.hpp"
+#include "audit/report_clock.hpp"
 #include "audit/store_audit.hpp"
-#include "audit/tell_clock.hpp"
 #include "base/failure.hpp"
 
 namespace scute::audit_tests {
@@ -23,9 +23,9 @@ using namespace core;
 using audit::call_site;
 using audit::line_finding;
 using audit::on_stray;
+using audit::report_clock;
 using audit::site_event;
 using audit::store_audit;
-using audit::tell_clock;
 
 // A place in a source that is not there.
 struct named_site {
@@ -66,13 +66,13 @@ class store_audits : public testing::Test {
     store_audit::format(room.all(), capacity, what, "libold.so");
     a = std::make_unique<store_audit>(room.all());
   }
-  ~store_audits() override { tell_clock::fence(); }
+  ~store_audits() override { report_clock::fence(); }
 
-  // A cut that has one line.
-  void cut(uint64_t line, bool changed) {
-    a->cut_begins();
-    a->cut_has(line, changed);
-    a->cut_decided(line);
+  // A commit set that has one line.
+  void commit_set(uint64_t line, bool changed) {
+    a->commit_set_begins();
+    a->commit_set_has(line, changed);
+    a->commit_set_decided(line);
   }
   uint64_t count(site_event what, const scute_shield_site* at) {
     audit::site_record s;
@@ -82,35 +82,35 @@ class store_audits : public testing::Test {
         return s.counts[static_cast<size_t>(what)];
     return 0;
   }
-  void tell(uint64_t line) { a->told(line * 64 + 8, 8); }
+  void report(uint64_t line) { a->report_store(line * 64 + 8, 8); }
 
   memory room;
   std::unique_ptr<store_audit> a;
   const named_site here{"src/here.c", "here", 12}, there{"src/there.c", "there", 34};
 };
 
-TEST_F(store_audits, ChangesThatWereToldOfAreNoStrays) {
+TEST_F(store_audits, ReportedChangesAreNoStrays) {
   for (int i = 0; i < 3; ++i) {
-    tell(5);
-    tell_clock::fence();
-    cut(5, true);
+    report(5);
+    report_clock::fence();
+    commit_set(5, true);
     EXPECT_EQ(a->strays(), 0u);
   }
-  // Told of once, seen in two cuts.
-  tell(6);
-  cut(6, true);
-  cut(6, true);
-  tell_clock::fence();
-  cut(6, true);
+  // Told of once, seen in two commit sets.
+  report(6);
+  commit_set(6, true);
+  commit_set(6, true);
+  report_clock::fence();
+  commit_set(6, true);
   EXPECT_EQ(a->strays(), 0u);
 }
 
-TEST_F(store_audits, ChangesThatNobodyToldOfAreStrays) {
+TEST_F(store_audits, UnreportedChangesAreStrays) {
   {
     const call_site at(&there.site);
     a->flushed(7, false);
   }
-  cut(7, true);
+  commit_set(7, true);
   EXPECT_EQ(a->strays(), 1u);
   EXPECT_EQ(count(site_event::strays, &there.site), 1u);
   line_finding f;
@@ -127,56 +127,56 @@ TEST_F(store_audits, ChangesThatNobodyToldOfAreStrays) {
   // A line that was stored to properly once, and later is not: the store that was told of is named.
   {
     const call_site at(&here.site);
-    tell(8);
+    report(8);
   }
-  tell_clock::fence();
-  cut(8, true);
+  report_clock::fence();
+  commit_set(8, true);
   EXPECT_EQ(a->strays(), 1u);
-  cut(8, true);
+  commit_set(8, true);
   EXPECT_EQ(a->strays(), 2u);
   ASSERT_TRUE(a->read_finding(1, f));
   ASSERT_TRUE(a->read_site(f.stored_at, s));
   EXPECT_EQ(s.file, "src/here.c");
 }
 
-// CLOCK-1, CLOCK-2: a cut copies a line between the telling and the store.
+// CLOCK-1, CLOCK-2: a commit set copies a line between the telling and the store.
 TEST_F(store_audits, AThreadInFlightMayStillStore) {
-  tell(9);
-  cut(9, false);
-  cut(9, false);
-  EXPECT_TRUE(tell_clock::in_flight());
-  tell_clock::fence();
-  cut(9, true);
+  report(9);
+  commit_set(9, false);
+  commit_set(9, false);
+  EXPECT_TRUE(report_clock::in_flight());
+  report_clock::fence();
+  commit_set(9, true);
   EXPECT_EQ(a->strays(), 0u);
-  cut(9, true);
+  commit_set(9, true);
   EXPECT_EQ(a->strays(), 1u);
 }
 
-// It stores behind the copy, and fences before the cut comes to compare.
+// It stores behind the copy, and fences before the commit set comes to compare.
 TEST_F(store_audits, AThreadMayFenceWhileACutCompares) {
-  tell(14);
-  a->cut_begins();
+  report(14);
+  a->commit_set_begins();
   // The line is copied; then the store happens.
-  tell_clock::fence();
-  a->cut_has(14, false);
-  a->cut_decided(14);
-  cut(14, true);
+  report_clock::fence();
+  a->commit_set_has(14, false);
+  a->commit_set_decided(14);
+  commit_set(14, true);
   EXPECT_EQ(a->strays(), 0u);
-  cut(14, true);
+  commit_set(14, true);
   EXPECT_EQ(a->strays(), 1u);
 }
 
-// What a cut has found changed and could not commit is no stray in the next one.
+// What a commit set has found changed and could not commit is no stray in the next one.
 TEST_F(store_audits, ACutThatFailsEndsNothing) {
-  tell(15);
-  tell_clock::fence();
+  report(15);
+  report_clock::fence();
   for (int i = 0; i < 3; ++i) {
-    a->cut_begins();
-    a->cut_has(15, true);
+    a->commit_set_begins();
+    a->commit_set_has(15, true);
   }
-  cut(15, true);
+  commit_set(15, true);
   EXPECT_EQ(a->strays(), 0u);
-  cut(15, true);
+  commit_set(15, true);
   EXPECT_EQ(a->strays(), 1u);
 }
 
@@ -188,41 +188,41 @@ TEST_F(store_audits, LaterCodeMakesStraysAdvice) {
   a->add_unreported(std::string(5000, 'x'), on_stray::ignore);
   EXPECT_LE(a->unreported().size(), 2047u);
   EXPECT_TRUE(a->unreported().starts_with("libold.so, libplugin.so"));
-  cut(16, true);
+  commit_set(16, true);
   EXPECT_EQ(a->strays(), 0u);
 }
 
 // Another thread tells of the same line, and fences, meanwhile.
 TEST_F(store_audits, AnotherThreadsFenceEndsNothing) {
-  tell(10);
+  report(10);
   std::thread([&] {
-    tell(10);
-    tell_clock::fence();
-    cut(10, true);
+    report(10);
+    report_clock::fence();
+    commit_set(10, true);
   }).join();
-  tell_clock::fence();
-  cut(10, true);
+  report_clock::fence();
+  commit_set(10, true);
   EXPECT_EQ(a->strays(), 0u);
 }
 
 // CLOCK-3
 TEST_F(store_audits, AThreadThatHasEndedIsNotInFlight) {
-  std::thread([&] { tell(11); }).join();
-  cut(11, true);
+  std::thread([&] { report(11); }).join();
+  commit_set(11, true);
   // While it counts as in flight strays of what was told of pass unnoticed; not for ever.
-  for (int i = 0; i < 1000 && a->strays() == 0; ++i) cut(11, true);
+  for (int i = 0; i < 1000 && a->strays() == 0; ++i) commit_set(11, true);
   EXPECT_EQ(a->strays(), 1u);
 }
 
 // Threads come and go, more of them than there are places for at a time.
 TEST_F(store_audits, EndedThreadsLeaveTheirPlaces) {
-  for (int i = 0; i < 1200; ++i) std::thread([&] { tell(12); }).join();
+  for (int i = 0; i < 1200; ++i) std::thread([&] { report(12); }).join();
   std::thread([&] {
-    tell(13);
-    tell_clock::fence();
+    report(13);
+    report_clock::fence();
   }).join();
-  cut(13, true);
-  for (int i = 0; i < 1000 && a->strays() == 0; ++i) cut(13, true);
+  commit_set(13, true);
+  for (int i = 0; i < 1000 && a->strays() == 0; ++i) commit_set(13, true);
   EXPECT_EQ(a->strays(), 1u);
 }
 
@@ -237,9 +237,9 @@ TEST_F(store_audits, CountsStandAtTheirPlaces) {
     }
     a->fenced(false);
     EXPECT_EQ(call_site::current(), &here.site);
-    a->told(21 * 64, 64);
+    a->report_store(21 * 64, 64);
   }
-  cut(20, false);
+  commit_set(20, false);
   a->left(21, view::left_as::never_flushed);
   a->left(22, view::left_as::never_flushed);
   EXPECT_EQ(count(site_event::flushed, &here.site), 2u);
@@ -258,7 +258,7 @@ TEST_F(store_audits, WhatIsLeftHasItsPlaces) {
   const named_site stores("left.c", "stores", 71), flushes("left.c", "flushes", 72);
   {
     const call_site at(&stores.site);
-    a->told(64 * 30, 128);
+    a->report_store(64 * 30, 128);
   }
   {
     const call_site at(&flushes.site);
@@ -331,11 +331,11 @@ TEST_F(store_audits, LongNamesAreCutAndManyPlacesFallTogether) {
 
 // What is behind the end, and more findings than there is room for.
 TEST_F(store_audits, NothingIsWrittenOutside) {
-  a->told(capacity - 8, 1 << 20);
-  a->told(~uint64_t{0} - 4, 4);
+  a->report_store(capacity - 8, 1 << 20);
+  a->report_store(~uint64_t{0} - 4, 4);
   a->flushed(lines, false);
-  a->cut_has(lines + 7, true);
-  a->cut_decided(lines + 7);
+  a->commit_set_has(lines + 7, true);
+  a->commit_set_decided(lines + 7);
   a->left(lines, view::left_as::never_flushed);
   EXPECT_EQ(a->findings(), 0u);
   for (uint64_t i = 0; i < store_audit::findings_max + 50; ++i)
@@ -369,11 +369,11 @@ class stopping_audits : public store_audits {
 };
 
 TEST_F(stopping_audits, OnlyAStrayStops) {
-  tell(3);
-  tell_clock::fence();
-  cut(3, true);
+  report(3);
+  report_clock::fence();
+  commit_set(3, true);
   EXPECT_TRUE(a->may_commit());
-  cut(4, true);
+  commit_set(4, true);
   EXPECT_FALSE(a->may_commit());
 }
 
@@ -383,22 +383,22 @@ class careless_audits : public store_audits {
 };
 
 TEST_F(careless_audits, NobodyIsBlamed) {
-  cut(4, true);
+  commit_set(4, true);
   EXPECT_EQ(a->strays(), 0u);
   EXPECT_TRUE(a->may_commit());
 }
 
-// Threads store to words of the same lines; each tells, stores, flushes, and fences now and then, which cuts what was
-// flushed. No cut may find a stray, whatever comes between what.
-TEST_F(store_audits, ThreadsThatTellAreNeverBlamed) {
+// Threads store to words of the same lines; each tells, stores, flushes, and fences now and then, which commits what was
+// flushed. No commit set may find a stray, whatever comes between what.
+TEST_F(store_audits, ThreadsThatReportAreNeverBlamed) {
   constexpr unsigned threads = 4, shared = 6, turns = 30000;
   static std::atomic<uint64_t> medium[shared][8], view[shared][8];
   std::atomic<bool> flushed[shared] = {};
   std::mutex cut_lock;
   const auto fence = [&] {
-    tell_clock::fence();
+    report_clock::fence();
     const std::lock_guard hold(cut_lock);
-    a->cut_begins();
+    a->commit_set_begins();
     bool has[shared] = {}, changed[shared] = {};
     for (unsigned line = 0; line < shared; ++line) {
       if (!flushed[line].exchange(false)) continue;
@@ -412,9 +412,9 @@ TEST_F(store_audits, ThreadsThatTellAreNeverBlamed) {
     // Others store, and come to their fences, before what was copied is compared.
     std::this_thread::yield();
     for (unsigned line = 0; line < shared; ++line)
-      if (has[line]) a->cut_has(line, changed[line]);
+      if (has[line]) a->commit_set_has(line, changed[line]);
     for (unsigned line = 0; line < shared; ++line)
-      if (has[line]) a->cut_decided(line);
+      if (has[line]) a->commit_set_decided(line);
   };
   std::vector<std::thread> all;
   for (unsigned t = 0; t < threads; ++t)
@@ -422,7 +422,7 @@ TEST_F(store_audits, ThreadsThatTellAreNeverBlamed) {
       std::mt19937 random(t);
       for (unsigned i = 0; i < turns; ++i) {
         const unsigned line = static_cast<unsigned>(random() % shared);
-        tell(line);
+        report(line);
         if (random() % 64 == 0) std::this_thread::yield();
         view[line][t].fetch_add(1);
         flushed[line].store(true);

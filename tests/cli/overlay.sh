@@ -73,7 +73,7 @@ try_in() {
   let_go
   expect 0 "$scute" pow check "$store"
 
-  # The lock of the holder, while its program has the file open.
+  # The lock of the supervisor, while its program has the file open.
   [ -e "$SCUTE_BINARY_DIR/lib/libscute-shield.so" ] || return 0
   head -c 100000 /dev/zero >"$1/file"
   expect 0 "$scute" shield add "$1/file" --quiet

@@ -11,7 +11,7 @@ new_file() {
 }
 # state FILE STATE
 state() { grep -q "^$2 .* $1\$" out || fail "$1 is not $2: $(cat out)"; }
-# A session that is killed: a program under the shield whose holder dies with it.
+# A session that is killed: a program under the shield whose supervisor dies with it.
 kill_session() {
   mkfifo "$1.never"
   "$scute" shield run -- bash -c 'exec {fd}<>"$1"; echo >"$1".open; read -r line <"$1".never' - "$1" 2>/dev/null &

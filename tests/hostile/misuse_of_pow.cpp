@@ -19,12 +19,12 @@ struct open_store {
     o.segment_size = 40960;
     o.flags = SCUTE_POW_NO_CLEANER;
     SCUTE_OKAY_E(scute_pow_open(path.c_str(), &o, &store));
-    keeper.struct_size = sizeof keeper;
-    keeper.size = 8;
-    keeper.arg = &object;
-    keeper.encode = [](void* arg, uint64_t, void* to) { std::memcpy(to, arg, 8); };
-    keeper.load = [](void*, uint64_t, const void*, uint32_t) { return 0; };
-    SCUTE_OKAY_E(scute_pow_table_open(store, "t", &keeper, &table));
+    serializer.struct_size = sizeof serializer;
+    serializer.size = 8;
+    serializer.arg = &object;
+    serializer.encode = [](void* arg, uint64_t, void* to) { std::memcpy(to, arg, 8); };
+    serializer.load = [](void*, uint64_t, const void*, uint32_t) { return 0; };
+    SCUTE_OKAY_E(scute_pow_table_open(store, "t", &serializer, &table));
     SCUTE_OKAY_E(scute_pow_alloc(store, "f", 8, &file));
     SCUTE_OKAY_E(scute_pow_begin(store, SCUTE_POW_STRICT, &section));
     SCUTE_OKAY_E(scute_pow_new(section, table, SCUTE_POW_ANY, &id));
@@ -47,7 +47,7 @@ struct open_store {
   scratch folder;
   std::string path = folder.file("s.pow");
   uint64_t object = 7, id = 0;
-  scute_pow_keeper keeper{};
+  scute_pow_serializer serializer{};
   scute_pow* store = nullptr;
   scute_pow_table* table = nullptr;
   scute_pow_file* file = nullptr;
@@ -142,17 +142,18 @@ void pow_get_info(stage& s) {
 void pow_table_open(stage& s) {
   open_store in;
   scute_pow_table* out = nullptr;
-  REFUSED(SCUTE_E_INVALID, scute_pow_table_open(in.store, "u", &in.keeper, &out));  // in a section
+  REFUSED(SCUTE_E_INVALID,
+          scute_pow_table_open(in.store, "u", &in.serializer, &out));  // in a section
   SCUTE_OKAY(scute_pow_abort(in.section));
   const auto with = [&](int code, const char* name, const auto& change) {
-    scute_pow_keeper k = in.keeper;
+    scute_pow_serializer k = in.serializer;
     change(k);
     REFUSED(code, scute_pow_table_open(in.store, name, &k, &out));
   };
-  REFUSED(SCUTE_E_INVALID, scute_pow_table_open(nullptr, "u", &in.keeper, &out));
-  REFUSED(SCUTE_E_INVALID, scute_pow_table_open(in.store, nullptr, &in.keeper, &out));
+  REFUSED(SCUTE_E_INVALID, scute_pow_table_open(nullptr, "u", &in.serializer, &out));
+  REFUSED(SCUTE_E_INVALID, scute_pow_table_open(in.store, nullptr, &in.serializer, &out));
   REFUSED(SCUTE_E_INVALID, scute_pow_table_open(in.store, "u", nullptr, &out));
-  REFUSED(SCUTE_E_INVALID, scute_pow_table_open(in.store, "u", &in.keeper, nullptr));
+  REFUSED(SCUTE_E_INVALID, scute_pow_table_open(in.store, "u", &in.serializer, nullptr));
   with(SCUTE_E_INVALID, "", [](auto&) {});
   with(SCUTE_E_INVALID, "u", [](auto& k) { k.struct_size = 0; });
   with(SCUTE_E_INVALID, "u", [](auto& k) { k.encode = nullptr; });
@@ -163,15 +164,15 @@ void pow_table_open(stage& s) {
   with(SCUTE_E_BUSY, "t", [](auto&) {});
   SCUTE_OKAY(scute_pow_begin(in.store, SCUTE_POW_STRICT, &in.section));
 }
-// What a section has changed in a table that is closed counts no more, and no call of its keeper follows.
+// What a section has changed in a table that is closed counts no more, and no call of its serializer follows.
 void pow_table_close(stage& s) {
   open_store in;
   EXPECT_EQ(scute_pow_table_close(nullptr), SCUTE_OK);
   SCUTE_OKAY(scute_pow_edit(in.section, in.table, in.id, nullptr));
   SCUTE_OKAY(scute_pow_table_close(in.table));
   REFUSED(SCUTE_E_ABORTED, scute_pow_commit(in.section));
-  SCUTE_OKAY(scute_pow_table_open(in.store, "t", &in.keeper, &in.table));
-  REFUSED(SCUTE_E_BUSY, scute_pow_table_open(in.store, "t", &in.keeper, &in.table));
+  SCUTE_OKAY(scute_pow_table_open(in.store, "t", &in.serializer, &in.table));
+  REFUSED(SCUTE_E_BUSY, scute_pow_table_open(in.store, "t", &in.serializer, &in.table));
   SCUTE_OKAY(scute_pow_begin(in.store, SCUTE_POW_STRICT, &in.section));
   SCUTE_OKAY(scute_pow_edit(in.section, in.table, in.id, nullptr));
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Descriptors of a shielded file that a program gets by other ways than open() and dup(): over a socket, by syscall(). What it makes durable by such
-# a one is durable, and the file stays open until that one is closed (DESC-4); what others send of a shielded file is taken over (DOWN-4).
+# a one is durable, and the file stays open until that one is closed (DESC-4); what others send of a shielded file is taken over (INHERIT-4).
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 cat >arrives.py <<'END'

@@ -3,12 +3,12 @@
 # leaves by longjmp() leaves no window to the next transaction (OBJ-2).
 source "$(dirname "${BASH_SOURCE[0]}")/transactions/lib.bash"
 
-for deed in ${SCUTE_TEST_DEEDS:-$("$actor" list atomic)}; do
-  case $deed in
+for case_name in ${SCUTE_TEST_CASES:-$("$actor" list atomic)}; do
+  case $case_name in
     # (pmemobj_close() ends a program that has left a constructor so.)
-    in_the_middle* | constructor_jumps*) tried "$deed" exits dies waits ;;
-    *) tried "$deed" closes dies waits ;;
+    in_the_middle* | constructor_jumps*) tried "$case_name" exits dies waits ;;
+    *) tried "$case_name" closes dies waits ;;
   esac
 done
-[ -n "${SCUTE_TEST_DEEDS:-}" ] || [ "$count" -ge 30 ] || fail "only $count ends"
+[ -n "${SCUTE_TEST_CASES:-}" ] || [ "$count" -ge 30 ] || fail "only $count ends"
 echo "$count ends of atomic calls"

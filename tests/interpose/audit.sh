@@ -9,7 +9,7 @@ shielded "$file" 262144
 # Two pages were stored to and never flushed, on either side of a munmap().
 expect 2 "$scute" shield audit -- "$actor" two_mappings "$file"
 in_out '^never flushed *1[0-9] lines'
-equal "$(grep -c '^never flushed' out)" 1  # one view, and so one account (KEEPER-1)
+equal "$(grep -c '^never flushed' out)" 1  # one view, and so one account (SUPER-1)
 in_out '^result: stores were never flushed'
 
 # The same once more changes nothing, so there is nothing to flush.

@@ -165,7 +165,7 @@ for way in syncs:21505 leaves:22529; do
   [ -s "$file.scute-unflushed" ] || fail "${way%:*}: what was stored since is nowhere"
   rm "$file.scute-unflushed"
 done
-# Killed behind the flush: the holder looks where the program could not.
+# Killed behind the flush: the supervisor looks where the program could not.
 expect 137 "$scute" shield audit --json --strays report -- ./sites dies "$file"
 sed -n '/^{/,$p' out >document
 equal "$(total stray_lines)" 1

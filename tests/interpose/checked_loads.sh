@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Code that was compiled with -fscute=loads finds stray stores before it makes use of them (AUDIT-5), flushed or not; a line that was stored to as it
-# should be is never taken for one, whatever other threads and cuts do, and in pages that come and go neither.
+# should be is never taken for one, whatever other threads and commit sets do, and in pages that come and go neither.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 source=$SCUTE_SOURCE_DIR/tests/interpose/sites/loads.c

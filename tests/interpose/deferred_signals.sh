@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Handlers of signals that come while their thread is in a flush or a fence begin behind it: what they make durable and tell of is so, they may call everything, nothing of what
-# the kernel says of a signal is lost, and what a program asks about its handlers is what it has set (DEFER-1, DEFER-2, DEFER-3, DEFER-4, DEFER-5, DEFER-6, DUR-5). SCUTE_TEST_DEEDS names some of the deeds.
+# the kernel says of a signal is lost, and what a program asks about its handlers is what it has set (DEFER-1, DEFER-2, DEFER-3, DEFER-4, DEFER-5, DEFER-6, DUR-5). SCUTE_TEST_CASES names some of the cases.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 file=$pools/file
 cat >handlers.c <<'C'
-// handlers DEED FILE OTHER: persists without a pause while handlers of signals do something.
+// handlers CASE FILE OTHER: persists without a pause while handlers of signals do something.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -124,11 +124,11 @@ static void *queue_pairs(void *unused) {
   }
   return unused;
 }
-static void heard(int signal) {
+static void caught(int signal) {
   (void)signal;
   ++turns;
 }
-static void misheard(int signal) {
+static void miscaught(int signal) {
   (void)signal;
   fail(__LINE__, "a child's handler");
 }
@@ -156,7 +156,7 @@ static void persist_until(int n) {
     }
   must(turns >= n);
 }
-static void when_heard(int signal, void (*with)(int), int flags) {
+static void when_caught(int signal, void (*with)(int), int flags) {
   struct sigaction act = {.sa_handler = with, .sa_flags = flags};
   must(sigaction(signal, &act, NULL) == 0);
 }
@@ -168,46 +168,46 @@ static void nobody_waits(void) {
 
 int main(int argc, char **argv) {
   if (argc != 4) return 2;
-  const char *const deed = argv[1];
+  const char *const case_name = argv[1];
   path = argv[2];
   at = map(path, &fd);
   int other;
   beside = map(argv[3], &other);
   last = -1;
-#define DEED(name) if (strcmp(deed, #name) == 0)
-  DEED(told) {
+#define CASE(name) if (strcmp(case_name, #name) == 0)
+  CASE(told) {
     last = wanted + getpid() % 50;
-    when_heard(SIGALRM, &tell, 0);
+    when_caught(SIGALRM, &tell, 0);
     every(90);
     persist_until(last);
   }
-  DEED(told_without_room) {  // the kernel keeps no signal with what it says of it
+  CASE(told_without_room) {  // the kernel keeps no signal with what it says of it
     const struct rlimit none = {0, 0};
     must(setrlimit(RLIMIT_SIGPENDING, &none) == 0);
     last = wanted;
-    when_heard(SIGALRM, &tell, 0);
+    when_caught(SIGALRM, &tell, 0);
     every(90);
     persist_until(last);
   }
-  DEED(told_of_other) {
+  CASE(told_of_other) {
     last = wanted, in_other = 1;
-    when_heard(SIGALRM, &tell, SA_NODEFER);
+    when_caught(SIGALRM, &tell, SA_NODEFER);
     every(150);
     persist_until(last);
   }
-  DEED(much) {
-    when_heard(SIGALRM, &store_much, 0);
+  CASE(much) {
+    when_caught(SIGALRM, &store_much, 0);
     every(90);
     persist_until(1000000);
   }
-  DEED(calls) {
-    when_heard(SIGALRM, &call, 0);
+  CASE(calls) {
+    when_caught(SIGALRM, &call, 0);
     every(200);
     persist_until(wanted);
     every(0);
     nobody_waits();
   }
-  DEED(queued) {
+  CASE(queued) {
     struct sigaction act = {.sa_sigaction = &queued, .sa_flags = SA_SIGINFO};
     sigaddset(&act.sa_mask, SIGUSR2);
     must(sigaction(SIGRTMIN, &act, NULL) == 0);
@@ -230,7 +230,7 @@ int main(int argc, char **argv) {
     persist_until(3000);
     must(turns == 3000 && waitpid(sender, NULL, 0) == sender);
   }
-  DEED(queued_to_thread) {
+  CASE(queued_to_thread) {
     struct sigaction act = {.sa_sigaction = &in_order, .sa_flags = SA_SIGINFO};
     must(sigaction(SIGRTMIN, &act, NULL) == 0);
     persisting = pthread_self();
@@ -240,7 +240,7 @@ int main(int argc, char **argv) {
     must(turns == 20000 && pthread_join(other_thread, NULL) == 0);
     nobody_waits();
   }
-  DEED(queued_in_pairs) {
+  CASE(queued_in_pairs) {
     struct sigaction act = {.sa_sigaction = &in_any_order, .sa_flags = SA_SIGINFO | SA_NODEFER};
     must(sigaction(SIGRTMIN, &act, NULL) == 0);
     persisting = pthread_self();
@@ -250,10 +250,10 @@ int main(int argc, char **argv) {
     must(turns == 2 * pairs && pthread_join(other_thread, NULL) == 0);
     nobody_waits();
   }
-  DEED(threads) {
+  CASE(threads) {
     pthread_t all[3];
     must(sem_init(&begun, 0, 0) == 0);
-    when_heard(SIGUSR1, &heard, 0);
+    when_caught(SIGUSR1, &caught, 0);
     for (long i = 0; i < 3; ++i) must(pthread_create(&all[i], NULL, &persist_on, (void *)i) == 0);
     for (int i = 0; i < 3; ++i) must(sem_wait(&begun) == 0);
     for (int i = 0; i < 3000; ++i) {
@@ -264,18 +264,18 @@ int main(int argc, char **argv) {
     over = 1;
     for (int i = 0; i < 3; ++i) must(pthread_join(all[i], NULL) == 0);
   }
-  DEED(vfork) {
-    when_heard(SIGUSR1, &heard, 0);
+  CASE(vfork) {
+    when_caught(SIGUSR1, &caught, 0);
     const pid_t child = vfork();
     if (child == 0) {
-      signal(SIGUSR1, &misheard);
+      signal(SIGUSR1, &miscaught);
       _exit(0);
     }
     must(waitpid(child, NULL, 0) == child && raise(SIGUSR1) == 0 && turns == 1);
     const pid_t forked = fork();
     if (forked == 0) {
-      signal(SIGUSR1, &misheard);
-      signal(SIGUSR1, &heard);
+      signal(SIGUSR1, &miscaught);
+      signal(SIGUSR1, &caught);
       must(raise(SIGUSR1) == 0 && turns == 2);
       _exit(0);
     }
@@ -283,52 +283,52 @@ int main(int argc, char **argv) {
     must(waitpid(forked, &status, 0) == forked && status == 0);
   }
   // What can be asked, and what comes of each way to set a handler: the same as without the shield.
-  DEED(asked) {
-    struct sigaction old, act = {.sa_handler = &heard, .sa_flags = SA_RESTART};
+  CASE(asked) {
+    struct sigaction old, act = {.sa_handler = &caught, .sa_flags = SA_RESTART};
     sigaddset(&act.sa_mask, SIGUSR2);
 #define SHOW(s)                                                                                                                       \
   (sigaction(s, NULL, &old) == 0 ? printf("%d: %s %x %d%d\n", (s) == SIGRTMIN ? 34 : (s), old.sa_handler == SIG_DFL ? "default" : old.sa_handler == SIG_IGN ? "ignored" \
-         : old.sa_handler == &heard ? "heard" : old.sa_sigaction == &queued ? "queued" : "another", old.sa_flags & ~0x04000000, sigismember(&old.sa_mask, SIGUSR1), sigismember(&old.sa_mask, SIGUSR2)) \
+         : old.sa_handler == &caught ? "caught" : old.sa_sigaction == &queued ? "queued" : "another", old.sa_flags & ~0x04000000, sigismember(&old.sa_mask, SIGUSR1), sigismember(&old.sa_mask, SIGUSR2)) \
                                  : printf("%d: %s\n", s, strerror(errno)))
     must(sigaction(SIGUSR1, &act, &old) == 0 && old.sa_handler == SIG_DFL);
     SHOW(SIGUSR1);
-    must(sigaction(SIGUSR1, &act, &act) == 0 && act.sa_handler == &heard && act.sa_flags % 0x04000000 == SA_RESTART % 0x04000000);
+    must(sigaction(SIGUSR1, &act, &act) == 0 && act.sa_handler == &caught && act.sa_flags % 0x04000000 == SA_RESTART % 0x04000000);
     act.sa_sigaction = &queued, act.sa_flags = SA_SIGINFO | SA_ONSTACK;
     must(sigaction(SIGRTMIN, &act, NULL) == 0);
     SHOW(SIGRTMIN);
-    act.sa_handler = &heard, act.sa_flags = (int)SA_RESETHAND;
+    act.sa_handler = &caught, act.sa_flags = (int)SA_RESETHAND;
     must(sigaction(SIGUSR2, &act, NULL) == 0);
     SHOW(SIGUSR2);
     raise(SIGUSR2);
     SHOW(SIGUSR2);
     printf("%d\n", turns);
-    printf("%d %d %d\n", signal(SIGUSR2, &heard) == SIG_DFL, signal(SIGUSR2, SIG_IGN) == &heard, signal(SIGUSR2, &heard) == SIG_IGN);
+    printf("%d %d %d\n", signal(SIGUSR2, &caught) == SIG_DFL, signal(SIGUSR2, SIG_IGN) == &caught, signal(SIGUSR2, &caught) == SIG_IGN);
     SHOW(SIGUSR2);
     siginterrupt(SIGUSR2, 1);
     SHOW(SIGUSR2);
-    signal(SIGUSR2, &heard);
+    signal(SIGUSR2, &caught);
     SHOW(SIGUSR2);
     siginterrupt(SIGUSR2, 0);
     SHOW(SIGUSR2);
-    signal(SIGUSR2, &heard);
+    signal(SIGUSR2, &caught);
     SHOW(SIGUSR2);
-    printf("%d\n", sysv_signal(SIGUSR2, &heard) == &heard);
+    printf("%d\n", sysv_signal(SIGUSR2, &caught) == &caught);
     SHOW(SIGUSR2);
     raise(SIGUSR2);
     SHOW(SIGUSR2);
     printf("%d\n", turns);
-    printf("%d\n", sigset(SIGHUP, &heard) == SIG_DFL);
-    printf("%d\n", sigset(SIGHUP, SIG_HOLD) == &heard);
+    printf("%d\n", sigset(SIGHUP, &caught) == SIG_DFL);
+    printf("%d\n", sigset(SIGHUP, SIG_HOLD) == &caught);
     printf("%d\n", sigset(SIGHUP, SIG_HOLD) == SIG_HOLD);
     raise(SIGHUP);
     printf("%d\n", turns);
-    printf("%d\n", sigset(SIGHUP, &heard) == SIG_HOLD);
+    printf("%d\n", sigset(SIGHUP, &caught) == SIG_HOLD);
     printf("%d\n", turns);
     SHOW(SIGHUP);
     for (int s = 0; s < 70; s += s == 0 ? 9 : s == 9 ? 23 : s == 32 ? 33 : 5) {
       errno = 0;
       printf("%d: ", s);
-      printf("%d ", signal(s, &heard) == SIG_ERR);
+      printf("%d ", signal(s, &caught) == SIG_ERR);
       printf("%d ", sigaction(s, &act, NULL));
       printf("%d ", sigaction(s, NULL, &old));
       printf("%d %d\n", sigset(s, SIG_HOLD) == SIG_ERR, errno);
@@ -345,12 +345,12 @@ int main(int argc, char **argv) {
     // What an instruction raises is the program's own, in the kernel too.
     for (const int *s = (const int[]){SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, 0}; *s != 0; ++s) {
       void *first;
-      signal(*s, &heard);
+      signal(*s, &caught);
       must(syscall(13, *s, NULL, raw, 8) == 0);
       memcpy(&first, raw, sizeof first);
-      printf("%d\n", first == (void *)&heard);
+      printf("%d\n", first == (void *)&caught);
     }
-    signal(SIGALRM, &heard);
+    signal(SIGALRM, &caught);
     every(2000);
     char byte;
     int pipes[2];
@@ -413,8 +413,8 @@ C
 cc -O1 -w -I "$SCUTE_SOURCE_DIR/tests" -o handlers handlers.c -lpmem -lpthread || fail "cc"
 cc -O1 -w -o transacts transacts.c -lpmemobj || fail "cc"
 export PMEM_IS_PMEM_FORCE=1
-deeds=${SCUTE_TEST_DEEDS:-told told_in_window told_without_room told_of_other much calls queued queued_to_thread queued_in_pairs threads vfork asked}
-is_wanted() { [[ " $deeds " == *" $1 "* ]]; }
+cases=${SCUTE_TEST_CASES:-told told_in_window told_without_room told_of_other much calls queued queued_to_thread queued_in_pairs threads vfork asked}
+is_wanted() { [[ " $cases " == *" $1 "* ]]; }
 
 fresh() {
   rm -f "$file"*
@@ -434,7 +434,7 @@ fails() {
 # in_file FILE AT: all records that were told of.
 in_file() {
   "$scute" shield run -- cat "$1" >seen
-  python3 - "${2:-0}" <<'P' || fail "$deed: a record that was told of is not in the file"
+  python3 - "${2:-0}" <<'P' || fail "$case_name: a record that was told of is not in the file"
 import struct, sys
 told = [int(x) for x in open("told").read().split()]
 seen = open("seen", "rb").read()
@@ -445,17 +445,17 @@ sys.exit(1 if bad or len(told) < 100 else 0)
 P
 }
 for options in "" "--windows off"; do
-  for deed in told told_without_room told_of_other; do
-    is_wanted $deed || continue
+  for case_name in told told_without_room told_of_other; do
+    is_wanted $case_name || continue
     for _ in 1 2 3; do
       # shellcheck disable=SC2086
-      fails $deed $options
-      if [ $deed = told_of_other ]; then in_file "$file.other"; else in_file "$file"; fi
+      fails $case_name $options
+      if [ $case_name = told_of_other ]; then in_file "$file.other"; else in_file "$file"; fi
     done
   done
 done
 if is_wanted told_in_window; then
-  deed=told_in_window
+  case_name=told_in_window
   for n in 100 113 127; do
     rm -f "$file"*
     expect 0 ./transacts "$file"
@@ -463,7 +463,7 @@ if is_wanted told_in_window; then
     expect 0 "$scute" shield add "$file"
     status=0
     { timeout -k 1 $((3 * wait_seconds)) "$scute" shield run --unflushed drop -- ./transacts "$file" $n >out 2>err || status=$?; } 2>/dev/null
-    [ "$status" = 137 ] || fail "$deed: status $status: $(cat err)"
+    [ "$status" = 137 ] || fail "$case_name: status $status: $(cat err)"
     cp out told
     checked 0 "$file"
     in_file "$file" "$root"
@@ -474,10 +474,10 @@ if is_wanted much; then
   "$scute" shield run -- cat "$file" >seen
   [ "$(tail -c 524288 seen | tr -d m | wc -c)" = 0 ] || fail "much: not all of it"
 fi
-for deed in calls queued queued_to_thread queued_in_pairs threads vfork; do
-  is_wanted $deed || continue
+for case_name in calls queued queued_to_thread queued_in_pairs threads vfork; do
+  is_wanted $case_name || continue
   fresh
-  expect 0 timeout -k 1 $((3 * wait_seconds)) "$scute" shield run -- ./handlers $deed "$file" "$file.other"
+  expect 0 timeout -k 1 $((3 * wait_seconds)) "$scute" shield run -- ./handlers $case_name "$file" "$file.other"
   in_out '^done$'
   sound "$file"
 done

@@ -212,9 +212,9 @@ for at in (size, size + 4000, size + 5000, size + 500000):
 os.fsync(fd)
 print(os.fstat(fd).st_size - size)
 signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGXFSZ})
-for wish in (lambda: os.ftruncate(fd, size + 500000), lambda: os.posix_fallocate(fd, size, 500000), lambda: os.pwrite(fd, b"x", size + 5000)):
+for request in (lambda: os.ftruncate(fd, size + 500000), lambda: os.posix_fallocate(fd, size, 500000), lambda: os.pwrite(fd, b"x", size + 5000)):
     try:
-        print(wish())
+        print(request())
     except OSError as e:
         print(errno.errorcode[e.errno])
     told = signal.sigtimedwait({signal.SIGXFSZ}, 5)

@@ -4,11 +4,11 @@
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 cat >program.py <<'PYTHON'
-# program.py FILE DEED: under the shield, on a disk that `room` fills and empties.
+# program.py FILE CASE: under the shield, on a disk that `room` fills and empties.
 import errno, os, subprocess, sys
-path, deed = sys.argv[1:]
+path, case_name = sys.argv[1:]
 room = lambda pages: subprocess.run(["bash", "room.sh", str(pages)], check=True)
-fd = os.open(path, os.O_RDWR | (os.O_APPEND if deed == "append" else 0))
+fd = os.open(path, os.O_RDWR | (os.O_APPEND if case_name == "append" else 0))
 size = os.fstat(fd).st_size
 
 def refused(call):
@@ -20,16 +20,16 @@ def refused(call):
         raise AssertionError("there was room")
 
 room(8)
-if deed in ("append", "write"):
+if case_name in ("append", "write"):
     # LENGTH-3
-    refused(lambda: os.write(fd, b"a" * 400000) if deed == "append" else os.pwrite(fd, b"a" * 400000, size))
+    refused(lambda: os.write(fd, b"a" * 400000) if case_name == "append" else os.pwrite(fd, b"a" * 400000, size))
     assert os.fstat(fd).st_size == size
     os.fsync(fd)
     room(2000)
-    assert os.write(fd, b"a" * 400000) == 400000 if deed == "append" else os.pwrite(fd, b"a" * 400000, size) == 400000
+    assert os.write(fd, b"a" * 400000) == 400000 if case_name == "append" else os.pwrite(fd, b"a" * 400000, size) == 400000
     os.fsync(fd)
     assert os.fstat(fd).st_size == size + 400000
-elif deed == "copy":
+elif case_name == "copy":
     # What the kernel copies there lies in memory; it is the sync that finds no room, and the next one that has some.
     with open("letters", "rb") as letters:
         os.lseek(fd, 0, os.SEEK_END)
@@ -41,7 +41,7 @@ elif deed == "copy":
     assert os.fstat(fd).st_size == size + 400000
 else:
     more = size + 3000000
-    refused(lambda: os.ftruncate(fd, more) if deed == "truncate" else os.posix_fallocate(fd, size, 3000000))
+    refused(lambda: os.ftruncate(fd, more) if case_name == "truncate" else os.posix_fallocate(fd, size, 3000000))
     assert os.fstat(fd).st_size == size
     # What is there can be changed, and that can be made durable.
     for at in (0, 4096 * 7 + 5, size - 3):
@@ -53,16 +53,16 @@ else:
     os.fsync(fd)
 PYTHON
 cat >appends.py <<'PYTHON'
-# appends.py FILE DEED: what it appends finds no room, and what it writes elsewhere is not synced, or by a call that says so.
+# appends.py FILE CASE: what it appends finds no room, and what it writes elsewhere is not synced, or by a call that says so.
 import errno, os, signal, subprocess, sys
-path, deed = sys.argv[1:]
+path, case_name = sys.argv[1:]
 subprocess.run(["bash", "room.sh", "8"], check=True)
 fd = os.open(path, os.O_RDWR)
 os.pwrite(fd, b"elsewhere", 70000)
 os.lseek(fd, 0, os.SEEK_END)
 with open("letters", "rb") as letters:
     assert os.sendfile(fd, letters.fileno(), 0, 400000) == 400000
-if deed == "loses_power":
+if case_name == "loses_power":
     try:
         os.fsync(fd)
     except OSError as e:
@@ -70,7 +70,7 @@ if deed == "loses_power":
     else:
         raise AssertionError("there was room")
     os.kill(os.getppid(), signal.SIGKILL)
-if deed != "exits":
+if case_name != "exits":
     os.kill(os.getpid(), signal.SIGKILL)
 PYTHON
 cat >room.sh <<'ROOM'
@@ -81,7 +81,7 @@ free=$(($(stat -f -c %a "$small") - $1))
 ROOM
 
 drill() {
-  local file=$small/file deed
+  local file=$small/file case_name
   head -c 2000001 /dev/urandom >"$file"
   cp "$file" original
   head -c 400000 /dev/zero | tr '\0' a >letters
@@ -100,15 +100,15 @@ drill() {
   one_error_line
   cmp "$file.scute" sidecar || fail "a refused adopt has changed FILE.scute"
   expect 0 "$scute" shield check "$file"
-  for deed in append write copy truncate fallocate; do
+  for case_name in append write copy truncate fallocate; do
     bash room.sh 4000
     rm -f "$file.scute"
     cp original "$file"
     expect 0 "$scute" shield add "$file" --capacity 6000000
-    expect 0 "$scute" shield run -- "$python" program.py "$file" "$deed"
+    expect 0 "$scute" shield run -- "$python" program.py "$file" "$case_name"
     bash room.sh 4000
     sound "$file"
-    case $deed in
+    case $case_name in
       append | write | copy) cat original letters >wanted ;;
       *)
         cp original wanted
@@ -117,22 +117,22 @@ drill() {
         printf end | dd of=wanted bs=1 seek=4999998 conv=notrunc status=none
         ;;
     esac
-    cmp "$file" wanted || fail "$deed: the file holds something else"
+    cmp "$file" wanted || fail "$case_name: the file holds something else"
   done
   # What has no room when the program syncs, ends, or is killed, keeps nothing else from the file (GROW-4); and it is told of.
-  for deed in exits is_killed loses_power; do
+  for case_name in exits is_killed loses_power; do
     bash room.sh 4000
     rm -f "$file.scute"
     cp original "$file"
     expect 0 "$scute" shield add "$file" --capacity 6000000
-    expect "$([ $deed = exits ] && echo 3 || echo 137)" "$scute" shield run -- "$python" appends.py "$file" "$deed"
-    [ $deed = loses_power ] ||
+    expect "$([ $case_name = exits ] && echo 3 || echo 137)" "$scute" shield run -- "$python" appends.py "$file" "$case_name"
+    [ $case_name = loses_power ] ||
       in_err 'cannot make the file as long as its program has left it (2400001 bytes; what lies before that is in it): .*No space left'
     bash room.sh 4000
     sound "$file"
     cp original wanted
     printf elsewhere | dd of=wanted bs=1 seek=70000 conv=notrunc status=none
-    cmp "$file" wanted || fail "$deed: the file holds something else"
+    cmp "$file" wanted || fail "$case_name: the file holds something else"
   done
 }
 

@@ -72,8 +72,8 @@ in_out '^result: clean'
 # The code itself, where it was compiled so (by GCC).
 grep -q 'general-regs-only' "$SCUTE_BINARY_DIR/compile_commands.json" && is_general=true || is_general=false
 objdump -dC --no-show-raw-insn "$SCUTE_BINARY_DIR/lib/libscute-shield.so" >all
-for name in audit::store_audit::told audit::tell_clock::tell audit::site_table::index_of interpose::hear_store \
-  interpose::hear_load view::file_view::is_committed audit::store_audit::was_told audit::store_audit::found_by_load audit::store_audit::add \
+for name in audit::store_audit::report_store audit::report_clock::report audit::site_table::index_of interpose::on_store \
+  interpose::on_load view::file_view::is_committed audit::store_audit::was_reported audit::store_audit::found_by_load audit::store_audit::add \
   interpose::mapping_table::find interpose::mapping_table::first_in; do
   awk -v name="<scute::core::$name(" '/^[0-9a-f]+ </ { inside = index($0, name) > 0 } inside' all >code
   [ -s code ] || fail "$name is not there"

@@ -9,7 +9,7 @@ users_folder "$folder"
 file=$folder/file
 size=100000
 cat >use.c <<'C'
-// use FILE DEED [ARGUMENT...]: by each way to open FILE, what comes of it.
+// use FILE CASE [ARGUMENT...]: by each way to open FILE, what comes of it.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -132,22 +132,22 @@ static void *many(void *n) {
 
 int main(int argc, char **argv) {
   path = argv[1];
-  const char *const deed = argv[2];
+  const char *const case_name = argv[2];
   setvbuf(stdout, NULL, _IOLBF, 0);
-  if (strcmp(deed, "ways") == 0) {
+  if (strcmp(case_name, "ways") == 0) {
     ways();
-  } else if (strcmp(deed, "number") == 0) {
+  } else if (strcmp(case_name, "number") == 0) {
     const int fd = open(path, O_RDWR);
     printf("%s\n", fd < 0 ? strerror(errno) : "opened");
     return fd < 0;
-  } else if (strcmp(deed, "read") == 0) {
+  } else if (strcmp(case_name, "read") == 0) {
     const int fd = open(path, O_RDONLY);
     static char all[1 << 20];
     if (fd < 0) return printf("%s\n", strerror(errno)), 1;
     return fwrite(all, 1, read(fd, all, sizeof all), stdout) == 0;
-  } else if (strcmp(deed, "write") == 0) {
+  } else if (strcmp(case_name, "write") == 0) {
     replace(argv[3]);
-  } else if (strcmp(deed, "children") == 0) {
+  } else if (strcmp(case_name, "children") == 0) {
     replace("from the parent");
     const pid_t forked = fork();
     if (forked == 0) replace("from a forked child"), exit(0);
@@ -161,7 +161,7 @@ int main(int argc, char **argv) {
     char *const last[] = {argv[0], argv[1], "write", "from another image", NULL};
     execv(argv[0], last);
     return 11;
-  } else if (strcmp(deed, "threads") == 0) {
+  } else if (strcmp(case_name, "threads") == 0) {
     pthread_t t[4];
     int n = atoi(argv[3]);
     for (int i = 0; i < 4; ++i) pthread_create(&t[i], NULL, &many, &n);
@@ -172,9 +172,9 @@ int main(int argc, char **argv) {
       if (status_of(child) != 0) return 12;
     }
     for (int i = 0; i < 4; ++i) pthread_join(t[i], NULL);
-  } else if (strcmp(deed, "loop") == 0) {
+  } else if (strcmp(case_name, "loop") == 0) {
     for (int turn = 0; turn < 50 || access(argv[3], F_OK) != 0; ++turn) one_of_many();
-  } else if (strcmp(deed, "hold") == 0) {
+  } else if (strcmp(case_name, "hold") == 0) {
     if (open(path, O_RDWR) < 0) return perror("open"), 4;
     puts("open");
     pause();
@@ -326,7 +326,7 @@ idle
 equal "$(mode_of)" 0
 removed 600
 
-# Programs are killed at any moment. What that leaves the next session takes away; and with their holder as well.
+# Programs are killed at any moment. What that leaves the next session takes away; and with their supervisor as well.
 make 600 --guard
 rm -f "$folder/stop"
 has_program() { program=$(child_of "$run") && [ -n "$program" ]; }

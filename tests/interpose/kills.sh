@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A libpmemobj program under the shield is killed in the middle of its work, again and again; every other time its holder is killed as
+# A libpmemobj program under the shield is killed in the middle of its work, again and again; every other time its supervisor is killed as
 # well, which is a power failure to it. The file then holds what the program had told of, and at most the one operation that it had not
 # told of yet (OBJ-1, BACKING-2). Under the running program, and between the runs, pages that hold data are written over by strangers, get
 # lost, or have bits flipped; and each of these injuries is in the list of what was repaired.
@@ -97,9 +97,9 @@ for map in "${maps[@]}"; do
   done
   sound "$file"
 done
-echo "$kills kills, $powerless of program and holder, $told operations told of, $injuries injuries repaired, $strays stray writes"
+echo "$kills kills, $powerless of program and supervisor, $told operations told of, $injuries injuries repaired, $strays stray writes"
 [ "$kills" -gt 0 ] || fail "nothing was killed"
-[ "$powerless" -gt 0 ] || fail "no holder was killed"
+[ "$powerless" -gt 0 ] || fail "no supervisor was killed"
 [ "$told" -gt 100 ] || fail "too little was told"
 [ "$injuries" = $((${#maps[@]} * rounds)) ] || fail "only $injuries injuries were repaired"
 [ $((strays * 2)) -ge "$injuries" ] || fail "only $strays stray writes were repaired"

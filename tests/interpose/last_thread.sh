@@ -174,11 +174,11 @@ for options in "" --page-in; do
   : >stays.out
   # shellcheck disable=SC2086
   "$scute" shield run $options -- timeout "$wait_seconds" ./last stays "$file" >stays.out 2>err &
-  holder=$!
-  until_said stays stays.out "$holder"
-  kill -TERM "$holder" || true
+  supervisor=$!
+  until_said stays stays.out "$supervisor"
+  kill -TERM "$supervisor" || true
   status=0
-  wait "$holder" || status=$?
+  wait "$supervisor" || status=$?
   [ "$status" != 0 ] && [ "$status" != 124 ] && [ "$status" != 137 ] || fail "stays: status $status"
   sound "$file"
 done

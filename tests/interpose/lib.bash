@@ -72,7 +72,7 @@ feed() {
   { cat "$1" && wait_until test -e struck; } >fed 2>/dev/null &
 }
 
-# power_failure HOLDER PROGRAM: neither of the two does anything any more. The holder is ours to wait for.
+# power_failure SUPERVISOR PROGRAM: neither of the two does anything any more. The supervisor is ours to wait for.
 power_failure() {
   kill -9 "$1" || true
   kill -9 "$2" || true
@@ -85,7 +85,7 @@ is_checked() {
   "$scute" check "$1.scute" "${@:2}" >out 2>err || status=$?
   [ "$status" != 5 ]
 }
-# checked WANTED FILE [--repair]: scute check of it ends with WANTED. A process that has ended may keep the pool's lock for a moment (SETTLE-3).
+# checked WANTED FILE [--repair]: scute check of it ends with WANTED. A process that has ended may keep the pool's lock for a moment (CRASHWB-3).
 checked() {
   local wanted=$1 status
   wait_until is_checked "${@:2}"

@@ -402,8 +402,8 @@ for name in $of_libc; do ways+=" libc.$name"; done
 ways+=" version_pmem.flush version_pmem.memset_persist version_pmem2.deep_flush version_pmemobj.tx version_libc.fsync"
 ways+=" next.fsync default.fsync program.fsync version_default.msync version_next.fsync version_program.fsync found.fsync"
 ways+=" deep.binds behind.plug_in behind.own_name chain.early chain.chained guard.early python.libc python.pmem"
-for way in ${SCUTE_TEST_DEEDS:-$ways}; do
+for way in ${SCUTE_TEST_CASES:-$ways}; do
   tried "$way"
 done
-[ -n "${SCUTE_TEST_DEEDS:-}" ] || [ "$count" -ge 20 ] || fail "only $count ways"
+[ -n "${SCUTE_TEST_CASES:-}" ] || [ "$count" -ge 20 ] || fail "only $count ways"
 echo "$count ways"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # MAP_SYNC of a shielded file is given to programs all of whose code scute-cc has compiled, but for the C library and what comes with the language
 # (MEM-2): what they flush by instructions of their own is durable behind the fence, whoever is killed (SHIELD-3). To others it is refused; code that
-# flushes unheard in an instrumented program is found by the table of its flushes (SCAN-2).
+# flushes unintercepted in an instrumented program is found by the table of its flushes (SCAN-2).
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 compiler=$SCUTE_BINARY_DIR/tools/pass/bin/scute-cc
@@ -43,14 +43,14 @@ echo 'int quiet(void) { return 7; }' >quiet.c
 printf '#include <immintrin.h>\nint quiet(void) { static char c[64]; _mm_clwb(c); return 7; }\n' >flushes.c
 build() { "$@" -D_GNU_SOURCE -O2 -mclwb -Wall -Wextra -Werror || fail "$*"; }
 build gcc -shared -fPIC -o libforeign.so quiet.c
-build "$compiler" -shared -fPIC -o libheard.so quiet.c
+build "$compiler" -shared -fPIC -o libinstrumented.so quiet.c
 build gcc -c -o foreign.o flushes.c
 linked=(-Wl,--no-as-needed -L. -Wl,-rpath,"$PWD")
 build "$compiler" -o alone syncs.c
-build "$compiler" -DNEEDS -o with-heard syncs.c "${linked[@]}" -lheard -lm
+build "$compiler" -DNEEDS -o with-instrumented syncs.c "${linked[@]}" -linstrumented -lm
 build "$compiler" -DNEEDS -o with-foreign syncs.c "${linked[@]}" -lforeign
 build "$compiler" -DNEEDS -o with-part syncs.c foreign.o
-build gcc -o unheard syncs.c
+build gcc -o uninstrumented syncs.c
 cp syncs.c syncs.cpp
 build "${compiler%cc}c++" -o cxx syncs.cpp "${linked[@]}" -lstdc++
 
@@ -67,7 +67,7 @@ print(sum(struct.unpack_from("<q", open(sys.argv[1], "rb").read(), 64 * i)[0] ==
 }
 
 count=700
-for program in alone with-heard cxx; do
+for program in alone with-instrumented cxx; do
   for dies in program both; do
     begin
     : >told
@@ -91,9 +91,9 @@ refused() {
   in_err 'mmap: Operation not supported'
 }
 refused ./with-foreign "$file" 0
-refused ./unheard "$file" 0
+refused ./uninstrumented "$file" 0
 refused ./alone "$file" 0 "$PWD/libforeign.so"
-expect 0 "$scute" shield run -- ./alone "$file" 0 "$PWD/libheard.so"
+expect 0 "$scute" shield run -- ./alone "$file" 0 "$PWD/libinstrumented.so"
 expect 2 "$scute" shield run -- ./with-part "$file" 0
 in_err 'with-part flushes cache lines by instructions of its own'
 in_err 'mmap: Operation not permitted'

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What the shield says goes to standard error, and nowhere else: not into a file that the program has opened in its place, and a pipe that nobody
-# reads ends nobody. Signals to `scute shield run` are the program's (KEEPER-5).
+# reads ends nobody. Signals to `scute shield run` are the program's (SUPER-5).
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 file=$pools/file
@@ -52,7 +52,7 @@ wait_until(lambda: False)' $signal >out 2>err &
   in_out "^SIG$signal$"
 done
 
-# What is closed when the program begins is closed to it; and what nobody hears the holder say does not end it.
+# What is closed when the program begins is closed to it; and what nobody hears the supervisor say does not end it.
 "${run[@]}" python3 -c 'import os, sys
 closed = []
 for fd in range(3):

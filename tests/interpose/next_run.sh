@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Between the death of a program and the settlement of what it has left nobody else has the file: no program of another run, and no command (HOLDER-1, HOLDER-2, HOLDER-3). And a
-# descriptor that has outlived its view changes no length, which nobody would look at (KEEPER-4).
+# Between the death of a program and the crash writeback of what it has left nobody else has the file: no program of another run, and no command (SUPLOCK-1, SUPLOCK-2, SUPLOCK-3). And a
+# descriptor that has outlived its view changes no length, which nobody would look at (SUPER-4).
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 file=$pools/file
@@ -46,17 +46,17 @@ C
 for p in stores reads; do cc -O1 -w -o $p $p.c || fail "cc $p"; done
 word() { od -An -td8 -j "$1" -N8 "$file" | tr -d ' '; }
 
-# The holder is stopped, so the program is dead and nothing settled for as long as we like.
-for ends in settles dies; do
+# The supervisor is stopped, so the program is dead and nothing written back for as long as we like.
+for ends in writes_back dies; do
   shielded "$file" 262144
   before="$(word 0) $(word 4096) $(word 16384)"
   mkfifo pipe
   "$scute" shield run -- ./stores "$file" >pipe 2>err.stores &
-  holder=$!
+  supervisor=$!
   read -r line <pipe
   equal "$line" stored
-  program=$(child_of $holder)
-  kill -STOP $holder
+  program=$(child_of $supervisor)
+  kill -STOP $supervisor
   kill -KILL "$program"
   wait_until gone "$program"
   for _ in 1 2 3; do
@@ -67,14 +67,14 @@ for ends in settles dies; do
   in_err 'kept by a .scute shield run'
   expect 5 timeout "$wait_seconds" "$scute" shield remove "$file"
   expect 5 timeout "$wait_seconds" "$scute" info "$file.scute"
-  if [ $ends = settles ]; then
-    kill -CONT $holder
-    wait $holder || true
+  if [ $ends = writes_back ]; then
+    kill -CONT $supervisor
+    wait $supervisor || true
     expect 0 "$scute" shield run -- ./reads "$file"
     equal "$(cat out)" '1111 1111 3333 0'
   else  # as in a power failure
-    kill -KILL $holder
-    wait $holder || true
+    kill -KILL $supervisor
+    wait $supervisor || true
     checked "0 1" "$file"
     expect 0 "$scute" shield run -- ./reads "$file"
     equal "$(cat out)" "$before 0"
@@ -116,7 +116,7 @@ equal "$(sort -n counted | uniq | wc -l)" 24
 equal "$(word 0)" $((first + 24))
 sound "$file"
 
-# Whom the holder has kept the file for has not got it: nobody keeps it then.
+# Whom the supervisor has kept the file for has not got it: nobody keeps it then.
 shielded "$file" 65536
 python3 - "$file.scute" >locked 2>&1 <<'P' &
 import fcntl, os, struct, sys
@@ -131,14 +131,14 @@ until_said locked locked $locker
 # shellcheck disable=SC2016
 mkfifo end
 "$scute" shield run -- bash -c './reads "$0"; echo $? >tried; read -r _ <end' "$file" 2>err &
-holder=$!
+supervisor=$!
 wait_until test -s tried
 equal "$(cat tried)" 16
 touch let
 wait $locker
 expect 0 "$scute" shield check "$file"
 echo >end
-wait $holder
+wait $supervisor
 sound "$file"
 
 # Lengths.

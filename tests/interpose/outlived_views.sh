@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Children and the view of their parent, which ends before they do: what they are told is written is in the file, and what is not they are told
-# (KEEPER-4, DOWN-3, DOWN-5). And children that are made in other ways than by fork() (LIFE-2).
+# (SUPER-4, INHERIT-3, INHERIT-5). And children that are made in other ways than by fork() (LIFE-2).
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 # A process that has outlived its parent's view is not let write there, since nobody would look at it.
@@ -54,7 +54,7 @@ lost = [i for i in range(n) if struct.unpack_from("<I", data, i * 8)[0] != i + 1
 sys.exit("%d of %d are not in the file" % (len(lost), n) if lost or n < 50 else 0)' "$file" || fail "what a child has written while its parent ended ($way)"
   sound "$file"
 done
-# What it stores through a mapping of its parent's descriptor is its parent's to write; when nobody does any more it is told so (DOWN-5).
+# What it stores through a mapping of its parent's descriptor is its parent's to write; when nobody does any more it is told so (INHERIT-5).
 cat >mapped.py <<'END'
 import mmap, os, sys
 go, ended = os.pipe(), os.pipe()

@@ -129,7 +129,7 @@ assert page(3) and rss() < 200, rss()' "$file"
 
 # By an instruction that no library hears of.
 large "$file"
-cat >unheard.c <<'C'
+cat >unintercepted.c <<'C'
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -139,14 +139,14 @@ int main(int argc, char **argv) {
   long result;
   __asm__ volatile("syscall"
                    : "=a"(result)
-                   : "a"(SYS_pwrite64), "D"((long)fd), "S"("unheard"), "d"(7L), "r"(at)
+                   : "a"(SYS_pwrite64), "D"((long)fd), "S"("unknown"), "d"(7L), "r"(at)
                    : "rcx", "r11", "memory");
   return result == 7 && fsync(fd) == -1 ? 0 : 1;
 }
 C
-cc -O1 -o unheard unheard.c || fail "cc"
+cc -O1 -o unintercepted unintercepted.c || fail "cc"
 cp "$file" before
-expect 3 "${run[@]}" ./unheard "$file"
+expect 3 "${run[@]}" ./unintercepted "$file"
 in_err 'its page at 16384 was written to by a call that the shield does not hear'
 cmp before "$file" || fail "half a page has reached the file"
 

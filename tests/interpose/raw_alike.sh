@@ -27,10 +27,10 @@ for program in sorted_tree level_table item_server; do
   for compilers in "clang-19 clang++-19" ours; do
     object=$(plain_of "$program")
     if [ "$compilers" != ours ]; then
-      mkdir -p unheard
+      mkdir -p uninstrumented
       # shellcheck disable=SC2086
-      bash "$here/build.sh" unheard $compilers || fail "the programs do not build with $compilers"
-      object=$PWD/unheard/$program
+      bash "$here/build.sh" uninstrumented $compilers || fail "the programs do not build with $compilers"
+      object=$PWD/uninstrumented/$program
     fi
     expect 2 "$scute" shield run -- "$object" "$guarded" </dev/null
     in_err "$object flushes cache lines by instructions of its own"

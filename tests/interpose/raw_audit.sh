@@ -14,7 +14,7 @@ audit() {
   valid_json
 }
 
-# after_power_failure ARGUMENTS...: the program has told of one operation, and then there is neither it nor its holder.
+# after_power_failure ARGUMENTS...: the program has told of one operation, and then there is neither it nor its supervisor.
 after_power_failure() {
   rm -f feed
   mkfifo feed

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A server with several threads, whose file is shielded, and clients of its Unix socket: it is killed, every other time after its holder, and
+# A server with several threads, whose file is shielded, and clients of its Unix socket: it is killed, every other time after its supervisor, and
 # each client finds what it was told of, and at most the one operation that it waited for (SHIELD-2, SHIELD-3).
 source "$(dirname "${BASH_SOURCE[0]}")/raw/lib.bash"
 

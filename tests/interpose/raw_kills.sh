@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Programs that flush by instructions of their own are killed in the middle of their work, again and again; every other time their holder is killed first,
+# Programs that flush by instructions of their own are killed in the middle of their work, again and again; every other time their supervisor is killed first,
 # which is a power failure to them. Between the kills, and meanwhile, bits flip, bytes are overwritten and pages are lost. The file then
-# holds all that they had told of, and at most one operation more of each of their threads (SHIELD-2, SHIELD-3, SETTLE-1).
+# holds all that they had told of, and at most one operation more of each of their threads (SHIELD-2, SHIELD-3, CRASHWB-1).
 source "$(dirname "${BASH_SOURCE[0]}")/raw/lib.bash"
 
 seed=${SCUTE_TEST_SEED:-$RANDOM}
@@ -63,7 +63,7 @@ for program in sorted_tree level_table item_server; do
   state_of found "$(plain_of "$program")" "$file"
   cmp found before || fail "$program: without the shield it holds something else"
 done
-echo "$killed kills, $powerless of program and holder, $told operations told of"
+echo "$killed kills, $powerless of program and supervisor, $told operations told of"
 [ "$killed" -gt 0 ] || fail "no program was killed"
-[ "$powerless" -gt 0 ] || fail "no holder was killed"
+[ "$powerless" -gt 0 ] || fail "no supervisor was killed"
 [ "$told" -gt 100 ] || fail "too little was told"

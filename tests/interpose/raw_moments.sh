@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A power failure at each flush and fence of programs that flush by instructions of their own: the program stops itself there, and is killed with
-# its holder; or is killed alone. In the meantime an operation splits a node, grows the table or replaces an item. What was
-# told of is there then, and the structure is sound (SHIELD-2, SHIELD-3, KEEPER-1).
+# its supervisor; or is killed alone. In the meantime an operation splits a node, grows the table or replaces an item. What was
+# told of is there then, and the structure is sound (SHIELD-2, SHIELD-3, SUPER-1).
 source "$(dirname "${BASH_SOURCE[0]}")/raw/lib.bash"
 
 base=$pools/base file=$pools/file

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Files that their user may only read are read under the shield, verified, by descriptors and mappings (SHIELD-7); who opens one to write is refused as without
-# it; and nothing is left to settle, however the program ends.
+# it; and nothing is left to write back, however the program ends.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 folder=$pools/others
@@ -100,7 +100,7 @@ done
 # What he has stored cannot be written any more, and is not passed over in silence.
 make own
 expect 137 "${as_user[@]}" "$scute" shield run -- "$folder/stores" "$file" "$file.scute"
-in_err 'cannot settle what the program has left.*read-only'
+in_err 'cannot write back what the program has left.*read-only'
 chmod 644 "$file" "$file.scute"
-cmp "$file" plain || fail "bytes of a view that could not be settled"
+cmp "$file" plain || fail "bytes of a view that could not be written back"
 sound "$file"

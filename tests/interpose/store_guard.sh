@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Processors that have no load of a whole line (SCUTE_CPU=avx2 makes every processor one): lines are copied while stores to them wait, the kernel's
-# as well, for any user (STORE-1, STORE-2, STORE-4, STORE-5, THREADS-1, THREADS-2, THREADS-3, THREADS-4, SHIELD-5). SCUTE_TEST_DEEDS names
+# as well, for any user (STORE-1, STORE-2, STORE-4, STORE-5, THREADS-1, THREADS-2, THREADS-3, THREADS-4, SHIELD-5). SCUTE_TEST_CASES names
 # ways of threads, which are tried for longer then, and nothing else.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 export SCUTE_CPU=avx2
@@ -13,9 +13,9 @@ if ! "$scute" shield run -- cat "$file" >/dev/null 2>err && grep -q 'needs userf
   exit 0
 fi
 sound "$file"
-seconds=${SCUTE_TEST_DEEDS:+10} seconds=${seconds:-2}
+seconds=${SCUTE_TEST_CASES:+10} seconds=${seconds:-2}
 shielded "$pools/other" 65536
-for way in ${SCUTE_TEST_DEEDS:-unheard raw forked awaited}; do
+for way in ${SCUTE_TEST_CASES:-unintercepted raw forked awaited}; do
   shielded "$file" 65536
   other=
   [ "$way" != forked ] || other=$pools/other
@@ -24,7 +24,7 @@ for way in ${SCUTE_TEST_DEEDS:-unheard raw forked awaited}; do
   sound "$file"
 done
 
-[ -z "${SCUTE_TEST_DEEDS:-}" ] || exit 0
+[ -z "${SCUTE_TEST_CASES:-}" ] || exit 0
 
 shielded "$file" 65536
 expect 0 "$scute" shield run -- "$programs/scute-torn" "$file" 2

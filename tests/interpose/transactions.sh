@@ -6,17 +6,17 @@ source "$(dirname "${BASH_SOURCE[0]}")/transactions/lib.bash"
 
 # What aborts leave is what was there, says the program without the shield.
 "$actor" show "$pools/base" | sed '/^told/d' >before
-for deed in ${SCUTE_TEST_DEEDS:-$("$actor" list one | grep -v '^left_')}; do
-  case $deed in
-    commits | aborts | in_a_window | *_aborts) tried "$deed" closes dies waits ;;
-    *) tried "$deed" dies waits ;;
+for case_name in ${SCUTE_TEST_CASES:-$("$actor" list one | grep -v '^left_')}; do
+  case $case_name in
+    commits | aborts | in_a_window | *_aborts) tried "$case_name" closes dies waits ;;
+    *) tried "$case_name" dies waits ;;
   esac
-  case $deed in
+  case $case_name in
     aborts | aborts_by_hand | aborts_what_is_durable | jumps | fails_to_* | *_aborts)
-      sed '/^told/d' plain | diff before - || fail "$deed: it has changed something"
+      sed '/^told/d' plain | diff before - || fail "$case_name: it has changed something"
       ;;
-    *) sed '/^told/d' plain | cmp -s before - && fail "$deed: it has changed nothing" ;;
+    *) sed '/^told/d' plain | cmp -s before - && fail "$case_name: it has changed nothing" ;;
   esac
 done
-[ -n "${SCUTE_TEST_DEEDS:-}" ] || [ "$count" -ge 33 ] || fail "only $count ends"
+[ -n "${SCUTE_TEST_CASES:-}" ] || [ "$count" -ge 33 ] || fail "only $count ends"
 echo "$count ends of transactions"

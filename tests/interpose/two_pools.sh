@@ -4,16 +4,16 @@
 # both is refused, as without the shield.
 source "$(dirname "${BASH_SOURCE[0]}")/transactions/lib.bash"
 
-for deed in ${SCUTE_TEST_DEEDS:-$("$actor" list two)}; do
+for case_name in ${SCUTE_TEST_CASES:-$("$actor" list two)}; do
   fresh "$file" "$pools/base"
   fresh "$second" "$pools/base2"
-  plainly "$deed" "$file" "$second"
-  "$actor" show "$file" >plain || fail "$deed: there is nothing to see"
-  "$actor" show "$second" >plain2 || fail "$deed: there is nothing to see in the second one"
+  plainly "$case_name" "$file" "$second"
+  "$actor" show "$file" >plain || fail "$case_name: there is nothing to see"
+  "$actor" show "$second" >plain2 || fail "$case_name: there is nothing to see in the second one"
   for end in dies waits; do
     fresh "$file" "$pools/base" shielded
     fresh "$second" "$pools/base2" shielded
-    under_shield "$deed" "$end" "$file" "$second"
+    under_shield "$case_name" "$end" "$file" "$second"
     as_plain "$file" plain
     as_plain "$second" plain2
     count=$((count + 1))
@@ -21,7 +21,7 @@ for deed in ${SCUTE_TEST_DEEDS:-$("$actor" list two)}; do
 done
 
 # In every moment the first file has what the second has been told of after it.
-if [[ "${SCUTE_TEST_DEEDS:-in_turns}" == *in_turns* ]]; then
+if [[ "${SCUTE_TEST_CASES:-in_turns}" == *in_turns* ]]; then
   fresh "$file" "$pools/base"
   fresh "$second" "$pools/base2"
   "$scute" shield add "$file" >add.out && "$scute" shield add "$second" >add.out || fail "shield add"
@@ -34,5 +34,5 @@ if [[ "${SCUTE_TEST_DEEDS:-in_turns}" == *in_turns* ]]; then
   equal "$(tail -n 1 watched)" "ahead: 0"
 fi
 
-[ -n "${SCUTE_TEST_DEEDS:-}" ] || [ "$count" -ge 18 ] || fail "only $count ends"
+[ -n "${SCUTE_TEST_CASES:-}" ] || [ "$count" -ge 18 ] || fail "only $count ends"
 echo "$count ends with two pools"

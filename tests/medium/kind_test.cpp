@@ -55,16 +55,16 @@ TEST(kind, IsFoundFromTheFileSystem) {
 
 TEST(kind, CanBeChosen) {
   for (const auto where : {scratch::memory, scratch::disk})
-    for (const auto wish : {SCUTE_MEDIUM_FILE, SCUTE_MEDIUM_RAM}) {
+    for (const auto wanted : {SCUTE_MEDIUM_FILE, SCUTE_MEDIUM_RAM}) {
       pool_file f(where);
       scute_options o = options();
-      o.medium = wish;
+      o.medium = wanted;
       f.create(o);
       const scute_oid oid = f.alloc(pattern(1, 5000));
-      EXPECT_EQ(f.info().medium, wish);
+      EXPECT_EQ(f.info().medium, wanted);
       f.close();
       SCUTE_OKAY(scute_open(f.path.c_str(), &o, &f.pool));
-      EXPECT_EQ(f.info().medium, wish);
+      EXPECT_EQ(f.info().medium, wanted);
       EXPECT_TRUE(f.read(oid) == pattern(1, 5000));
       f.close();
     }
@@ -74,7 +74,7 @@ TEST(kind, CanBeChosenByTheEnvironment) {
   pool_file f;
   f.create();
   f.close();
-  const environment wish("SCUTE_MEDIUM", "file");
+  const environment wanted("SCUTE_MEDIUM", "file");
   SCUTE_OKAY(scute_open(f.path.c_str(), nullptr, &f.pool));
   EXPECT_EQ(f.info().medium, SCUTE_MEDIUM_FILE);
   f.close();
@@ -109,10 +109,10 @@ class flush : public testing::TestWithParam<const char*> {};
 
 TEST_P(flush, InstructionCanBeChosen) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  const std::string wish = GetParam();
+  const std::string wanted = GetParam();
   EXPECT_EXIT(
       {
-        ::setenv("SCUTE_FLUSH", wish.c_str(), 1);
+        ::setenv("SCUTE_FLUSH", wanted.c_str(), 1);
         std::string got;
         bool right = false;
         {  // ends before the process does, so that the folder goes
@@ -131,13 +131,13 @@ TEST_P(flush, InstructionCanBeChosen) {
         // A CPU may lack the one asked for; it then gets another that it has.
         const bool known =
             got == "clwb" || got == "clflushopt" || got == "clflush" || got == "none";
-        std::exit(right && known && (wish != "none" || got == "none") &&
-                          (wish != "clflush" || got != "clwb")
+        std::exit(right && known && (wanted != "none" || got == "none") &&
+                          (wanted != "clflush" || got != "clwb")
                       ? 0
                       : 1);
       },
       testing::ExitedWithCode(0),
-      wish == "none" || wish == "clflush" ? "flush: " + wish : "flush: ");
+      wanted == "none" || wanted == "clflush" ? "flush: " + wanted : "flush: ");
 }
 
 INSTANTIATE_TEST_SUITE_P(Flush, flush,

@@ -2,8 +2,8 @@
 # Planted bugs that no scenario of the explorer can see, since they are about files, processes and other programs: each is switched
 # on (switch.cpp), and its drill has to fail. Without it the same drill has to pass. What is a drill is in homes.txt, before and behind a colon:
 #   test:FILTER   of the tests that are linked with the planted core (test-drilled)
-#   deed:NAME     of tests/interpose/deeds.sh
-#   script:NAME   of tests/interpose; script:NAME/DEED for one of its deeds
+#   case:NAME     of tests/interpose/cases.sh
+#   script:NAME   of tests/interpose; script:NAME/CASE for one of its cases
 # Each home is a test of its own (CMakeLists.txt).
 # drills.sh BUG... tries some bugs; drills.sh --home HOME those of a home.
 set -uo pipefail
@@ -25,9 +25,9 @@ drill() {
   rm -rf "$folder" && mkdir "$folder" && cd "$folder" || exit 2
   case $kind in
     test) bounded timeout -k 5 $limit "$SCUTE_DRILLED" "--gtest_filter=$name" ;;
-    deed) SCUTE_TEST_DEEDS=$name bounded timeout -k 5 $limit bash "$source/tests/interpose/deeds.sh" ;;
+    case) SCUTE_TEST_CASES=$name bounded timeout -k 5 $limit bash "$source/tests/interpose/cases.sh" ;;
     script)
-      [ "${name%/*}" = "$name" ] || local -x SCUTE_TEST_DEEDS=${name#*/}
+      [ "${name%/*}" = "$name" ] || local -x SCUTE_TEST_CASES=${name#*/}
       bounded timeout -k 5 $limit bash "$source/tests/interpose/${name%/*}.sh"
       ;;
     *) echo "no kind of drill: $1" && false ;;

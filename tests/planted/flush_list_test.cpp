@@ -33,8 +33,8 @@ class flush_list : public testing::Test {
     EXPECT_TRUE(list->put(line, entries, position));
     return position;
   }
-  // A cut takes all there is.
-  void cut() {
+  // A commit set takes all there is.
+  void make_commit_set() {
     for (uint64_t line = 0; list->at(list->taken(), entries, line);) {
       ++list->taken();
       taken.push_back(line);
@@ -55,33 +55,33 @@ class flush_list : public testing::Test {
 TEST_F(flush_list, EndIsFoundFromAHintThatIsAWholeRingBehind) {
   for (uint64_t i = 0; i < 3 * entries; ++i) {
     const uint64_t late = put(100 + i) + 1;
-    cut();
+    make_commit_set();
     for (uint64_t k = 0; k < entries + i % 3; ++k) {
       put(200 + k);
-      cut();
+      make_commit_set();
     }
     const uint64_t last = put(300 + i);
     store_hint(late);
     EXPECT_EQ(list->end(entries), last + 1);
-    cut();
+    make_commit_set();
   }
 }
 
 TEST_F(flush_list, EntryIsPutOverNoneThatWasNotTaken) {
   put(1);
-  cut();
+  make_commit_set();
   this_thread_holds.arg = this;
   this_thread_holds.call = [](void* arg) {
     auto& t = *static_cast<flush_list*>(arg);
     this_thread_holds = {};
     for (uint64_t k = 0; k < entries; ++k) {
       t.put(10 + k);
-      t.cut();
+      t.make_commit_set();
     }
     t.put(99);  // not taken
   };
   put(2);
-  cut();
+  make_commit_set();
   EXPECT_EQ(std::count(taken.begin(), taken.end(), 99u), 1);
   EXPECT_EQ(std::count(taken.begin(), taken.end(), 2u), 1);
   EXPECT_EQ(taken.size(), entries + 3u);

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/held_point.hpp"
-#include "base/holder_lock.hpp"
+#include "base/supervisor_lock.hpp"
 #include "support/shielded.hpp"
 
 namespace scute::test {
@@ -18,7 +18,7 @@ struct program {
   program(const program&) = delete;
   program& operator=(const program&) = delete;
 
-  // It opens the file under the shield; what it has of that is its holder's lock, and the file.
+  // It opens the file under the shield; what it has of that is its supervisor's lock, and the file.
   void open_meanwhile() {
     core::this_thread_holds.arg = this;
     core::this_thread_holds.call = [](void* arg) {
@@ -30,11 +30,11 @@ struct program {
   }
 
   const shielded& file;
-  core::holder_lock lock;
+  core::supervisor_lock lock;
   int fd = -1;
 };
 
-// HOLDER-4
+// SUPLOCK-4
 TEST(making_meanwhile, AProtectionThatAProgramHasStays) {
   shielded f;
   f.make(100000);

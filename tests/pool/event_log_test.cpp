@@ -23,24 +23,25 @@ pool::event event_at(uint64_t offset, scute_event_kind kind = SCUTE_EVENT_OBJECT
 
 // What a callback got; it notices calls that overlap, or that are out of order.
 struct listener {
-  std::vector<scute_event> told;
+  std::vector<scute_event> reported;
   std::atomic<bool> inside{false};
   bool overlapped = false;
 
-  static void hear(void* arg, const scute_event* e) {
+  static void on_event(void* arg, const scute_event* e) {
     auto* self = static_cast<listener*>(arg);
     if (self->inside.exchange(true)) self->overlapped = true;
-    self->told.push_back(*e);
+    self->reported.push_back(*e);
     self->inside = false;
   }
   uint64_t places() const {
     uint64_t n = 0;
-    for (const scute_event& e : told) n += e.count + e.dropped;
+    for (const scute_event& e : reported) n += e.count + e.dropped;
     return n;
   }
   void expect_in_order() const {
     EXPECT_FALSE(overlapped);
-    for (size_t i = 1; i < told.size(); ++i) EXPECT_EQ(told[i].sequence, told[i - 1].sequence + 1);
+    for (size_t i = 1; i < reported.size(); ++i)
+      EXPECT_EQ(reported[i].sequence, reported[i - 1].sequence + 1);
   }
 };
 
@@ -52,8 +53,8 @@ class event_log : public testing::Test {
     f.create(o);
   }
   void listen(scute_options& o) {
-    o.event = &listener::hear;
-    o.event_arg = &heard;
+    o.event = &listener::on_event;
+    o.event_arg = &seen;
   }
   void reopen(uint32_t flags = 0) {
     f.close();
@@ -63,7 +64,7 @@ class event_log : public testing::Test {
     SCUTE_OKAY(scute_open(f.path.c_str(), &o, &f.pool));
   }
   void post(const pool::event& e) { f.in().s.events.post(e); }
-  void drain() { f.in().s.events.tell_all(f.in().s); }
+  void drain() { f.in().s.events.notify_all(f.in().s); }
   std::vector<scute_event> ring() {
     std::vector<scute_event> all;
     SCUTE_OKAY_E(scute_events(
@@ -79,21 +80,21 @@ class event_log : public testing::Test {
   }
 
   pool_file f;
-  listener heard;
+  listener seen;
 };
 
 TEST_F(event_log, NothingHappened) {
   EXPECT_TRUE(ring().empty());
   EXPECT_FALSE(f.in().s.events.pending());
-  EXPECT_TRUE(heard.told.empty());
+  EXPECT_TRUE(seen.reported.empty());
 }
 
 TEST_F(event_log, ARepairIsOneEvent) {
   const scute_oid oid = f.alloc(pattern(1, 100), 7);
   f.raw(f.offset_of(oid))[50] ^= std::byte{1};
   EXPECT_TRUE(f.read(oid) == pattern(1, 100));
-  ASSERT_EQ(heard.told.size(), 1u) << "told at the end of the call";
-  const scute_event e = heard.told[0];
+  ASSERT_EQ(seen.reported.size(), 1u) << "told at the end of the call";
+  const scute_event e = seen.reported[0];
   EXPECT_EQ(e.sequence, 1u);
   EXPECT_EQ(e.kind, SCUTE_EVENT_OBJECT);
   EXPECT_EQ(e.outcome, SCUTE_OUTCOME_REPAIRED);
@@ -121,9 +122,9 @@ TEST_F(event_log, ALossIsOneEventPerAccess) {
   const void* bytes = nullptr;
   SCUTE_FAILS(SCUTE_E_CORRUPT, scute_get_verified(f, oid, &bytes));
   SCUTE_FAILS(SCUTE_E_CORRUPT, scute_get_verified(f, oid, &bytes));
-  ASSERT_EQ(heard.told.size(), 2u);
-  EXPECT_EQ(heard.told[1].outcome, SCUTE_OUTCOME_LOST);
-  EXPECT_EQ(heard.told[1].object, oid);
+  ASSERT_EQ(seen.reported.size(), 2u);
+  EXPECT_EQ(seen.reported[1].outcome, SCUTE_OUTCOME_LOST);
+  EXPECT_EQ(seen.reported[1].object, oid);
 }
 
 TEST_F(event_log, SuperblocksAtOpenAndFindingsOfCheck) {
@@ -131,33 +132,33 @@ TEST_F(event_log, SuperblocksAtOpenAndFindingsOfCheck) {
   bytes file = read_file(f.path);
   file[4096 + 100] ^= 1;
   write_file(f.path, file);
-  heard.told.clear();
+  seen.reported.clear();
   scute_options o = options();
   listen(o);
   SCUTE_OKAY(scute_open(f.path.c_str(), &o, &f.pool));
-  ASSERT_EQ(heard.told.size(), 1u) << "told when open returns";
-  EXPECT_EQ(heard.told[0].kind, SCUTE_EVENT_SUPERBLOCK);
-  EXPECT_EQ(heard.told[0].finder, SCUTE_FINDER_OPEN);
-  EXPECT_EQ(heard.told[0].offset, 4096u);
+  ASSERT_EQ(seen.reported.size(), 1u) << "told when open returns";
+  EXPECT_EQ(seen.reported[0].kind, SCUTE_EVENT_SUPERBLOCK);
+  EXPECT_EQ(seen.reported[0].finder, SCUTE_FINDER_OPEN);
+  EXPECT_EQ(seen.reported[0].offset, 4096u);
 
   const scute_oid oid = f.alloc(pattern(1, 100));
   f.raw(f.offset_of(oid))[3] ^= std::byte{8};
   const auto& g = f.in().s.geo;
   f.raw(g.zone_offset(0) + g.data_size + 100 * 4096)[9] ^= std::byte{8};
-  heard.told.clear();
+  seen.reported.clear();
   f.check(false);
-  ASSERT_EQ(heard.told.size(), 2u);
-  for (const scute_event& e : heard.told) {
+  ASSERT_EQ(seen.reported.size(), 2u);
+  for (const scute_event& e : seen.reported) {
     EXPECT_EQ(e.outcome, SCUTE_OUTCOME_DETECTED);
     EXPECT_EQ(e.finder, SCUTE_FINDER_CHECK);
   }
-  EXPECT_EQ(heard.told[0].object, oid);
-  EXPECT_EQ(heard.told[1].kind, SCUTE_EVENT_PARITY);
-  heard.told.clear();
+  EXPECT_EQ(seen.reported[0].object, oid);
+  EXPECT_EQ(seen.reported[1].kind, SCUTE_EVENT_PARITY);
+  seen.reported.clear();
   f.check(true);
-  ASSERT_EQ(heard.told.size(), 2u);
-  EXPECT_EQ(heard.told[0].outcome, SCUTE_OUTCOME_REPAIRED);
-  EXPECT_EQ(heard.told[1].outcome, SCUTE_OUTCOME_REPAIRED);
+  ASSERT_EQ(seen.reported.size(), 2u);
+  EXPECT_EQ(seen.reported[0].outcome, SCUTE_OUTCOME_REPAIRED);
+  EXPECT_EQ(seen.reported[1].outcome, SCUTE_OUTCOME_REPAIRED);
   f.expect_sound();
 }
 
@@ -175,15 +176,15 @@ TEST_F(event_log, AlikeAndCloseIsOne) {
   scrubbed.finder = SCUTE_FINDER_SCRUB;
   post(scrubbed);
   drain();
-  ASSERT_EQ(heard.told.size(), 5u);
-  EXPECT_EQ(heard.told[0].count, 3u);
-  EXPECT_EQ(heard.told[0].offset, 5 * apart - 4096);
-  EXPECT_EQ(heard.told[0].length, 4096 + row + 64);
-  for (size_t i = 1; i < 5; ++i) EXPECT_EQ(heard.told[i].count, 1u);
+  ASSERT_EQ(seen.reported.size(), 5u);
+  EXPECT_EQ(seen.reported[0].count, 3u);
+  EXPECT_EQ(seen.reported[0].offset, 5 * apart - 4096);
+  EXPECT_EQ(seen.reported[0].length, 4096 + row + 64);
+  for (size_t i = 1; i < 5; ++i) EXPECT_EQ(seen.reported[i].count, 1u);
   post(event_at(5 * apart));
   drain();
-  EXPECT_EQ(heard.told.size(), 6u) << "what was told stays as it was told";
-  heard.expect_in_order();
+  EXPECT_EQ(seen.reported.size(), 6u) << "what was told stays as it was told";
+  seen.expect_in_order();
 }
 
 TEST_F(event_log, FinderOfTheThread) {
@@ -201,27 +202,27 @@ TEST_F(event_log, FinderOfTheThread) {
     post(e);
   }
   drain();
-  ASSERT_EQ(heard.told.size(), 3u);
-  EXPECT_EQ(heard.told[0].finder, SCUTE_FINDER_ACCESS);
-  EXPECT_EQ(heard.told[0].count, 2u) << "another thread's finder is its own";
-  EXPECT_EQ(heard.told[1].finder, SCUTE_FINDER_SCRUB);
-  EXPECT_EQ(heard.told[1].count, 2u);
-  EXPECT_EQ(heard.told[2].finder, SCUTE_FINDER_OPEN);
+  ASSERT_EQ(seen.reported.size(), 3u);
+  EXPECT_EQ(seen.reported[0].finder, SCUTE_FINDER_ACCESS);
+  EXPECT_EQ(seen.reported[0].count, 2u) << "another thread's finder is its own";
+  EXPECT_EQ(seen.reported[1].finder, SCUTE_FINDER_SCRUB);
+  EXPECT_EQ(seen.reported[1].count, 2u);
+  EXPECT_EQ(seen.reported[2].finder, SCUTE_FINDER_OPEN);
 }
 
 // EVENT-1.
 TEST_F(event_log, AFullQueueCountsWhatItDrops) {
   for (uint64_t i = 0; i < pool::event_log::queue_size + 100; ++i) post(event_at(apart));
   drain();
-  ASSERT_EQ(heard.told.size(), 1u);
-  EXPECT_EQ(heard.told[0].count, pool::event_log::queue_size);
-  EXPECT_EQ(heard.told[0].dropped, 100u);
+  ASSERT_EQ(seen.reported.size(), 1u);
+  EXPECT_EQ(seen.reported[0].count, pool::event_log::queue_size);
+  EXPECT_EQ(seen.reported[0].dropped, 100u);
   EXPECT_EQ(ring().back().dropped, 100u);
   for (unsigned lap = 0; lap < 5; ++lap) {
     post(event_at(apart));
     drain();
-    EXPECT_EQ(heard.told.back().count, 1u) << "the queue works on";
-    EXPECT_EQ(heard.told.back().dropped, 0u);
+    EXPECT_EQ(seen.reported.back().count, 1u) << "the queue works on";
+    EXPECT_EQ(seen.reported.back().dropped, 0u);
   }
 }
 
@@ -241,11 +242,11 @@ TEST_F(event_log, ThreadsPostWhileThreadsTell) {
     });
   for (std::thread& t : threads) t.join();
   drain();
-  EXPECT_EQ(heard.places(), posters * each) << "told, or counted as dropped";
-  heard.expect_in_order();
+  EXPECT_EQ(seen.places(), posters * each) << "told, or counted as dropped";
+  seen.expect_in_order();
   EXPECT_FALSE(f.in().s.events.pending());
   EXPECT_EQ(ring().size(), 48u);
-  EXPECT_EQ(ring().back().sequence, heard.told.back().sequence);
+  EXPECT_EQ(ring().back().sequence, seen.reported.back().sequence);
 }
 
 pool::event_log* interrupted = nullptr;
@@ -276,8 +277,8 @@ TEST_F(event_log, PostingInterruptsPosting) {
   ASSERT_EQ(0, ::sigaction(SIGUSR1, &before, nullptr));
   drain();
   EXPECT_GT(from_handler, 0u);
-  EXPECT_EQ(heard.places(), posted + from_handler);
-  heard.expect_in_order();
+  EXPECT_EQ(seen.places(), posted + from_handler);
+  seen.expect_in_order();
 }
 
 TEST_F(event_log, TheRingKeepsTheLast) {
@@ -308,7 +309,7 @@ TEST_F(event_log, SessionsGoOnCounting) {
   EXPECT_EQ(kept[2].sequence, 3u);
   EXPECT_EQ(kept[2].epoch, epoch + 1);
   f.expect_sound();
-  heard.expect_in_order();
+  seen.expect_in_order();
 }
 
 // EVENT-3.
@@ -357,15 +358,15 @@ TEST_F(event_log, ReadOnlyTellsAndWritesNothing) {
   bytes file = read_file(f.path);
   file[f.offset_of(oid) + 10] ^= 1;
   write_file(f.path, file);
-  heard.told.clear();
+  seen.reported.clear();
   scute_options o = options();
   o.flags = SCUTE_READONLY;
   listen(o);
   SCUTE_OKAY(scute_open(f.path.c_str(), &o, &f.pool));
   EXPECT_TRUE(f.read(oid) == pattern(1, 100));
-  ASSERT_EQ(heard.told.size(), 1u);
-  EXPECT_EQ(heard.told[0].sequence, 2u);
-  EXPECT_EQ(heard.told[0].object, oid);
+  ASSERT_EQ(seen.reported.size(), 1u);
+  EXPECT_EQ(seen.reported[0].sequence, 2u);
+  EXPECT_EQ(seen.reported[0].object, oid);
   const auto kept = ring();
   ASSERT_EQ(kept.size(), 1u) << "the ring is what the file holds";
   EXPECT_EQ(kept[0].offset, apart);
@@ -376,14 +377,14 @@ TEST_F(event_log, ReadOnlyTellsAndWritesNothing) {
 // A callback that calls back is told so, and nothing hangs.
 struct intruder {
   pool_file* f;
-  int events = 0, told = 0;
-  static void hear(void* arg, const scute_event*) {
+  int events = 0, reported = 0;
+  static void on_event(void* arg, const scute_event*) {
     auto* self = static_cast<intruder*>(arg);
-    ++self->told;
+    ++self->reported;
     self->events = scute_events(*self->f, [](void*, const scute_event*) {}, nullptr);
     self->f->in().s.events.post(event_at(apart, SCUTE_EVENT_FREE));
-    self->f->in().s.events.tell_all(self->f->in().s);
-    if (self->told == 3) self->f->in().s.events.call(nullptr, nullptr);
+    self->f->in().s.events.notify_all(self->f->in().s);
+    if (self->reported == 3) self->f->in().s.events.call(nullptr, nullptr);
   }
 };
 
@@ -391,13 +392,13 @@ TEST(event_log_callback, MustNotCallTheLibrary) {
   pool_file f;
   intruder who{&f};
   scute_options o = options();
-  o.event = &intruder::hear;
+  o.event = &intruder::on_event;
   o.event_arg = &who;
   f.create(o);
   f.in().s.events.post(event_at(apart));
   const scute_info i = f.info();
   EXPECT_EQ(i.epoch, 1u);
-  EXPECT_EQ(who.told, 3) << "what the callback posts is told after it";
+  EXPECT_EQ(who.reported, 3) << "what the callback posts is told after it";
   EXPECT_EQ(who.events, SCUTE_E_INVALID);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The layout chosen for every size and wish: inside the file, in order, without overlap, and what
+// The layout chosen for every size and option: inside the file, in order, without overlap, and what
 // a superblock that claims it is read back as.
 #include <gtest/gtest.h>
 
@@ -104,7 +104,7 @@ TEST(geometry, DefaultsOfEverySize) {
     }
 }
 
-TEST(geometry, RandomWishesAreMetOrRefused) {
+TEST(geometry, RandomOptionsAreMetOrRefused) {
   SCUTE_RANDOM(random);
   int met = 0;
   for (int i = 0; i < 20000; ++i) {
@@ -130,7 +130,7 @@ TEST(geometry, RandomWishesAreMetOrRefused) {
   EXPECT_GT(met, 10000);
 }
 
-TEST(geometry, WishesThatMakeNoSense) {
+TEST(geometry, OptionsThatMakeNoSense) {
   const auto refused = [](int code, auto&& change) {
     scute_options o = test::options();
     change(o);

@@ -43,7 +43,7 @@ TEST_P(Bound, HoldsAtEveryMomentWithoutABackground) {
   how.protect = protect;
   how.segment_size = segment;
   how.segments = segments_least;
-  wish w;
+  store_options w;
   w.limit.max_size = bytes.size();
   w.limit.bounded = true;
   w.limit.max_live_share = share;
@@ -80,7 +80,7 @@ TEST(Herd, GrowsOnce) {
   shape how;
   how.segment_size = segment;
   how.segments = segments_least;
-  wish w;
+  store_options w;
   w.limit.max_size = bytes.size();
   w.limit.bounded = true;
   const auto db = store::create(std::make_unique<plain_medium>(bytes), "plain", how, w);

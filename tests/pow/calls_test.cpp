@@ -193,7 +193,7 @@ TEST(Indexes, OutOfReachAreRefused) {
   scute_pow_options_init(&o);
   o.max_size = o.size;
   ASSERT_EQ(scute_pow_open(folder.file("s.pow").c_str(), &o, &store), SCUTE_OK);
-  scute_pow_keeper k{};
+  scute_pow_serializer k{};
   k.struct_size = sizeof k;
   k.size = 8;
   k.chooses_indexes = 1;

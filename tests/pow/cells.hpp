@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A table of texts: the simplest keeper, with an undo.
+// A table of texts: the simplest serializer, with an undo.
 #pragma once
 
 #include <cstring>
@@ -10,7 +10,7 @@
 
 namespace scute::core::pow {
 
-class cells final : public keeper {
+class cells final : public serializer {
  public:
   std::map<uint64_t, std::string> texts;
   table* t = nullptr;

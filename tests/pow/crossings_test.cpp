@@ -144,7 +144,7 @@ TEST_P(Crossings, TheLargestObjectBehindManyThreads) {
 }
 
 // Who waits for a place to work in holds no lock that those need who work.
-TEST_P(Crossings, MoreThreadsThanSeatsAndOneLock) {
+TEST_P(Crossings, MoreThreadsThanSlotsAndOneLock) {
   store db(path, small());
   std::atomic<int> inside{0};
   std::atomic<bool> go{false};

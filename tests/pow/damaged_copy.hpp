@@ -96,7 +96,7 @@ class damaged_copy {
   }
   std::unique_ptr<pow::store> open() {
     return pow::store::open(std::make_unique<pow::plain_medium>(bytes_), "copy", bytes_.size(),
-                            of_.wish());
+                            of_.requested());
   }
 
   const pow_subject& of_;

@@ -61,7 +61,7 @@ TEST_P(Dropped, DoNotCountBehindACloseEither) {
     EXPECT_EQ(c->get(11), "-");
   }
   db->close();
-  EXPECT_EQ(db->parts().head.cut_count, 0U) << "nothing of that lane is there any more";
+  EXPECT_EQ(db->parts().head.last_valid_count, 0U) << "nothing of that lane is there any more";
 }
 
 // A segment that a dropped batch goes on to stays with the one that it comes from.

@@ -30,16 +30,16 @@ class FullFile : public ::testing::TestWithParam<std::tuple<protection, order, u
     void* at = memory_.data();
     size_t room = memory_.size();
     std::align(head_page, room - head_page, at, room);
-    wish_.limit.max_size = memory_.size() - head_page;
-    file_ = std::span(static_cast<std::byte*>(at), wish_.limit.max_size);
-    db = store::create(std::make_unique<plain_medium>(file_), "plain", how, wish_);
+    options_.limit.max_size = memory_.size() - head_page;
+    file_ = std::span(static_cast<std::byte*>(at), options_.limit.max_size);
+    db = store::create(std::make_unique<plain_medium>(file_), "plain", how, options_);
     c.t = &db->attach("cells", 7, 0, true, c);
   }
   void reopen() {
     db->close();
     db.reset();
     c = cells();
-    db = store::open(std::make_unique<plain_medium>(file_), "plain", file_.size(), wish_);
+    db = store::open(std::make_unique<plain_medium>(file_), "plain", file_.size(), options_);
     c.t = &db->attach("cells", 7, 0, true, c);
   }
   uint64_t fill() {
@@ -77,7 +77,7 @@ class FullFile : public ::testing::TestWithParam<std::tuple<protection, order, u
 
   std::vector<std::byte> memory_;
   std::span<std::byte> file_;
-  wish wish_;
+  store_options options_;
   std::unique_ptr<store> db;
   cells c;
 };

@@ -153,7 +153,7 @@ TEST_P(Identity, TablesMadeBefore) {
   } one{7, {1, 2}};
   {
     store db(path, small());
-    scute_pow_keeper k{};
+    scute_pow_serializer k{};
     k.struct_size = sizeof k;
     k.type = number;
     k.arg = &one;

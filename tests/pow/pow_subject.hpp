@@ -85,12 +85,13 @@ class pow_subject final : public subject {
     how.segments = kind_.segments;
     for (uint8_t i = 0; auto& byte : how.uuid) byte = static_cast<uint8_t>(0x31 + 7 * i++);
     attach(m);
-    store_ = pow::store::create(std::make_unique<memory_medium>(m), "simulated", how, wish());
+    store_ = pow::store::create(std::make_unique<memory_medium>(m), "simulated", how, requested());
     found();
   }
   void open(memory& m) override {
     attach(m);
-    store_ = pow::store::open(std::make_unique<memory_medium>(m), "simulated", file_size(), wish());
+    store_ =
+        pow::store::open(std::make_unique<memory_medium>(m), "simulated", file_size(), requested());
     found();
   }
   findings check(bool repair) override {
@@ -133,7 +134,7 @@ class pow_subject final : public subject {
   std::string recovered() override {
     return "recovery dropped " + std::to_string(store_->recovered().batches_dropped) + " frame(s)";
   }
-  void act_as(unsigned thread) noexcept override { pow::prefer_seat(thread + 1); }
+  void act_as(unsigned thread) noexcept override { pow::prefer_slot(thread + 1); }
   bool ran_full(const std::exception& e) const noexcept override {
     const auto* f = dynamic_cast<const core::failure*>(&e);
     return f != nullptr && f->code() == SCUTE_E_NOSPC;
@@ -159,8 +160,8 @@ class pow_subject final : public subject {
   }
 
   uint64_t file_size() const { return pow::first_segment + kind_.most * kind_.segment_size; }
-  pow::wish wish() const {
-    pow::wish w;
+  pow::store_options requested() const {
+    pow::store_options w;
     w.limit.max_size = file_size();
     w.limit.growth = 2;
     w.limit.one_stream = kind_.one_stream;
@@ -197,7 +198,7 @@ class pow_subject final : public subject {
   }
   void attach(memory& m) {
     memory_ = std::make_unique<memory>(m);
-    pow::prefer_seat(1);
+    pow::prefer_slot(1);
   }
   void found() {
     cells_ = std::make_unique<pow::cells>();

@@ -42,8 +42,8 @@ class Seals : public ::testing::Test {
     plain_medium::lost_from = plain_medium::lost_to = 0;
     plain_medium::stores_heal = false;
   }
-  wish chosen(bool salvage = false) const {
-    wish w;
+  store_options chosen(bool salvage = false) const {
+    store_options w;
     w.limit.max_size = bytes.size();
     w.recovery.salvage = salvage;
     w.recovery.threads = 2;

@@ -27,7 +27,7 @@ class Store : public ::testing::TestWithParam<protection> {
     how.segments = segments;
     how.version = version;
     for (uint8_t& b : how.uuid) b = static_cast<uint8_t>(b + 3);
-    wish w;
+    store_options w;
     w.limit.max_size = bytes.size();
     db = store::create(std::make_unique<plain_medium>(bytes), "plain", how, w);
     attach();
@@ -38,7 +38,7 @@ class Store : public ::testing::TestWithParam<protection> {
   }
   void reopen(bool salvage = false) {
     db.reset();
-    wish w;
+    store_options w;
     w.limit.max_size = bytes.size();
     w.recovery.salvage = salvage;
     db = store::open(std::make_unique<plain_medium>(bytes), "plain", bytes.size(), w);

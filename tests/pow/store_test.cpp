@@ -93,10 +93,10 @@ TEST_P(Store, SegmentsArePinnedUntilEntriesKnowThem) {
       n += db->parts().space->note(i).pinned.load() ? 1 : 0;
     return n;
   };
-  prefer_seat(1);
+  prefer_slot(1);
   first.state.fetch_or(entry_locked);
   std::thread other([&] {
-    prefer_seat(1);
+    prefer_slot(1);
     section s(db->parts(), durability::strict);
     for (uint64_t i = 0; i < 3; ++i) c->put(s, i, std::string(50'000, 'x'));
     s.commit();
@@ -105,7 +105,7 @@ TEST_P(Store, SegmentsArePinnedUntilEntriesKnowThem) {
   EXPECT_EQ(pinned(), 2U);
   first.state.fetch_and(~uint32_t{entry_locked});
   other.join();
-  prefer_seat(0);
+  prefer_slot(0);
   EXPECT_EQ(pinned(), 0U);
 }
 
@@ -125,18 +125,18 @@ TEST_P(Store, TheFirstLaterSectionBesideTheCleaner) {
       << "what was replaced is void, and what replaces it not there";
 }
 
-// POW-7: a thread stays in its seat, which knows what it has seen.
-TEST_P(Store, ASyncInsideASectionTakesNoOtherSeat) {
+// POW-7: a thread stays in its slot, which knows what it has seen.
+TEST_P(Store, ASyncInsideASectionTakesNoOtherSlot) {
   make();
-  uint32_t seats[2]{};
-  for (uint32_t& seat : seats) {
+  uint32_t slots[2]{};
+  for (uint32_t& slot : slots) {
     section s(db->parts(), durability::later);
     c->put(s, 1, "text");
     db->sync();
-    seat = s.where().number;
+    slot = s.where().number;
     s.commit();
   }
-  EXPECT_EQ(seats[0], seats[1]);
+  EXPECT_EQ(slots[0], slots[1]);
 }
 
 // Index 0 and tag 0 would be a null ref: in some sessions, and when tags begin anew.
@@ -168,7 +168,7 @@ TEST_P(Store, ObjectsOfAnotherSizeAreRefused) {
     s.commit();
   }
   db.reset();
-  wish w;
+  store_options w;
   w.limit.max_size = bytes.size();
   db = store::open(std::make_unique<plain_medium>(bytes), "plain", bytes.size(), w);
   c = std::make_unique<cells>();

@@ -165,7 +165,7 @@ TEST_P(Undoing, WhatCannotBeKeptIsNotEdited) {
 
 TEST_P(Undoing, OnlyTheLastOneIsTakenBack) {
   store db(path, small());
-  scute_pow_keeper k{};
+  scute_pow_serializer k{};
   k.struct_size = sizeof k;
   k.size = 8;
   k.encode = [](void*, uint64_t index, void* to) { std::memcpy(to, &index, 8); };

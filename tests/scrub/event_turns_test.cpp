@@ -20,7 +20,7 @@ struct listener {
   std::atomic<int> inside{0}, most{0};
   std::atomic<uint64_t> told{0}, places{0}, repairs{0}, beside{0};
 
-  static void hear(void* arg, const scute_event* e) {
+  static void on_event(void* arg, const scute_event* e) {
     auto& me = *static_cast<listener*>(arg);
     const int now = ++me.inside;
     if (int seen = me.most; now > seen) me.most.compare_exchange_strong(seen, now);
@@ -43,7 +43,7 @@ TEST_P(event_turns, NeverTwoAtATime) {
   known_pool f;
   scute_options o = options(8 * mib, {SCUTE_PROTECT_MLPC, GetParam()});
   o.rows = 4;  // One row holds what is damaged, so nothing is lost.
-  o.event = &listener::hear;
+  o.event = &listener::on_event;
   o.event_arg = &ear;
   f.create(o);
   std::vector<std::vector<scute_oid>> own(crew);

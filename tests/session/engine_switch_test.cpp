@@ -68,33 +68,33 @@ TEST(engine_switch, AnyToAny) {
 
 class killed_switch : public testing::TestWithParam<std::tuple<scute_medium, uint32_t>> {
  protected:
-  struct wish {
+  struct choice {
     scute_engine engine;
     uint64_t cap;
   };
   // Another engine, or the same one with a log of another size: then the old log goes first.
-  std::vector<wish> wishes() const {
-    std::vector<wish> w{{SCUTE_ENGINE_SPEC, 0},         {SCUTE_ENGINE_LOGFREE, 0},
-                        {SCUTE_ENGINE_SPEC, 768 * kib}, {SCUTE_ENGINE_SPEC, mib},
-                        {SCUTE_ENGINE_SPEC, 512 * kib}, {SCUTE_ENGINE_LOGFREE, 0}};
+  std::vector<choice> choices() const {
+    std::vector<choice> w{{SCUTE_ENGINE_SPEC, 0},         {SCUTE_ENGINE_LOGFREE, 0},
+                          {SCUTE_ENGINE_SPEC, 768 * kib}, {SCUTE_ENGINE_SPEC, mib},
+                          {SCUTE_ENGINE_SPEC, 512 * kib}, {SCUTE_ENGINE_LOGFREE, 0}};
     if (parities() == 1) w.push_back({SCUTE_ENGINE_REDO, 0});
     return w;
   }
   uint32_t parities() const { return std::get<1>(GetParam()); }
-  scute_options with(const wish& w) const {
+  scute_options with(const choice& w) const {
     scute_options o;
     scute_options_init(&o);
     o.medium = std::get<0>(GetParam());
     o.log_cap = w.cap;
     return o;
   }
-  int set(const pool_file& pool, const wish& w) const {
+  int set(const pool_file& pool, const choice& w) const {
     const scute_options o = with(w);
     return scute_set_engine(pool.path.c_str(), &o, w.engine);
   }
   static constexpr uint64_t when_done = UINT64_MAX;
   // Kills a process that does it, some time into it. True if it had done it.
-  bool killed(const pool_file& pool, const wish& w, uint64_t after_us) const {
+  bool killed(const pool_file& pool, const choice& w, uint64_t after_us) const {
     int done[2];
     EXPECT_EQ(::pipe(done), 0);
     const pid_t child = ::fork();
@@ -130,21 +130,21 @@ TEST_P(killed_switch, LeavesAWholePool) {
   pool.create(o);
   content all_of_it;
   all_of_it.add(pool, 60);
-  const std::vector<wish> all_wishes = wishes();
+  const std::vector<choice> all_choices = choices();
   const scute_engine between = parities() > 1 ? SCUTE_ENGINE_LOGFREE : SCUTE_ENGINE_REDO;
   // How long they take here.
   pool.close();
   const auto begin = std::chrono::steady_clock::now();
-  for (const wish& w : all_wishes) SCUTE_OKAY(set(pool, w));
+  for (const choice& w : all_choices) SCUTE_OKAY(set(pool, w));
   const auto each = static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
                                               std::chrono::steady_clock::now() - begin)
                                               .count()) /
-                    all_wishes.size();
+                    all_choices.size();
   pool.open();
   auto before = static_cast<scute_engine>(pool.info().engine);
   unsigned cut_short = 0, done = 0;
   for (unsigned round = 0; round < 70; ++round) {
-    const wish& w = all_wishes[round % all_wishes.size()];
+    const choice& w = all_choices[round % all_choices.size()];
     pool.close();
     const bool over =
         killed(pool, w, round % 10 == 9 ? when_done : each * 2 * (round * 7 % 20) / 20);

@@ -179,7 +179,7 @@ TEST(making, LooksAgain) {
   }
 }
 
-// HOLDER-4: a protection that the second look takes away again has been nobody's.
+// SUPLOCK-4: a protection that the second look takes away again has been nobody's.
 TEST(making, NobodyOpensWhatMayGoAgain) {
   shielded f;
   f.make(100000);

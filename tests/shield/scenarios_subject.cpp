@@ -3,7 +3,7 @@
 #include <random>
 #include <stdexcept>
 
-#include "capi/guard.hpp"
+#include "c_api/guard.hpp"
 #include "codec/crc32c.hpp"
 #include "engine/speculative/segment_list.hpp"
 #include "foreign_subject.hpp"
@@ -54,7 +54,7 @@ class simulated_user_file final : public core::medium::user_file {
 
 template <typename Make>
 int publish(scute_pool** pool, Make&& make) {
-  return core::capi::guarded([&] {
+  return core::c_api::guarded([&] {
     auto p = std::make_unique<scute_pool>();
     p->in = make();
     *pool = p.release();
@@ -113,12 +113,12 @@ void foreign_subject::create(memory& m, uint64_t seed) {
     w.fence();
   }
   need(publish(&pool_, [&] {
-    core::foreign_wish wish;
-    wish.file = std::make_unique<simulated_user_file>(m, plan_.geo.file_size);
-    wish.capacity = shape_.capacity;
+    core::foreign_request request;
+    request.file = std::make_unique<simulated_user_file>(m, plan_.geo.file_size);
+    request.capacity = shape_.capacity;
     return instance::format(
         std::make_unique<simulated_medium>(m.simulated(), 0, plan_.geo.file_size),
-        "simulated.scute", options_, identity, nullptr, &wish);
+        "simulated.scute", options_, identity, nullptr, &request);
   }));
 }
 

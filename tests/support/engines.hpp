@@ -37,9 +37,9 @@ inline const char* engine_of_run() {
     ::close(fd);
     ::pthread_setcancelstate(before, nullptr);
   }
-  const char* const wish = std::getenv("SCUTE_TEST_ENGINE");
-  if (wish == nullptr || *wish == 0) return nullptr;
-  if (std::string_view(wish) != "rotate") return wish;
+  const char* const setting = std::getenv("SCUTE_TEST_ENGINE");
+  if (setting == nullptr || *setting == 0) return nullptr;
+  if (std::string_view(setting) != "rotate") return setting;
   return test == nullptr ? nullptr : engine_of_suite(test->test_suite_name());
 }
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "capi/guard.hpp"
+#include "c_api/guard.hpp"
 #include "scute/scute.h"
 #include "support/engines.hpp"
 #include "support/scratch.hpp"

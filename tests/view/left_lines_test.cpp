@@ -23,9 +23,9 @@ class memory_watch final : public view::line_watch {
   void flushed(uint64_t, bool) noexcept override {}
   void fenced(bool) noexcept override {}
   view::flushed_contents* contents() noexcept override { return &contents_; }
-  void cut_begins() noexcept override {}
-  void cut_has(uint64_t, bool) noexcept override {}
-  void cut_decided(uint64_t) noexcept override {}
+  void commit_set_begins() noexcept override {}
+  void commit_set_has(uint64_t, bool) noexcept override {}
+  void commit_set_decided(uint64_t) noexcept override {}
   bool may_commit() noexcept override { return true; }
 
  private:
@@ -61,10 +61,11 @@ class left_lines : public testing::Test {
   bool end(write_reason why = write_reason::end, uint64_t offset = 0, uint64_t n = mib) {
     return v->write_back(nullptr, offset, n, why);
   }
-  // After a death, by a holder.
-  bool settle(view::file_view::unflushed_lines what = view::file_view::unflushed_lines::commit) {
+  // After a death, by a supervisor.
+  bool crash_writeback(
+      view::file_view::unflushed_lines what = view::file_view::unflushed_lines::commit) {
     v = &f.open();
-    return v->settle(what, told);
+    return v->crash_writeback(what, result);
   }
 
   memory_watch watch{mib / 64};
@@ -72,7 +73,7 @@ class left_lines : public testing::Test {
   viewed_file f{mib};
   view::file_view* v = nullptr;
   view::flusher t, other;
-  view::file_view::settled told;
+  view::file_view::writeback_result result;
 };
 
 TEST_F(left_lines, FlushedAndNeverFenced) {
@@ -85,7 +86,7 @@ TEST_F(left_lines, FlushedAndNeverFenced) {
   ASSERT_EQ(sink.all.size(), 1u);
   EXPECT_EQ(sink.all[0], std::pair(uint64_t{64}, left_as::never_fenced));
   ASSERT_TRUE(end());
-  expect(0, 1, 0);  // the cut has taken the others
+  expect(0, 1, 0);  // the commit set has taken the others
 }
 
 TEST_F(left_lines, AFenceOfAnyThreadIsOne) {
@@ -167,8 +168,8 @@ TEST_F(left_lines, ADeathIsAnEnd) {
   f.store(128, 1);
   f.store(192, 1);
   ASSERT_TRUE(v->flush(t, 192, 8));
-  ASSERT_TRUE(settle());
-  EXPECT_EQ(told.unflushed, 1u);
+  ASSERT_TRUE(crash_writeback());
+  EXPECT_EQ(result.unflushed, 1u);
   expect(2, 1, 1);
   const std::vector<std::pair<uint64_t, left_as>> wanted = {
       {192, left_as::never_fenced}, {128, left_as::never_flushed}, {64, left_as::flushed_early}};
@@ -180,8 +181,8 @@ TEST_F(left_lines, ADeathInAWindow) {
   f.store(64, 1);
   ASSERT_TRUE(v->clflush(t, 64, 8));
   f.store(128, 1);
-  ASSERT_TRUE(settle(view::file_view::unflushed_lines::drop));
-  EXPECT_EQ(told.unflushed, 1u);  // that is for who drops them to count
+  ASSERT_TRUE(crash_writeback(view::file_view::unflushed_lines::drop));
+  EXPECT_EQ(result.unflushed, 1u);  // that is for who drops them to count
   expect(0, 0, 0);
 }
 

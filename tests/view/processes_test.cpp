@@ -133,19 +133,19 @@ TEST(view_deaths, NothingIsLostByAKill) {
     EXPECT_EQ(disorder(f, 2), "") << "after a power failure";
     const std::vector<std::byte> kept(f.seen().begin(), f.seen().end());
     auto& v = f.open();
-    view::file_view::settled told;
+    view::file_view::writeback_result result;
     const bool drop = round % 2 == 1;
     using lines_left = view::file_view::unflushed_lines;
     uint64_t dropped = 0;
-    ASSERT_TRUE(v.settle(drop ? lines_left::drop : lines_left::commit, told,
-                         [&](uint64_t offset, std::span<const std::byte> bytes) {
-                           ++dropped;
-                           EXPECT_EQ(std::memcmp(bytes.data(), kept.data() + offset, bytes.size()),
-                                     0);
-                         }));
+    ASSERT_TRUE(v.crash_writeback(
+        drop ? lines_left::drop : lines_left::commit, result,
+        [&](uint64_t offset, std::span<const std::byte> bytes) {
+          ++dropped;
+          EXPECT_EQ(std::memcmp(bytes.data(), kept.data() + offset, bytes.size()), 0);
+        }));
     EXPECT_TRUE(f.same());
     EXPECT_EQ(v.counters().damaged, 0U);
-    EXPECT_EQ(dropped, drop ? told.unflushed : 0);
+    EXPECT_EQ(dropped, drop ? result.unflushed : 0);
     if (!drop) {
       EXPECT_EQ(std::memcmp(kept.data(), f.medium.bytes().data(), size), 0) << round;
     }

@@ -68,7 +68,7 @@ inline std::vector<instruction> program_of(const program_kind& k, unsigned threa
     const uint64_t line = below(k.lines) * (k.pages ? 40 : 1);
     const auto word = static_cast<unsigned>(below(8));
     if (k.storm) {
-      // Little but flushes with an order among them, so that lists grow while a cut copies.
+      // Little but flushes with an order among them, so that lists grow while a commit set copies.
       p.push_back({act::store, line, word});
       if (below(4) != 0) p.push_back({act::flush, line});
       p.push_back({thread == 0 && below(3) == 0 ? act::fence : act::locked});

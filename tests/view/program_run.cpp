@@ -22,7 +22,7 @@ program_run::program_run(const program_kind& k, uint64_t seed)
     const uint64_t most = k.storm ? 1 + below(6) : 2 + below(30);
     uint64_t at = 0;
     for (unsigned i = 0; i < (k.storm ? 600 : 200); ++i) {
-      // In a storm the one that makes the cuts goes on a few steps only, while the other one flushes.
+      // In a storm the one that makes the commit sets goes on a few steps only, while the other one flushes.
       const bool slow = k.storm && (i % 2) == order_.first;
       at += 1 + below(slow ? 2 : most);
       order_.preemptions.push_back({at, (i % 2) ^ order_.first ^ 1, true});
@@ -59,16 +59,16 @@ void program_run::judge(const char* when) {
   if (file_.medium.wrong != nullptr) note(file_.medium.wrong);
 }
 
-// The process dies now; the machine goes on. A holder settles copies of what is there, in both ways.
+// The process dies now; the machine goes on. A supervisor writes back copies of what is there, in both ways.
 void program_run::die(const char* when) {
   if (!kind_.deaths || quiet_ || !wrong_.empty()) return;
   quiet_ = true;
-  settle_copy(true, when);
-  settle_copy(false, when);
+  write_back_copy(true, when);
+  write_back_copy(false, when);
   quiet_ = false;
 }
 
-void program_run::settle_copy(bool commit, const char* when) {
+void program_run::write_back_copy(bool commit, const char* when) {
   ++states_;
   file_.copy_to(*copy_);
   copy_->medium.recover();
@@ -87,17 +87,17 @@ void program_run::settle_copy(bool commit, const char* when) {
   view::file_view& v = copy_->open();
   const uint64_t damaged = v.counters().damaged;
   using lines = view::file_view::unflushed_lines;
-  view::file_view::settled told;
+  view::file_view::writeback_result result;
   uint64_t dropped = 0;
-  const bool done = v.settle(commit ? lines::commit : lines::drop, told,
-                             [&](uint64_t, std::span<const std::byte>) { ++dropped; });
+  const bool done = v.crash_writeback(commit ? lines::commit : lines::drop, result,
+                                      [&](uint64_t, std::span<const std::byte>) { ++dropped; });
   const std::string where =
       std::string("death ") + when + ", " + (commit ? "commit" : "drop") + ": ";
-  if (!done) note(where + "settle failed");
+  if (!done) note(where + "the crash writeback failed");
   if ((loading_ || kind_.pages) && !v.load()) note(where + "load failed");
   if (!copy_->same()) note(where + "the view and the medium differ after it");
   if (v.counters().damaged != damaged) note(where + "undamaged lines were taken for damaged");
-  if (!commit && dropped != told.unflushed) note(where + "a line that was dropped was not told");
+  if (!commit && dropped != result.unflushed) note(where + "a line that was dropped was not told");
   // Pages that were being loaded count as the medium has them, all others as the view did.
   if (commit)
     for (uint64_t at = 0; at < died.size(); at += view::page_size) {

@@ -34,7 +34,7 @@ class program_run {
   void handler(unsigned thread);
   void judge(const char* when);
   void die(const char* when);
-  void settle_copy(bool commit, const char* when);
+  void write_back_copy(bool commit, const char* when);
   void note(std::string text) {
     if (wrong_.empty()) wrong_ = std::move(text);
   }

@@ -74,7 +74,7 @@ const std::vector<view_entry>& view_scenarios() {
     storm.storm = true;
     storm.instructions = 300;
     storm.file_lines = 64;
-    add("storm", "flushes in every round of a cut", storm);
+    add("storm", "flushes in every round of a commit set", storm);
     program_kind torn;
     torn.torn = true;
     torn.lines = 2;
@@ -90,7 +90,7 @@ const std::vector<view_entry>& view_scenarios() {
     deaths.deaths = deaths.contents = true;
     deaths.file_lines = 64;
     deaths.instructions = 8;
-    add("deaths", "the process dies at every moment, and a holder settles", deaths);
+    add("deaths", "the process dies at every moment, and a supervisor writes back", deaths);
     program_kind pages = deaths;
     pages.pages = true;
     pages.file_lines = 128;

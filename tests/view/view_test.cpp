@@ -103,7 +103,7 @@ TEST(view, WindowsPutFencesOffToTheOutermostEnd) {
   ASSERT_TRUE(v.window_end(t));
 }
 
-TEST(view, AFullListMakesACut) {
+TEST(view, AFullListMakesACommitSet) {
   viewed_file f(mib);  // lists of 16
   auto& v = f.open();
   view::flusher t;
@@ -137,13 +137,13 @@ TEST(view, AFailingBackingFailsTheFenceAndKeepsTheLines) {
   ASSERT_TRUE(v.flush(t, 0, 1));
   ASSERT_FALSE(v.fence(t));
   f.medium.failing = false;
-  ASSERT_TRUE(v.clflush(other, 6400, 8)) << "another thread's cut takes it along";
+  ASSERT_TRUE(v.clflush(other, 6400, 8)) << "another thread's commit set takes it along";
   EXPECT_EQ(f.durable(0), 77U);
 }
 
 // VIEW-10. What the program took back is not what the next opening finds, and nobody believes the digests of before.
 TEST(view, ACommitThatFailedMayHaveBeenDecided) {
-  for (const bool settles : {false, true}) {
+  for (const bool writes_back : {false, true}) {
     viewed_file f(mib);
     view::flusher t;
     auto& v = f.open();
@@ -163,11 +163,11 @@ TEST(view, ACommitThatFailedMayHaveBeenDecided) {
     EXPECT_FALSE(v.clflush(t, 128, 8));
     EXPECT_FALSE(v.clflush(t, 640, 8)) << "nothing of it has changed";
     f.medium.failing = f.medium.fails_decided = false;
-    if (settles) {
+    if (writes_back) {
       auto& next = f.open();
-      view::file_view::settled told;
-      ASSERT_TRUE(next.settle(view::file_view::unflushed_lines::commit, told));
-      EXPECT_GE(told.flushed, 2U);
+      view::file_view::writeback_result result;
+      ASSERT_TRUE(next.crash_writeback(view::file_view::unflushed_lines::commit, result));
+      EXPECT_GE(result.flushed, 2U);
     } else {
       ASSERT_TRUE(v.write_back(&t, 0, mib, write_reason::sync));
     }

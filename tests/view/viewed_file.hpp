@@ -118,7 +118,7 @@ struct viewed_file {
     static_cast<void>(v->let_go(protected_page));
     protected_page = UINT64_MAX;
   }
-  // What a death at this moment leaves, for a holder.
+  // What a death at this moment leaves, for a supervisor.
   void copy_to(viewed_file& to) const {
     medium.copy_to(to.medium);
     std::memcpy(to.control.data(), control.data(), control.bytes().size());

@@ -11,7 +11,7 @@
 //    that the view was told of, when that fence has returned; and what an msync covered.
 //
 // A locked instruction forces and promises nothing, since the view does not see it: an order that it makes must be kept,
-// while that something is durable at once is known to no one outside (docs/internals/shield.md, "View and cuts").
+// while that something is durable at once is known to no one outside (docs/internals/shield.md, "View and commit sets").
 #pragma once
 
 #include <array>

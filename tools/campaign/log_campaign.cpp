@@ -38,7 +38,7 @@ constexpr uint32_t lanes = 2;
 struct tally {
   uint64_t trials = 0, transactions = 0, injuries = 0, intact = 0;
   uint64_t objects = 0, older = 0, refused = 0, unchecked = 0;
-  uint64_t told = 0, had_to_tell = 0, unfounded = 0, refused_opens = 0, failures = 0;
+  uint64_t reported = 0, had_to_report = 0, unfounded = 0, refused_opens = 0, failures = 0;
 };
 
 class log_trials {
@@ -259,8 +259,8 @@ class log_trials {
     put(before, after);
     const log_picture::prospects p = picture.judge(after, lanes);
     sum_.intact += p.intact ? 1 : 0;
-    sum_.had_to_tell += p.told ? 1 : 0;
-    if (!p.told && random.one_in(3)) open_and_die(random);
+    sum_.had_to_report += p.reported ? 1 : 0;
+    if (!p.reported && random.one_in(3)) open_and_die(random);
     return read(model, done, p, how_.spoil == drill::greedy);
   }
 
@@ -343,13 +343,13 @@ class log_trials {
                     const log_picture::prospects& p) {
     const uint64_t losses = lost(pool);
     if (losses != 0) {
-      ++sum_.told;
+      ++sum_.reported;
       if (p.quiet && when_ != moment::crossing)
         return fmt::format("opening tells {} losses, and nothing is missing", losses);
       // Beside what a kill tears that may be, and costs nothing.
       sum_.unfounded += p.quiet ? 1 : 0;
       if (!names_a_place(pool)) return "a loss is told, and no place named";
-    } else if (p.told) {
+    } else if (p.reported) {
       return "records are missing from the middle of the log, and nobody is told";
     }
     const bool checksums = kind_ != log_kind::one_copy;
@@ -399,10 +399,10 @@ void print(const tally& t, const std::string& name) {
       "{:<20} {} trials, {} transactions, {} injuries; {} objects read, {} older, {} refused", name,
       t.trials, t.transactions, t.injuries, t.objects, t.older, t.refused);
   if (t.unchecked != 0) fmt::print(", {} unchecked", t.unchecked);
-  if (t.intact + t.told + t.refused_opens != 0)
+  if (t.intact + t.reported + t.refused_opens != 0)
     fmt::print(
         "; {} within the redundancy, {} told as lost ({} had to be, {} for nothing), {} not opened",
-        t.intact, t.told, t.had_to_tell, t.unfounded, t.refused_opens);
+        t.intact, t.reported, t.had_to_report, t.unfounded, t.refused_opens);
   fmt::print("; {} failed\n", t.failures);
 }
 

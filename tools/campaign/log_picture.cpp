@@ -221,7 +221,7 @@ log_picture::prospects log_picture::judge(std::span<const std::byte> after, uint
             segments_[frames_[x].segment].lane == s.lane &&
             frames_[x].sequence > frames_[g].sequence)
           behind.insert(frames_[x].sequence);
-      p.told = p.told || behind.size() >= later;
+      p.reported = p.reported || behind.size() >= later;
     }
   }
   return p;

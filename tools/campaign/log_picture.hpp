@@ -36,7 +36,7 @@ class log_picture {
     bool intact = true;  // nothing that counts is hit in more than one copy, or one track
     bool quiet =
         true;  // nor is a head or a frame that is void: nobody can tell it from one that counted
-    bool told = false;  // opening has to tell a loss
+    bool reported = false;  // opening has to tell a loss
   };
   // lanes: of the pool.
   prospects judge(std::span<const std::byte> after, uint32_t lanes) const;

@@ -119,12 +119,12 @@ void add_end(CLI::App* app, std::string& drill_name, bool& quiet,
 
 constexpr std::pair<const char*, const char*> silent_drill{"silent", "an object reads wrong"};
 
-int tell_kept(bool kept) {
+int report_kept(bool kept) {
   fmt::print("result: {}\n", kept ? "all promises were kept" : "something promised was not kept");
   return kept ? 0 : exit_broken;
 }
 
-int tell_broken(uint64_t trials, const char* none, const char* some) {
+int report_broken(uint64_t trials, const char* none, const char* some) {
   if (trials == 0)
     fmt::print("result: {}\n", none);
   else
@@ -163,9 +163,9 @@ int run_rest(rest_arguments a) {
   const auto reports = run_at_rest(a.how, cells);
   if (!a.json.empty()) write_json(a.json, a.how, reports);
   if (!a.plot.empty()) write_plot(a.plot, reports);
-  return tell_broken(print_report(a.how, reports),
-                     "all that had to survive did, and nothing was silently wrong",
-                     "something promised was not kept");
+  return report_broken(print_report(a.how, reports),
+                       "all that had to survive did, and nothing was silently wrong",
+                       "something promised was not kept");
 }
 
 void add_rest(CLI::App& root, int& status) {
@@ -220,7 +220,7 @@ int run_live_campaigns(live_arguments a) {
     kept = print_live(a.how, run_live(a.how)) && kept;
     std::fflush(stdout);
   }
-  return tell_kept(kept);
+  return report_kept(kept);
 }
 
 void add_live(CLI::App& root, int& status) {
@@ -254,7 +254,7 @@ int run_crossing_campaign(crossing_arguments a) {
   a.how.spoil = a.spoil();
   const workplace place(a.dir);
   a.how.folder = place.folder();
-  return tell_kept(run_crossings(a.how));
+  return report_kept(run_crossings(a.how));
 }
 
 void add_crossing(CLI::App& root, int& status) {
@@ -301,7 +301,7 @@ int run_log(log_arguments a) {
   choose(a.how.moments, moment_names, a.moments);
   const workplace place(a.dir);
   a.how.folder = place.folder();
-  return tell_kept(run_log_campaign(a.how));
+  return report_kept(run_log_campaign(a.how));
 }
 
 void add_log(CLI::App& root, int& status) {
@@ -337,7 +337,7 @@ int run_overwrite(overwrite_arguments a) {
   choose(a.how.shapes, shape_names, a.shapes);
   const workplace place(a.dir);
   a.how.how.folder = place.folder();
-  return tell_broken(run_overwriting(a.how), "everything survived", "not everything survived");
+  return report_broken(run_overwriting(a.how), "everything survived", "not everything survived");
 }
 
 void add_overwrite(CLI::App& root, int& status) {

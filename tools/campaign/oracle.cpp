@@ -127,7 +127,7 @@ std::string oracle::describe(uint32_t object) const {
     if (f.owner != object && i != 2 + where_.objects[object].chunk) continue;
     text += fmt::format("  {} at {:#x}:\n", f.owner == structure ? "chunk header" : "fragment",
                         f.header);
-    const auto tell = [&](const char* what, uint64_t begin, uint64_t end) {
+    const auto note = [&](const char* what, uint64_t begin, uint64_t end) {
       for (const error& e : last_) {
         if (e.offset < where_.zone || e.offset >= where_.parity_end()) continue;
         for (uint64_t at = begin; at < end; ++at)
@@ -141,8 +141,8 @@ std::string oracle::describe(uint32_t object) const {
                                 own_[e.offset] == nothing ? ", repaired" : "");
       }
     };
-    tell("header", f.header, f.header + header_size);
-    tell("payload", f.payload, f.payload + f.covered);
+    note("header", f.header, f.header + header_size);
+    note("payload", f.payload, f.payload + f.covered);
   }
   return text;
 }

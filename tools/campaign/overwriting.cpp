@@ -110,18 +110,18 @@ class overwriting {
     scute_pool* pool = nullptr;
     need(scute_open(image_.path().c_str(), &options, &pool));
     std::string wrong;
-    const auto told = [&](const char* what, const scute_report& r) {
+    const auto note_losses = [&](const char* what, const scute_report& r) {
       if (wrong.empty() && r.lost != 0) wrong = fmt::format("{} tells of {} losses", what, r.lost);
     };
     try {
       scute_report r = sized<scute_report>();
       if (who == looker::check) need(scute_check(pool, 1, &r, nullptr, nullptr, nullptr));
       if (who == looker::scrub) need(scute_scrub(pool, nullptr, &r));
-      told(looker_names[static_cast<size_t>(who)], r);
+      note_losses(looker_names[static_cast<size_t>(who)], r);
       read(pool, who == looker::opener, wrong);
       if (who != looker::read_only) {
         need(scute_check(pool, 1, &r, nullptr, nullptr, nullptr));
-        told("the check afterwards", r);
+        note_losses("the check afterwards", r);
         need(scute_check(pool, 0, &r, nullptr, nullptr, nullptr));
         if (wrong.empty() && r.damaged != 0)
           wrong = fmt::format("{} places are damaged after a repair", r.damaged);

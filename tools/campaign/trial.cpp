@@ -101,23 +101,23 @@ void trial::read(scute_pool* pool, const verdict& v, outcome& out) const {
 
 // An enumeration tells every object, or says that it could not; and nothing else.
 void trial::enumerate(scute_pool* pool, outcome& out) const {
-  std::set<scute_oid> told;
+  std::set<scute_oid> reported;
   scute_oid oid = SCUTE_OID_NULL;
   int code = scute_first(pool, SCUTE_TYPE_ANY, &oid);
   for (; code == SCUTE_OK && oid != SCUTE_OID_NULL;
        code = scute_next(pool, oid, SCUTE_TYPE_ANY, &oid))
-    told.insert(oid);
+    reported.insert(oid);
   const auto broken = [&](const std::string& what) {
     if (out.broken.empty()) out.broken = "the enumeration " + what;
   };
   if (code != SCUTE_OK && code != SCUTE_E_CORRUPT)
     broken(fmt::format("fails: {}: {}", scute_errorname(code), scute_errormsg()));
-  if (how_.spoil == drill::forgetful) told.erase(image_.where().objects.back().oid);
+  if (how_.spoil == drill::forgetful) reported.erase(image_.where().objects.back().oid);
   for (const object& o : image_.where().objects)
-    if (told.erase(o.oid) == 0 && code == SCUTE_OK)
+    if (reported.erase(o.oid) == 0 && code == SCUTE_OK)
       broken(fmt::format("passes over the object at {:#x}, and nothing said so", o.payload));
   // What looks like an object may be told, but not read.
-  for (const scute_oid more : told) {
+  for (const scute_oid more : reported) {
     const void* at = nullptr;
     if (scute_get_verified(pool, more, &at) == SCUTE_OK)
       broken(fmt::format("tells an object at {:#x}, where there never was one",

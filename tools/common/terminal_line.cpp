@@ -36,8 +36,8 @@ size_t terminal_line::room() const noexcept {
 bool terminal_line::is_due() noexcept {
   if (quiet_ || (!terminal_ && elsewhere_ == clock::duration::zero())) return false;
   const auto now = clock::now();
-  if (now - told_ < (terminal_ ? clock::duration(on_terminals) : elsewhere_)) return false;
-  told_ = now;
+  if (now - shown_at_ < (terminal_ ? clock::duration(on_terminals) : elsewhere_)) return false;
+  shown_at_ = now;
   return true;
 }
 

@@ -34,7 +34,7 @@ class terminal_line {
   // Takes the line off the screen, so that what is printed next starts on a clean one.
   void clear();
   // The time runs from now.
-  void rest() noexcept { told_ = clock::now(); }
+  void rest() noexcept { shown_at_ = clock::now(); }
 
  private:
   void write(const std::string& text) const noexcept;
@@ -42,7 +42,7 @@ class terminal_line {
   std::FILE* to_;
   bool quiet_, terminal_, shown_ = false;
   clock::duration elsewhere_;
-  clock::time_point told_ = clock::now();
+  clock::time_point shown_at_ = clock::now();
 };
 
 }  // namespace scute_tools

@@ -104,8 +104,8 @@ void hook_writer::flush(llvm::Instruction* place, llvm::Value* address, int kind
        true, origin);
 }
 
-// before: if below: told = stub(...)
-//         if told == 0: instruction
+// before: if below: handled = stub(...)
+//         if handled == 0: instruction
 // after:
 void hook_writer::flush_around(llvm::Instruction* instruction, llvm::Value* address, int kind) {
   auto* before = instruction->getParent();
@@ -117,9 +117,10 @@ void hook_writer::flush_around(llvm::Instruction* instruction, llvm::Value* addr
   llvm::IRBuilder<> builder(before);
   builder.CreateCondBr(is_below(builder, address), ask, original, rarely());
   builder.SetInsertPoint(ask);
-  auto* told = call(builder, "scute_shield_flush_stub",
-                    {address, builder.getInt64(static_cast<uint64_t>(kind))}, true, *instruction);
-  builder.CreateCondBr(builder.CreateICmpEQ(told, builder.getInt64(0)), original, after);
+  auto* handled =
+      call(builder, "scute_shield_flush_stub",
+           {address, builder.getInt64(static_cast<uint64_t>(kind))}, true, *instruction);
+  builder.CreateCondBr(builder.CreateICmpEQ(handled, builder.getInt64(0)), original, after);
 }
 
 llvm::CallBase* hook_writer::with_text(llvm::CallBase& call, const std::string& text) {

@@ -44,11 +44,11 @@ class instrumentation {
     const auto plan = accesses_.empty() ? std::vector<announcement>() : make_plan();
     // A fence is told of first: it ends what was told of stores (HOOK-3).
     for (const auto& one : tasks_)
-      if (one.reading.before) tell(one, one.at);
+      if (one.reading.before) report(one, one.at);
     for (const auto& one : plan) writer_.access(one);
     remove_made(plan);
     for (const auto& one : tasks_)
-      if (!one.reading.before) tell(one, one.at->getNextNode());
+      if (!one.reading.before) report(one, one.at->getNextNode());
     for (const auto& one : tasks_) rewrite(one);
     return false;
   }
@@ -119,7 +119,7 @@ class instrumentation {
     accesses_.push_back(next);
   }
 
-  void tell(const task& one, llvm::Instruction* place) {
+  void report(const task& one, llvm::Instruction* place) {
     if (one.reading.skippable) return;  // by rewrite()
     for (const auto& next : one.reading.found) {
       switch (next.what) {

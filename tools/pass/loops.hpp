@@ -14,7 +14,7 @@ struct placed_range {
   llvm::Instruction* place = nullptr;
   bool is_store = true;
   llvm::Value* object = nullptr;
-  told_range range;
+  reported_range range;
 };
 
 class loop_hoist {

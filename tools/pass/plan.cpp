@@ -54,7 +54,7 @@ class planner {
         const bool barrier = !bugs_.over_barriers && is_barrier(instruction);
         if (barrier) holding_.clear();
         if (const auto here = at.find(&instruction); here != at.end())
-          for (const auto& one : here->second) tell(one);
+          for (const auto& one : here->second) report(one);
         if (barrier) holding_.clear();
       }
       ends_[block] = holding_;
@@ -90,7 +90,7 @@ class planner {
     return result;
   }
 
-  void tell(const placed_range& one) {
+  void report(const placed_range& one) {
     auto& candidates = of_object_[{one.object, one.is_store}];
     for (const auto index : candidates)
       if (holding_.test(index) && add(result_[index], one)) return;
@@ -106,7 +106,7 @@ class planner {
 
   bool add(announcement& to, const placed_range& one) {
     const int64_t gap = bugs_.wide_gaps ? 16 * line_size : line_size;
-    told_range range = one.range;
+    reported_range range = one.range;
     if (!range.dynamic_length) {
       for (auto& known : to.ranges) {
         if (known.dynamic_length || known.base != range.base || range.low - known.high >= gap ||

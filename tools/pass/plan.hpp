@@ -25,7 +25,7 @@
 namespace scute_pass {
 
 // [base + low, base + high), or dynamic_length bytes from base on.
-struct told_range {
+struct reported_range {
   llvm::Instruction* origin = nullptr;
   llvm::Value* base = nullptr;
   int64_t low = 0, high = 0;
@@ -38,7 +38,7 @@ struct announcement {
   llvm::Instruction* place = nullptr;
   bool is_store = true;
   llvm::Value* object = nullptr;
-  llvm::SmallVector<told_range, 2> ranges;
+  llvm::SmallVector<reported_range, 2> ranges;
 };
 
 // What is left of a protocol in test runs (-scute-shield-plant=): the tests must notice.

@@ -22,7 +22,7 @@ READING = """\
 Each configuration runs the same operations in a fresh pool, in turns with the others. Opening and closing the
 file are not in these times and have a table of their own. A ratio is of times of the same round: the median over the rounds, ± half the
 interquartile range; *least* is the ratio of the shortest times. **Processor time is what counts**, since other work on
-the machine disturbs it less: that of the program and of its holder, user's and kernel's. In every configuration the
+the machine disturbs it less: that of the program and of its supervisor, user's and kernel's. In every configuration the
 map was read back without the shield and held the same, and the shielded file was found sound.
 
 | configuration | |
@@ -109,7 +109,7 @@ def _openings(results: Results) -> str:
             medians = [statistics.median(t for c in cells for t in getattr(c, what)) for what in ("open_cpu", "open_wall", "close_cpu")]
             pools = ", ".join(units.size(n) for n in sorted({c.pool_bytes for c in cells}))
             lines.append([name, config, pools, *(f"{m:.0f} ms" for m in medians)])
-    return ("### Opening and closing\n\nFrom the start of the program, and of its holder, to its first answer; and what both do when it has "
+    return ("### Opening and closing\n\nFrom the start of the program, and of its supervisor, to its first answer; and what both do when it has "
             "been told to end. Under the shield all of the file is read. Work that an engine has put off is done in closing.\n\n"
             + markdown.table(["", "", "pool", "opening, processor", "opening, wall", "closing, processor"], lines, left=2) + "\n")
 

@@ -71,7 +71,7 @@ def unexplained(rows: Rows, explained: dict[str, str]) -> list[str]:
 
 def section(rows: Rows, explained: dict[str, str]) -> tuple[str, list[str]]:
     """And the names that it explains."""
-    out, told = "", []
+    out, reported = "", []
     for peer, losses in lost(rows):
         if not losses:
             continue
@@ -87,9 +87,9 @@ def section(rows: Rows, explained: dict[str, str]) -> tuple[str, list[str]]:
             line.append("" if heading(line[0], explained) else NOT_EXPLAINED)
         out += (f"### Where the default is slower than {peer}\n\n"
                 + markdown.table([*head, ""], lines, left=3) + "\n"
-                + explain([n for n in names if n not in told], explained))
-        told += names
-    return out, told
+                + explain([n for n in names if n not in reported], explained))
+        reported += names
+    return out, reported
 
 
 def _where(row: Row) -> str:

@@ -132,8 +132,8 @@ def section(rows: Rows, machine: dict[str, object], counts: instructions.Counts,
            "more are named.\n\n")
     head = ["target", "what", "wanted", "measured", f"over {PEER}'s", ""]
     out += markdown.table(head, [v.line() for v in timed], left=2) + "\n"
-    lost, told = slower.section(rows, explained)
-    missed = [v.ident for v in (*counted, *timed) if v.met is False and v.ident not in told]
-    above = {slower.heading(name, explained) for name in told}
+    lost, reported = slower.section(rows, explained)
+    missed = [v.ident for v in (*counted, *timed) if v.met is False and v.ident not in reported]
+    above = {slower.heading(name, explained) for name in reported}
     rest = {head: "see above." if head in above else text for head, text in explained.items()}
     return out + lost + ("### Other misses explained\n\n" + slower.explain(missed, rest) if missed else "")

@@ -48,7 +48,7 @@ exit_code get(const arguments& args) {
   const open_pool pool(args.path, args.options.resolve(), open_pool::how::open_to_read);
   const std::optional<std::string> value = kv_store(pool, false).get(args.key);
   if (!value) {
-    tell("scute: {}: there is no key \"{}\"\n", args.path, args.key);
+    print_error("scute: {}: there is no key \"{}\"\n", args.path, args.key);
     return exit_not_found;
   }
   if (args.json)
@@ -63,7 +63,7 @@ exit_code del(const arguments& args) {
   const bool erased = kv_store(pool, true).erase(args.key);
   pool.close();
   if (erased) return exit_ok;
-  tell("scute: {}: there is no key \"{}\"\n", args.path, args.key);
+  print_error("scute: {}: there is no key \"{}\"\n", args.path, args.key);
   return exit_not_found;
 }
 

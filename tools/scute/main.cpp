@@ -89,14 +89,14 @@ int report_usage(const CLI::App& app, const CLI::ParseError& error) {
       word.empty() && !extra.empty() &&
       error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError))
     why = fmt::format("not expected here: {}", fmt::join(extra, " "));
-  tell("{}: {}\nTry `{} --help`.\n", name, why, name);
+  print_error("{}: {}\nTry `{} --help`.\n", name, why, name);
   return exit_error;
 }
 
 // Output that did not reach its reader (a full disk behind >) must not look like success.
 int flushed(exit_code status) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
-  tell("scute: standard output: cannot write\n");
+  print_error("scute: standard output: cannot write\n");
   return exit_error;
 }
 
@@ -136,12 +136,12 @@ int main(int argc, char** argv) {
     return report_usage(app, error);
   } catch (const failure& error) {
     std::fflush(stdout);
-    tell("scute: {}\n", error.what());
+    print_error("scute: {}\n", error.what());
     return error.code();
   } catch (const std::bad_alloc&) {
-    tell("scute: out of memory\n");
+    print_error("scute: out of memory\n");
   } catch (const std::exception& error) {
-    tell("scute: {}\n", error.what());
+    print_error("scute: {}\n", error.what());
   }
   return exit_error;
 }

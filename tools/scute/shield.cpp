@@ -44,8 +44,8 @@ enum class making : uint8_t { add, adopt };
 void make(const arguments& args, making how) {
   progress bar(args.quiet);
   const scute::options options = args.options.resolve();
-  const scute::progress_function tell = bar.callback();
-  scute::detail::progress_call call{&tell};
+  const scute::progress_function progress = bar.callback();
+  scute::detail::progress_call call{&progress};
   scute_options native = options.native();
   native.progress = &scute::detail::progress_call::run;
   native.progress_arg = &call;
@@ -145,8 +145,8 @@ void add_shield_remove(CLI::App& shield) {
   app->callback([args] {
     progress bar(args->quiet);
     const scute::options options = args->options.resolve();
-    const scute::progress_function tell = bar.callback();
-    scute::detail::progress_call call{&tell};
+    const scute::progress_function progress = bar.callback();
+    scute::detail::progress_call call{&progress};
     scute_options native = options.native();
     native.progress = &scute::detail::progress_call::run;
     native.progress_arg = &call;

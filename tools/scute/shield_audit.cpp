@@ -47,7 +47,7 @@ exit_code run(const arguments& args) {
   const int status = status_of(outcome);
   const audit_totals totals = totals_of(noticed);
   const char* const failed = failing(args, totals);
-  const char* const verdict = outcome.failed > 0      ? "not settled"
+  const char* const verdict = outcome.failed > 0      ? "not written back"
                               : noticed.views.empty() ? "no shielded file was opened"
                               : failed != nullptr     ? failed
                               : totals.unsure > 0

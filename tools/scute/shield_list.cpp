@@ -78,7 +78,7 @@ class listing {
     for (fs::directory_iterator at(folder, e), end; !e && at != end; at.increment(e))
       entries.push_back(*at);
     if (e) {
-      tell("scute: {}: {}\n", folder.string(), e.message());
+      print_error("scute: {}: {}\n", folder.string(), e.message());
       whole_ = false;
     }
     std::sort(entries.begin(), entries.end());
@@ -117,7 +117,7 @@ void print(const listing& all) {
   for (const shielded_file& f : all.files()) {
     lines.add({name_of(f.condition), f.condition ? size_text(f.state.size) : "",
                f.condition ? size_text(f.state.capacity) : "", f.file});
-    if (!f.condition) tell("scute: {}: {}\n", f.file, f.why);
+    if (!f.condition) print_error("scute: {}: {}\n", f.file, f.why);
   }
   lines.print();
 }

@@ -20,12 +20,12 @@ exit_code run(const arguments& args) {
   const scute_shield_outcome outcome = args.program.run(noticed);
   for (const view_counts& v : noticed.views)
     if (v.counts.dropped_lines > 0)
-      tell("scute: {}: {} lines that were never flushed are in {}.scute-unflushed\n", v.file,
-           v.counts.dropped_lines, v.file);
+      print_error("scute: {}: {} lines that were never flushed are in {}.scute-unflushed\n", v.file,
+                  v.counts.dropped_lines, v.file);
   for (const view_counts& v : noticed.views)
     if (v.counts.stray_lines > 0)
-      tell("scute: {}: {} stray stores; `scute shield audit` says more\n", v.file,
-           v.counts.stray_lines);
+      print_error("scute: {}: {} stray stores; `scute shield audit` says more\n", v.file,
+                  v.counts.stray_lines);
   const int status = status_of(outcome);
   return static_cast<exit_code>(outcome.failed > 0 && status == 0 ? exit_lost : status);
 }

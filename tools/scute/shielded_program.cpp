@@ -40,8 +40,8 @@ void keep_finding(void* arg, const scute_shield_finding* f) {
   listener_of(arg).next.findings.push_back({f->stored_source, f->flushed_source, *f});
 }
 
-void tell_failure(void*, const char* file, const char* why) {
-  tell("scute: {}: {}\n", file, why);
+void report_failure(void*, const char* file, const char* why) {
+  print_error("scute: {}: {}\n", file, why);
 }
 
 // Who takes a file for protected that is not would find out when it is too late.
@@ -156,7 +156,7 @@ scute_shield_outcome shielded_program::run(program_notice& noticed) const {
     options.site = keep_site;
     options.finding = keep_finding;
   }
-  options.failed = tell_failure;
+  options.failed = report_failure;
   listener to{noticed};
   options.arg = &to;
   scute_shield_outcome outcome{};

@@ -20,7 +20,7 @@ bool open_standard_streams() noexcept {
   return true;
 }
 
-void tell(const std::string& text) noexcept {
+void print_error(const std::string& text) noexcept {
   std::fwrite(text.data(), 1, text.size(), stderr);
   std::fflush(stderr);
 }

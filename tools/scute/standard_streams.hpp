@@ -15,11 +15,11 @@ namespace scute_tool {
 bool open_standard_streams() noexcept;
 
 // Writes to standard error. That nobody can be told is no reason to fail.
-void tell(const std::string& text) noexcept;
+void print_error(const std::string& text) noexcept;
 
 template <typename... T>
-void tell(fmt::format_string<T...> format, T&&... values) {
-  tell(fmt::format(format, std::forward<T>(values)...));
+void print_error(fmt::format_string<T...> format, T&&... values) {
+  print_error(fmt::format(format, std::forward<T>(values)...));
 }
 
 }  // namespace scute_tool

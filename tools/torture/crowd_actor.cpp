@@ -75,7 +75,7 @@ class crowd_actor final : public actor {
     dice d = dice_of(n);
     for (uint64_t refusals = 0;; ++refusals) {
       try {
-        const auto how = static_cast<act>(told(pool) ? d.below(5) : 1 + d.below(3));
+        const auto how = static_cast<act>(headers_decide(pool) ? d.below(5) : 1 + d.below(3));
         for (uint64_t i = d.one_in(2) ? d.below(4) : 0; i != 0; --i) rehearse(pool, n, d);
         if (how == act::by_itself) return alone(pool, n);
         return pool.transact([&](scute::tx& tx) { write(pool, tx, n, n, how, where_.copies); });
@@ -100,7 +100,7 @@ class crowd_actor final : public actor {
     for (uint64_t copy = 0; copy < where_.copies; ++copy)
       require(word_in(bytes + place(copy, index_)), number_, copy, "after the kill");
     if (index_ != 0) return;
-    if (told(pool)) compare_common(bytes);
+    if (headers_decide(pool)) compare_common(bytes);
     std::vector<unsigned char> expected(where_.size);
     fill(expected.data(), where_.key, 0, where_.size);
     for (uint64_t copy = 0; copy < where_.copies; ++copy)
@@ -143,7 +143,9 @@ class crowd_actor final : public actor {
   }
   // Where headers do not tell, of two that have written a word the later one stands, so that only words with
   // one writer can be counted on, and only if nobody opens the object whole.
-  static bool told(const scute::pool& pool) { return pool.info().protection == SCUTE_PROTECT_MLPC; }
+  static bool headers_decide(const scute::pool& pool) {
+    return pool.info().protection == SCUTE_PROTECT_MLPC;
+  }
 
   // Nobody else writes the own word, so it is what this writer left there.
   void put(std::byte* own, std::byte* all, uint64_t word, uint64_t n, uint64_t copy) const {
@@ -168,7 +170,7 @@ class crowd_actor final : public actor {
         return in_place ? tx.in_place_bytes(root_, place(copy, index), word_size)
                         : tx.edit_bytes(root_, place(copy, index), word_size);
       };
-      put(open(index_), told(pool) ? open(common) : nullptr, word, n, copy);
+      put(open(index_), headers_decide(pool) ? open(common) : nullptr, word, n, copy);
     }
   }
 
@@ -191,7 +193,8 @@ class crowd_actor final : public actor {
     const act how = d.one_in(4) ? act::ranges : d.one_in(3) ? act::mixed : act::in_place;
     const uint64_t copies = 1 + d.below(where_.copies), spins = d.one_in(2) ? 0 : d.below(4000);
     // Over words of others only where their readers notice.
-    const bool brief = d.one_in(2) && told(pool), all_of_it = d.one_in(8) && told(pool);
+    const bool brief = d.one_in(2) && headers_decide(pool),
+               all_of_it = d.one_in(8) && headers_decide(pool);
     try {
       pool.transact([&](scute::tx& tx) {
         if (brief) {

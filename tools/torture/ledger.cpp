@@ -12,7 +12,7 @@
 namespace scute_torture {
 
 void ledger::fail(const std::string& why) noexcept {
-  if (told_.exchange(true)) return;  // the first reason is the one that counts
+  if (reported_.exchange(true)) return;  // the first reason is the one that counts
   std::memcpy(story_.data(), why.data(), std::min(why.size(), story_.size() - 1));
   failed = true;
 }

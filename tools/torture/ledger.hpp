@@ -57,7 +57,7 @@ class ledger {
   static ledger& make();
 
  private:
-  std::atomic<bool> told_;
+  std::atomic<bool> reported_;
   std::array<char, 4096> story_;
 };
 

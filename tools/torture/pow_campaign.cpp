@@ -34,9 +34,11 @@ constexpr uint64_t keys = 61;
 constexpr uint64_t page_size = 4096, segment_size = 72 * 1024, first_segment = 16384;
 
 // Of threads, by number: all sections strict, strict or later by turns as it comes, all later.
-enum class wish { strict, both, later };
-wish wish_of(unsigned thread) {
-  return thread % 3 == 2 ? wish::later : thread % 3 == 1 ? wish::both : wish::strict;
+enum class durability_mix { strict, both, later };
+durability_mix durability_of(unsigned thread) {
+  return thread % 3 == 2   ? durability_mix::later
+         : thread % 3 == 1 ? durability_mix::both
+                           : durability_mix::strict;
 }
 
 std::string text_of(uint64_t seed, unsigned thread, uint64_t n) {
@@ -119,8 +121,10 @@ void pow_campaign::work(uint64_t round) {
         tables::own& mine = *all.of[t];
         dice d(mix(how_.seed ^ round, t));
         const auto durability = [&] {
-          const wish w = wish_of(t);
-          return w == wish::later || (w == wish::both && d.one_in(2)) ? pow::later : pow::strict;
+          const durability_mix w = durability_of(t);
+          return w == durability_mix::later || (w == durability_mix::both && d.one_in(2))
+                     ? pow::later
+                     : pow::strict;
         };
         uint64_t n = *mine.counter;
         page.announced = page.confirmed = n;

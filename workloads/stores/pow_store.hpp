@@ -81,7 +81,7 @@ class pow_store {
 
   // The store stays the caller's; it has to be new.
   explicit pow_store(pow::store& s, pow_ways ways = {}) : handle_(s.native_handle()), ways_(ways) {
-    scute_pow_keeper k{};
+    scute_pow_serializer k{};
     k.struct_size = sizeof k;
     k.arg = this;
     k.measure = [](void* arg, uint64_t index) -> int64_t {

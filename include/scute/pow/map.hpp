@@ -24,8 +24,8 @@ struct map_node {
 
 /// A map over Container<K, map_node>. Its objects are the entries. Guarded by the program's lock, as a whole.
 template <class Container, class K, class V>
-class basic_map : private keeper<basic_map<Container, K, V>> {
-  using base = keeper<basic_map>;
+class basic_map : private serializer<basic_map<Container, K, V>> {
+  using base = serializer<basic_map>;
   friend base;
   using inner = typename Container::const_iterator;
   static constexpr uint32_t kind = 0x6d617000;

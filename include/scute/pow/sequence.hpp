@@ -13,8 +13,8 @@ namespace scute::pow {
 
 /// Elements with numbers from 0; each is an object of its own. Guarded by the program's lock, as a whole.
 template <class T>
-class vector : private detail::keeper<vector<T>> {
-  using base = detail::keeper<vector<T>>;
+class vector : private detail::serializer<vector<T>> {
+  using base = detail::serializer<vector<T>>;
   friend base;
   static constexpr uint32_t kind = 0x76656300;
 
@@ -90,8 +90,8 @@ class vector : private detail::keeper<vector<T>> {
 
 /// First in, first out. Guarded by the program's lock, as a whole.
 template <class T>
-class queue : private detail::keeper<queue<T>> {
-  using base = detail::keeper<queue<T>>;
+class queue : private detail::serializer<queue<T>> {
+  using base = detail::serializer<queue<T>>;
   friend base;
   static constexpr uint32_t kind = 0x71756500;
 

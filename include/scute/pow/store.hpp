@@ -44,7 +44,7 @@ inline void check(int result) {
 }
 
 template <class Face>
-class keeper;
+class serializer;
 
 /// std::unique_lock and the like: they hold the lock of another object.
 template <class T>
@@ -193,7 +193,7 @@ class store {
   /// Reads everything again; calls tell(what, lost). Returns how much is lost. Sections of other threads wait. Throws error:
   /// errc::invalid (this thread has one open), errc::busy (one does not end within some seconds). flags:
   /// SCUTE_POW_REPAIR, SCUTE_POW_COMPARE.
-  uint64_t check(uint32_t flags = 0, const std::function<void(const char*, bool)>& tell = {}) {
+  uint64_t check(uint32_t flags = 0, const std::function<void(const char*, bool)>& report = {}) {
     uint64_t lost = 0;
     detail::check(scute_pow_check(
         handle_, flags,
@@ -201,18 +201,19 @@ class store {
           const auto& f = *static_cast<const std::function<void(const char*, bool)>*>(arg);
           if (f) f(what, is_lost != 0);
         },
-        const_cast<std::function<void(const char*, bool)>*>(&tell), &lost));
+        const_cast<std::function<void(const char*, bool)>*>(&report), &lost));
     return lost;
   }
   /// The same; calls tell(damage) with what scute_pow_damage has.
-  uint64_t check_details(uint32_t flags, const std::function<void(const scute_pow_damage&)>& tell) {
+  uint64_t check_details(uint32_t flags,
+                         const std::function<void(const scute_pow_damage&)>& report) {
     uint64_t lost = 0;
     detail::check(scute_pow_check_details(
         handle_, flags,
         [](void* arg, const scute_pow_damage* d) {
           (*static_cast<const std::function<void(const scute_pow_damage&)>*>(arg))(*d);
         },
-        const_cast<std::function<void(const scute_pow_damage&)>*>(&tell), &lost));
+        const_cast<std::function<void(const scute_pow_damage&)>*>(&report), &lost));
     return lost;
   }
   scute_pow_info info() const {
@@ -226,7 +227,7 @@ class store {
 
  private:
   template <class Face>
-  friend class detail::keeper;
+  friend class detail::serializer;
   explicit store(scute_pow* handle) : handle_(handle) {}
   int end() noexcept {
     const int result = scute_pow_close(handle_);

@@ -4,7 +4,7 @@
 #ifndef SCUTE_POW_TABLE_HPP
 #define SCUTE_POW_TABLE_HPP
 
-#include <scute/pow/keeper.hpp>
+#include <scute/pow/serializer.hpp>
 
 #include <atomic>
 #include <bit>
@@ -66,8 +66,8 @@ class slab {
 /// Objects of one type, in DRAM, at addresses that do not change while the store is open. Reading is a plain read, under
 /// the program's locks; what edit() and make() return may be written until the section commits, or streams.
 template <class T>
-class table : private detail::keeper<table<T>> {
-  using base = detail::keeper<table<T>>;
+class table : private detail::serializer<table<T>> {
+  using base = detail::serializer<table<T>>;
   friend base;
 
  public:
@@ -177,8 +177,8 @@ class table : private detail::keeper<table<T>> {
 
 /// A single object.
 template <class T>
-class value : private detail::keeper<value<T>> {
-  using base = detail::keeper<value<T>>;
+class value : private detail::serializer<value<T>> {
+  using base = detail::serializer<value<T>>;
   friend base;
   static constexpr uint32_t kind = 0x76616c00;
 

@@ -123,10 +123,10 @@ void lend_log(pool::state& s, heap::heap& h, pool::lane& l, medium::writer& w, u
 
 void require_room_for_log(const scute_options& o) {
   const auto fits = [&](uint64_t size) {
-    scute_options wish = o;
-    wish.size = size;
+    scute_options requested = o;
+    requested.size = size;
     try {
-      const pool::geometry g = pool::choose_geometry(wish);
+      const pool::geometry g = pool::choose_geometry(requested);
       // Objects take a chunk at least.
       return chunks_of_log(g, plan_log(g, o.log_cap), o.log_cap) <
              uint64_t{g.chunks} * g.zone_count;

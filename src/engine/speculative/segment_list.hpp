@@ -50,7 +50,7 @@ size_t chunks_of_log(const pool::geometry& g, const segment_list& plan, uint64_t
                      bool apart = false);
 // A pool that is made with these options has room for the log, and for objects. Throws SCUTE_E_RANGE, with the least size that has.
 void require_room_for_log(const scute_options& o);
-// Throws SCUTE_E_INVALID for a cap of a log that the engine does not have. 0: there is no wish.
+// Throws SCUTE_E_INVALID for a cap of a log that the engine does not have. 0: none is requested.
 void require_log_to_cap(const std::string& path, const pool::engine_facts& of, uint64_t cap);
 // Chunks that so many segments take, their copies included.
 size_t chunks_of_segments(const pool::geometry& g, const segment_list& plan, uint64_t segments);

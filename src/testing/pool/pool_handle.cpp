@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "base/rounding.hpp"
-#include "capi/guard.hpp"
+#include "c_api/guard.hpp"
 #include "testing/pool/simulated_medium.hpp"
 #include "testing/pool/simulated_place.hpp"
 
@@ -14,7 +14,7 @@ namespace {
 
 template <typename Make>
 int publish(scute_pool** pool, Make&& make) {
-  return capi::guarded([&] {
+  return c_api::guarded([&] {
     auto p = std::make_unique<scute_pool>();
     p->in = make();
     *pool = p.release();
@@ -41,7 +41,7 @@ int open_in(model::simulated_memory& m, const scute_options& o, scute_pool** poo
 }
 
 int switch_engine(scute_pool* pool, scute_engine to, uint64_t log_cap) {
-  return capi::guarded(
+  return c_api::guarded(
       [&] { pool->in->set_engine(*pool::find_engine(static_cast<uint32_t>(to)), log_cap); });
 }
 

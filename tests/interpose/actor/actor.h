@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a program may do to a file, one deed at a time. It knows nothing of the shield: the tests run each deed once on a plain file
+// What a program may do to a file, one case at a time. It knows nothing of the shield: the tests run each case once on a plain file
 // and once on a shielded one, and compare what it prints and what is in the file afterwards.
 #ifndef ACTOR_H
 #define ACTOR_H
@@ -7,11 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct deed {
+struct test_case {
   const char *name;
   void (*run)(const char *file);
 };
-extern const struct deed memory_deeds[], descriptor_deeds[], transfer_deeds[], process_deeds[];
+extern const struct test_case memory_cases[], descriptor_cases[], transfer_cases[], process_cases[];
 
 // One line: the call, its result, and errno if that is negative.
 void say(const char *call, long result);

@@ -219,14 +219,14 @@ static void standard_input(const char *file) {
   fclose(again);
 }
 
-const struct deed descriptor_deeds[] = {{"copies", copies},
-                                        {"numbers", numbers},
-                                        {"facts", facts},
-                                        {"flocks", flocks},
-                                        {"record_locks", record_locks},
-                                        {"streams", streams},
-                                        {"all_closed", all_closed},
-                                        {"many_opens", many_opens},
-                                        {"opened_again_by_number", opened_again_by_number},
-                                        {"standard_input", standard_input},
-                                        {NULL, NULL}};
+const struct test_case descriptor_cases[] = {{"copies", copies},
+                                             {"numbers", numbers},
+                                             {"facts", facts},
+                                             {"flocks", flocks},
+                                             {"record_locks", record_locks},
+                                             {"streams", streams},
+                                             {"all_closed", all_closed},
+                                             {"many_opens", many_opens},
+                                             {"opened_again_by_number", opened_again_by_number},
+                                             {"standard_input", standard_input},
+                                             {NULL, NULL}};

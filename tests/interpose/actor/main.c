@@ -43,8 +43,8 @@ void *map(int fd, size_t n, int access, int flags, long offset) {
   return at;
 }
 
-static const struct deed *const all[] = {memory_deeds, descriptor_deeds, transfer_deeds,
-                                         process_deeds};
+static const struct test_case *const all[] = {memory_cases, descriptor_cases, transfer_cases,
+                                              process_cases};
 
 // Puts the lines of a FILE.scute-unflushed into a file.
 static int patch(const char *file, const char *lines) {
@@ -64,7 +64,7 @@ static int patch(const char *file, const char *lines) {
 int main(int argc, char **argv) {
   if (argc == 4 && strcmp(argv[1], "patch") == 0) return patch(argv[2], argv[3]);
   for (size_t i = 0; i < sizeof all / sizeof *all; ++i)
-    for (const struct deed *d = all[i]; d->name != NULL; ++d) {
+    for (const struct test_case *d = all[i]; d->name != NULL; ++d) {
       if (argc == 2 && strcmp(argv[1], "list") == 0) puts(d->name);
       if (argc != 3 || strcmp(argv[1], d->name) != 0) continue;
       d->run(argv[2]);

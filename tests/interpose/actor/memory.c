@@ -191,16 +191,16 @@ static void seen_by_readers(const char *file) {
   munmap(at, file_size);
 }
 
-const struct deed memory_deeds[] = {{"store_and_sync", store_and_sync},
-                                    {"private_mapping", private_mapping},
-                                    {"two_mappings", two_mappings},
-                                    {"unmapped_in_parts", unmapped_in_parts},
-                                    {"moved_and_resized", moved_and_resized},
-                                    {"mapped_over", mapped_over},
-                                    {"without_access", without_access},
-                                    {"read_only", read_only},
-                                    {"synchronous", synchronous},
-                                    {"mapped_and_closed", mapped_and_closed},
-                                    {"seen_by_readers", seen_by_readers},
-                                    {"stored_behind_the_end", stored_behind_the_end},
-                                    {NULL, NULL}};
+const struct test_case memory_cases[] = {{"store_and_sync", store_and_sync},
+                                         {"private_mapping", private_mapping},
+                                         {"two_mappings", two_mappings},
+                                         {"unmapped_in_parts", unmapped_in_parts},
+                                         {"moved_and_resized", moved_and_resized},
+                                         {"mapped_over", mapped_over},
+                                         {"without_access", without_access},
+                                         {"read_only", read_only},
+                                         {"synchronous", synchronous},
+                                         {"mapped_and_closed", mapped_and_closed},
+                                         {"seen_by_readers", seen_by_readers},
+                                         {"stored_behind_the_end", stored_behind_the_end},
+                                         {NULL, NULL}};

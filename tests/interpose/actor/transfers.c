@@ -219,13 +219,13 @@ static void refused_lengths(const char *file) {
   close(fd);
 }
 
-const struct deed transfer_deeds[] = {{"reads_and_writes", reads_and_writes},
-                                      {"longer", longer},
-                                      {"appended", appended},
-                                      {"holes", holes},
-                                      {"copied", copied},
-                                      {"bad_arguments", bad_arguments},
-                                      {"appended_by_flags", appended_by_flags},
-                                      {"punched", punched},
-                                      {"refused_lengths", refused_lengths},
-                                      {NULL, NULL}};
+const struct test_case transfer_cases[] = {{"reads_and_writes", reads_and_writes},
+                                           {"longer", longer},
+                                           {"appended", appended},
+                                           {"holes", holes},
+                                           {"copied", copied},
+                                           {"bad_arguments", bad_arguments},
+                                           {"appended_by_flags", appended_by_flags},
+                                           {"punched", punched},
+                                           {"refused_lengths", refused_lengths},
+                                           {NULL, NULL}};

@@ -15,8 +15,8 @@
 
 #include <scute/shield_view.h>
 
-#include "../unheard_call.h"
-#include "../unheard_handler.h"
+#include "../pass_through_call.h"
+#include "../pass_through_handler.h"
 
 enum { words = 8, lines_used = 64 };
 
@@ -46,10 +46,10 @@ int main(int argc, char **argv) {
   }
   lines = at;
   memset(at, 0, sizeof(struct line) * lines_used);
-  struct sigaction wish;
-  memset(&wish, 0, sizeof wish);
-  wish.sa_handler = store;
-  if (set_unheard(SIGALRM, &wish) != 0) return 96;
+  struct sigaction action;
+  memset(&action, 0, sizeof action);
+  action.sa_handler = store;
+  if (set_pass_through(SIGALRM, &action) != 0) return 96;
   const struct itimerval often = {{0, 30}, {0, 30}}, never = {{0, 0}, {0, 0}};
   setitimer(ITIMER_REAL, &often, NULL);
   struct timespec begin, now;

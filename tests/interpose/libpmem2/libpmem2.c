@@ -86,7 +86,7 @@ static int append(struct pmem2_map *map, const char *way, struct record *to, str
 
 int main(int argc, char **argv) {
   if (argc < 3) return 98;
-  const char *way = argv[1], *const wish = getenv("GRANULARITY");
+  const char *way = argv[1], *const wanted = getenv("GRANULARITY");
   const int fd = open(argv[2], O_RDWR);
   if (fd < 0) return perror("open"), 1;
   struct pmem2_source *source = NULL;
@@ -95,7 +95,7 @@ int main(int argc, char **argv) {
   if (pmem2_source_from_fd(&source, fd) != 0) return failed("pmem2_source_from_fd");
   if (pmem2_config_new(&config) != 0) return failed("pmem2_config_new");
   pmem2_config_set_required_store_granularity(
-      config, wish == NULL ? PMEM2_GRANULARITY_CACHE_LINE : (enum pmem2_granularity)atoi(wish));
+      config, wanted == NULL ? PMEM2_GRANULARITY_CACHE_LINE : (enum pmem2_granularity)atoi(wanted));
   const int result = pmem2_map_new(&map, config, source);
   if (result != 0) return fprintf(stderr, "pmem2_map_new: %d\n", result), 1;
   pmem2_config_delete(&config);

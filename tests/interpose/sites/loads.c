@@ -41,7 +41,7 @@ static void clean(void) {
     if (*(volatile long *)(map + 64 * i) != seed + (long)i) exit(13);
 }
 
-/* Threads have words of the same lines, look at each other's, and their fences cut what others store. */
+/* Threads have words of the same lines, look at each other's, and their fences commit what others store. */
 enum { threads = 4, turns = 4000, lines = 16 };
 
 static void *share(void *number) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// [unheard|raw|forked|awaited] FILE SECONDS [OTHER]: threads that store to lines without a pause, and one that commits these lines: what is committed has to be what
+// [unintercepted|raw|forked|awaited] FILE SECONDS [OTHER]: threads that store to lines without a pause, and one that commits these lines: what is committed has to be what
 // a line was at some moment. FILE itself is looked at by a system call that nobody hears. Prints what it has seen; status 1: a line that never
-// was. unheard: the threads are such as the C library does not know of. raw: they are made by an instruction, and what was committed within a second
+// was. unintercepted: the threads are such as the C library does not know of. raw: they are made by an instruction, and what was committed within a second
 // does not count. forked: all of it in a child of a process that has OTHER. awaited:
 // nothing is committed before the last thread has stored once more, so that nobody else wakes it.
 #define _GNU_SOURCE
@@ -21,7 +21,7 @@
 
 #include <scute/shield_view.h>
 
-#include "../unheard_call.h"
+#include "../pass_through_call.h"
 
 enum { writers = 3, words = 8, page = 4096, lines_used = 67 };
 
@@ -58,7 +58,7 @@ static void *sleep_on(void *unused) {
 }
 
 // One that the C library does not know of.
-static int write_unheard(void *arg) {
+static int write_unintercepted(void *arg) {
   write_on(arg);
   _exit(0);
 }
@@ -100,11 +100,11 @@ static void begin_raw(void *(*f)(void *), void *arg, void *stack_end) {
 }
 
 int main(int argc, char **argv) {
-  const int unheard = argc == 4 && strcmp(argv[1], "unheard") == 0;
+  const int unintercepted = argc == 4 && strcmp(argv[1], "unintercepted") == 0;
   const int raw = argc == 4 && strcmp(argv[1], "raw") == 0;
   const int forked = argc == 5 && strcmp(argv[1], "forked") == 0;
   const int awaited = argc == 4 && strcmp(argv[1], "awaited") == 0;
-  if (unheard || raw || forked || awaited)
+  if (unintercepted || raw || forked || awaited)
     ++argv;
   else if (argc != 3)
     return 98;
@@ -139,12 +139,13 @@ int main(int argc, char **argv) {
     static char stacks[writers][1 << 16] __attribute__((aligned(16)));
     if (raw)
       begin_raw(write_on, line, stacks[i] + sizeof stacks[i]);
-    else if (unheard)
-      children[i] = clone(write_unheard, stacks[i] + sizeof stacks[i], CLONE_VM | SIGCHLD, line);
+    else if (unintercepted)
+      children[i] =
+          clone(write_unintercepted, stacks[i] + sizeof stacks[i], CLONE_VM | SIGCHLD, line);
     else
       pthread_create(&threads[i], NULL, write_on, line);
   }
-  const int by_library = !unheard && !raw;
+  const int by_library = !unintercepted && !raw;
   if (by_library) pthread_create(&threads[writers], NULL, read_on, at);
   struct timespec begin, now;
   clock_gettime(CLOCK_MONOTONIC, &begin);
@@ -168,7 +169,7 @@ int main(int argc, char **argv) {
   } while (now.tv_sec - begin.tv_sec < atol(argv[2]));
   over = 1;
   void *failed = NULL;
-  for (int i = 0; i < writers && unheard; ++i) waitpid(children[i], NULL, 0);
+  for (int i = 0; i < writers && unintercepted; ++i) waitpid(children[i], NULL, 0);
   for (int i = 0; i <= writers && by_library; ++i) pthread_join(threads[i], &failed);
   printf("%ld commits, %ld torn lines, %ld failed reads\n", commits, torn, (long)failed);
   return torn != 0 || failed != NULL;

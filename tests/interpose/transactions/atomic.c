@@ -145,7 +145,7 @@ static void in_a_transaction(void) {
   tell(&pool, 29);
 }
 
-const struct deed deeds_of_atomic_calls[] = {
+const struct test_case cases_of_atomic_calls[] = {
     {"inserts", inserts},
     {"moves", moves},
     {"removes", removes},

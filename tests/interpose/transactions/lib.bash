@@ -1,4 +1,4 @@
-# lib.bash: what the tests of the deeds in this folder share. Sourced.
+# lib.bash: what the tests of the cases in this folder share. Sourced.
 # shellcheck source=tests/interpose/lib.bash
 source "$SCUTE_SOURCE_DIR/tests/interpose/lib.bash"
 
@@ -18,7 +18,7 @@ fresh() {
 # ended STATUS: as what was asked for ends.
 ended() { equal "$1" "$([ "$end" = closes ] || [ "$end" = exits ] && echo 0 || echo 137)"; }
 
-# plainly DEED PATH...: the deed without the shield, whose program keeps all that was stored when it is killed. What its calls
+# plainly CASE PATH...: the case without the shield, whose program keeps all that was stored when it is killed. What its calls
 # returned is in plain.out then.
 plainly() {
   local status=0
@@ -26,14 +26,14 @@ plainly() {
   equal "$status" 137
 }
 
-# under_shield DEED END PATH...: the same calls have the same results. `waits` is a power failure: the program and its holder are killed
-# where the deed ends.
+# under_shield CASE END PATH...: the same calls have the same results. `waits` is a power failure: the program and its supervisor are killed
+# where the case ends.
 under_shield() {
-  local deed=$1 status=0 run child
+  local case_name=$1 status=0 run child
   end=$2
   shift 2
   if [ "$end" = waits ]; then
-    "$scute" shield run "${run_with[@]}" -- "$actor" "$deed" waits "$@" >out 2>err &
+    "$scute" shield run "${run_with[@]}" -- "$actor" "$case_name" waits "$@" >out 2>err &
     run=$!
     until_said '^here$' out "$run"
     child=$(child_of "$run")
@@ -43,34 +43,34 @@ under_shield() {
     } 2>/dev/null
     sed -i '$d' out
   else
-    { "$scute" shield run "${run_with[@]}" -- "$actor" "$deed" "$end" "$@" >out 2>err || status=$?; } 2>/dev/null
+    { "$scute" shield run "${run_with[@]}" -- "$actor" "$case_name" "$end" "$@" >out 2>err || status=$?; } 2>/dev/null
     ended "$status"
   fi
-  diff plain.out out || fail "$deed, $end: calls have other results"
+  diff plain.out out || fail "$case_name, $end: calls have other results"
 }
 
 # as_plain FILE PLAIN: FILE is sound, and holds the same, opened under the shield and without.
 as_plain() {
   checked 0 "$1"
-  "$scute" shield run -- "$actor" show "$1" >shown 2>err || fail "$deed, $end: it does not open under the shield"
-  diff "$2" shown || fail "$deed, $end: the file holds something else"
+  "$scute" shield run -- "$actor" show "$1" >shown 2>err || fail "$case_name, $end: it does not open under the shield"
+  diff "$2" shown || fail "$case_name, $end: the file holds something else"
   cp --sparse=always "$1" kept
   "$scute" shield remove "$1" >remove.out || fail "shield remove"
   cmp "$1" kept || fail "shield remove has changed $1"
-  "$actor" show "$1" >shown 2>err || fail "$deed, $end: it does not open"
-  diff "$2" shown || fail "$deed, $end: without the shield the file holds something else"
+  "$actor" show "$1" >shown 2>err || fail "$case_name, $end: it does not open"
+  diff "$2" shown || fail "$case_name, $end: without the shield the file holds something else"
 }
 
-# tried DEED END...: with one pool.
+# tried CASE END...: with one pool.
 tried() {
-  deed=$1
+  case_name=$1
   shift
   fresh "$file" "$pools/base"
-  plainly "$deed" "$file"
-  "$actor" show "$file" >plain || fail "$deed: there is nothing to see"
+  plainly "$case_name" "$file"
+  "$actor" show "$file" >plain || fail "$case_name: there is nothing to see"
   for end in "$@"; do
     fresh "$file" "$pools/base" shielded
-    under_shield "$deed" "$end" "$file"
+    under_shield "$case_name" "$end" "$file"
     as_plain "$file" plain
     count=$((count + 1))
   done

@@ -2,10 +2,10 @@
 // A program on libpmemobj that knows nothing of the shield.
 //    transactions make FILE
 //    transactions list KIND: one, atomic, two
-//    transactions DEED END FILE [SECOND]: does the deed, prints what its calls returned, and stores one plain word durably. END says how it ends
-//       then, or in the middle of a deed that has one: closes, exits, dies (SIGKILL), waits (says "here", and waits to be killed)
+//    transactions CASE END FILE [SECOND]: does the case, prints what its calls returned, and stores one plain word durably. END says how it ends
+//       then, or in the middle of a case that has one: closes, exits, dies (SIGKILL), waits (says "here", and waits to be killed)
 //    transactions show FILE: all that is in it
-//    transactions watch ALIKE FILE SECOND: looks at both files, not at their views, while another program does the deed in_turns, and says how
+//    transactions watch ALIKE FILE SECOND: looks at both files, not at their views, while another program does the case in_turns, and says how
 //       often the second was ahead. ALIKE is a pool that was made as they were
 #define _GNU_SOURCE
 #include <errno.h>
@@ -71,14 +71,14 @@ static int number_item(PMEMobjpool *at, void *object, void *number) {
 }
 
 static void open_pool(struct pool *where, const char *path) {
-  where->at = pmemobj_open(path, POBJ_LAYOUT_NAME(deeds));
+  where->at = pmemobj_open(path, POBJ_LAYOUT_NAME(cases));
   if (where->at == NULL) work_failed("pmemobj_open");
   where->root = POBJ_ROOT(where->at, struct root);
   where->bytes = D_RW(where->root);
 }
 
 static int make(const char *path) {
-  pool.at = pmemobj_create(path, POBJ_LAYOUT_NAME(deeds), PMEMOBJ_MIN_POOL, 0600);
+  pool.at = pmemobj_create(path, POBJ_LAYOUT_NAME(cases), PMEMOBJ_MIN_POOL, 0600);
   if (pool.at == NULL) work_failed("pmemobj_create");
   pool.root = POBJ_ROOT(pool.at, struct root);
   pool.bytes = D_RW(pool.root);
@@ -125,7 +125,7 @@ static int show(const char *path) {
   POBJ_FOREACH_TYPE(pool.at, item)++ items;
   printf("\nitems: %u\n", items);
   pmemobj_close(pool.at);
-  printf("consistent: %d\n", pmemobj_check(path, POBJ_LAYOUT_NAME(deeds)));
+  printf("consistent: %d\n", pmemobj_check(path, POBJ_LAYOUT_NAME(cases)));
   return 0;
 }
 
@@ -156,14 +156,14 @@ static int watch(const char *alike, const char *first_path, const char *path) {
 
 static const struct {
   const char *name;
-  const struct deed *deeds;
-} kinds[] = {{"one", deeds_of_one}, {"atomic", deeds_of_atomic_calls}, {"two", deeds_of_two}};
+  const struct test_case *cases;
+} kinds[] = {{"one", cases_of_one}, {"atomic", cases_of_atomic_calls}, {"two", cases_of_two}};
 enum { kinds_count = sizeof kinds / sizeof *kinds };
 
 static int list(const char *kind) {
   for (unsigned i = 0; i < kinds_count; ++i)
     if (strcmp(kind, kinds[i].name) == 0)
-      for (const struct deed *d = kinds[i].deeds; d->name != NULL; ++d) puts(d->name);
+      for (const struct test_case *d = kinds[i].cases; d->name != NULL; ++d) puts(d->name);
   return 0;
 }
 
@@ -182,7 +182,7 @@ int main(int argc, char **argv) {
   }
   open_pool(&pool, argv[3]);
   for (unsigned i = 0; i < kinds_count; ++i)
-    for (const struct deed *d = kinds[i].deeds; d->name != NULL; ++d)
+    for (const struct test_case *d = kinds[i].cases; d->name != NULL; ++d)
       if (strcmp(argv[1], d->name) == 0) {
         d->work();
         here();

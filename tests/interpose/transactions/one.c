@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Transactions of one pool: how they end, and where they may be left. Each deed that comes to its end stores a plain word after it.
+// Transactions of one pool: how they end, and where they may be left. Each case that comes to its end stores a plain word after it.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -253,7 +253,7 @@ static void left_in_an_abort(void) {
 }
 
 // Another thread makes the pool durable in the middle: with what this one has flushed, its half work and the log of that (SHIELD-8 has one order of
-// cuts for all threads). So there is something to restore.
+// commit sets for all threads). So there is something to restore.
 static void *tells(void *number) {
   tell(&pool, (uint64_t)(uintptr_t)number);
   return NULL;
@@ -319,23 +319,23 @@ static void in_a_window(void) {
   told("window", end != NULL ? end() : 0);
 }
 
-const struct deed deeds_of_one[] = {{"commits", commits},
-                                    {"aborts", aborts},
-                                    {"aborts_by_hand", aborts_by_hand},
-                                    {"commits_by_hand", commits_by_hand},
-                                    {"jumps", jumps},
-                                    {"fails_to_allocate", fails_to_allocate},
-                                    {"fails_to_add", fails_to_add},
-                                    {"fails_and_goes_on", fails_and_goes_on},
-                                    {"inner_aborts", inner_aborts},
-                                    {"outer_aborts", outer_aborts},
-                                    {"nested", nested},
-                                    {"aborts_and_commits", aborts_and_commits},
-                                    {"left_inside", left_inside},
-                                    {"left_in_an_inner_one", left_in_an_inner_one},
-                                    {"left_in_an_abort", left_in_an_abort},
-                                    {"left_when_durable", left_when_durable},
-                                    {"aborts_what_is_durable", aborts_what_is_durable},
-                                    {"left_between", left_between},
-                                    {"in_a_window", in_a_window},
-                                    {NULL, NULL}};
+const struct test_case cases_of_one[] = {{"commits", commits},
+                                         {"aborts", aborts},
+                                         {"aborts_by_hand", aborts_by_hand},
+                                         {"commits_by_hand", commits_by_hand},
+                                         {"jumps", jumps},
+                                         {"fails_to_allocate", fails_to_allocate},
+                                         {"fails_to_add", fails_to_add},
+                                         {"fails_and_goes_on", fails_and_goes_on},
+                                         {"inner_aborts", inner_aborts},
+                                         {"outer_aborts", outer_aborts},
+                                         {"nested", nested},
+                                         {"aborts_and_commits", aborts_and_commits},
+                                         {"left_inside", left_inside},
+                                         {"left_in_an_inner_one", left_in_an_inner_one},
+                                         {"left_in_an_abort", left_in_an_abort},
+                                         {"left_when_durable", left_when_durable},
+                                         {"aborts_what_is_durable", aborts_what_is_durable},
+                                         {"left_between", left_between},
+                                         {"in_a_window", in_a_window},
+                                         {NULL, NULL}};

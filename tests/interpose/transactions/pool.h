@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The pool that the deeds work on. */
+/* The pool that the cases work on. */
 #ifndef POOL_H
 #define POOL_H
 
@@ -9,11 +9,11 @@
 
 enum { values = 64, text_size = 100, items_first = 4, items_second = 2, turns = 3000 };
 
-POBJ_LAYOUT_BEGIN(deeds);
-POBJ_LAYOUT_ROOT(deeds, struct root);
-POBJ_LAYOUT_TOID(deeds, struct blob);
-POBJ_LAYOUT_TOID(deeds, struct item);
-POBJ_LAYOUT_END(deeds);
+POBJ_LAYOUT_BEGIN(cases);
+POBJ_LAYOUT_ROOT(cases, struct root);
+POBJ_LAYOUT_TOID(cases, struct blob);
+POBJ_LAYOUT_TOID(cases, struct item);
+POBJ_LAYOUT_END(cases);
 
 struct blob {
   char text[text_size];
@@ -31,7 +31,7 @@ struct root {
   struct head first, second;
 };
 
-/* What every deed works on; `second` is null if there is one pool only. */
+/* What every case works on; `second` is null if there is one pool only. */
 struct pool {
   PMEMobjpool *at;
   TOID(struct root) root;
@@ -40,13 +40,13 @@ struct pool {
 extern struct pool pool, second;
 extern const char *second_path; /* or null */
 
-struct deed {
+struct test_case {
   const char *name;
   void (*work)(void);
 };
-extern const struct deed deeds_of_one[], deeds_of_atomic_calls[], deeds_of_two[];
+extern const struct test_case cases_of_one[], cases_of_atomic_calls[], cases_of_two[];
 
-/* Where a deed ends in the middle: it does not return, unless nothing was asked for. */
+/* Where a case ends in the middle: it does not return, unless nothing was asked for. */
 void here(void);
 /* Whatever a call returns is one more line of output. */
 void told(const char *what, long result);

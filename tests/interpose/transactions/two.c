@@ -11,7 +11,7 @@
 
 #include "pool.h"
 
-// The deed ends in the transaction, with its first word durable, and then the second's.
+// The case ends in the transaction, with its first word durable, and then the second's.
 static void second_persisted(void) {
   TX_BEGIN(pool.at) {
     change(&pool, 0, 1000);
@@ -147,13 +147,14 @@ static void in_turns(void) {
   }
 }
 
-const struct deed deeds_of_two[] = {{"second_persisted", second_persisted},
-                                    {"second_persisted_before", second_persisted_before},
-                                    {"second_allocates", second_allocates},
-                                    {"second_begins", second_begins},
-                                    {"one_after_the_other", one_after_the_other},
-                                    {"second_aborts", second_aborts},
-                                    {"second_synced_by_address", second_synced_by_address},
-                                    {"second_synced_by_descriptor", second_synced_by_descriptor},
-                                    {"in_turns", in_turns},
-                                    {NULL, NULL}};
+const struct test_case cases_of_two[] = {
+    {"second_persisted", second_persisted},
+    {"second_persisted_before", second_persisted_before},
+    {"second_allocates", second_allocates},
+    {"second_begins", second_begins},
+    {"one_after_the_other", one_after_the_other},
+    {"second_aborts", second_aborts},
+    {"second_synced_by_address", second_synced_by_address},
+    {"second_synced_by_descriptor", second_synced_by_descriptor},
+    {"in_turns", in_turns},
+    {NULL, NULL}};

@@ -17,7 +17,7 @@
 #include <scute/shield_view.h>
 
 #include "../../support/wait.h"
-#include "../unheard_call.h"
+#include "../pass_through_call.h"
 
 enum { page = 4096, descriptors = 1 << 20 };
 
@@ -80,11 +80,11 @@ int main(int argc, char **argv) {
   scute_shield_commit(at, page);  // from now on who waits is looked after
   const int fd = userfault_of_runtime();
   if (fd < 0) return 96;
-  struct uffdio_writeprotect wish = {{(uintptr_t)at, page}, UFFDIO_WRITEPROTECT_MODE_WP};
-  if (called(SYS_ioctl, fd, UFFDIO_WRITEPROTECT, (long)&wish, 0) != 0) return 95;
+  struct uffdio_writeprotect request = {{(uintptr_t)at, page}, UFFDIO_WRITEPROTECT_MODE_WP};
+  if (called(SYS_ioctl, fd, UFFDIO_WRITEPROTECT, (long)&request, 0) != 0) return 95;
   if (!stays(word)) return 94;
-  wish.mode = UFFDIO_WRITEPROTECT_MODE_DONTWAKE;
-  if (called(SYS_ioctl, fd, UFFDIO_WRITEPROTECT, (long)&wish, 0) != 0) return 93;
+  request.mode = UFFDIO_WRITEPROTECT_MODE_DONTWAKE;
+  if (called(SYS_ioctl, fd, UFFDIO_WRITEPROTECT, (long)&request, 0) != 0) return 93;
   if (!changes(word)) {
     puts("nobody wakes who waits");
     fflush(stdout);

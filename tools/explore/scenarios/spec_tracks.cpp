@@ -242,15 +242,15 @@ testing::scenario beside(const level& l, uint64_t) {
       commit(p, 1, [&](change& c) { c.overwrite(k, 30 + k); });
     });
     s.in_thread(1).step("check", [](scute::pool& p) {
-      std::string told;
+      std::string reported;
       const auto found = [&](std::string_view what, uint64_t offset, auto...) {
         // (Of objects a check says so where transactions run, which it is not for; of the log it does not.)
         if (what.find("log") != std::string_view::npos)
-          told += " " + std::string(what) + " at " + std::to_string(offset);
+          reported += " " + std::string(what) + " at " + std::to_string(offset);
       };
       p.check(false, found);
-      if (!told.empty())
-        throw std::runtime_error("what is being written is told as damage:" + told);
+      if (!reported.empty())
+        throw std::runtime_error("what is being written is told as damage:" + reported);
     });
     s.in_thread(1).step("checkpoint", [](scute::pool& p) { p.drain(); });
   }

@@ -31,9 +31,9 @@ exit_code run(const arguments& args) {
   store_file file(args.path, flags, args.repair ? store_file::how::write : store_file::how::read,
                   &bar);
   std::vector<damage> found = file.found();
-  const auto tell = [&](const scute_pow_damage& d) { found.emplace_back(d); };
+  const auto report = [&](const scute_pow_damage& d) { found.emplace_back(d); };
   working_on(args.path,
-             [&] { file.store().check_details(args.repair ? SCUTE_POW_REPAIR : 0, tell); });
+             [&] { file.store().check_details(args.repair ? SCUTE_POW_REPAIR : 0, report); });
   bar.finish();
   const scute_pow_info i = file.info();
   file.close();

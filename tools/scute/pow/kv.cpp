@@ -49,7 +49,7 @@ exit_code get(const arguments& args) {
   const kv_map all(file, false);
   const std::string* const value = all.get(args.key);
   if (value == nullptr) {
-    tell("scute: {}: there is no key \"{}\"\n", args.path, args.key);
+    print_error("scute: {}: there is no key \"{}\"\n", args.path, args.key);
     return exit_not_found;
   }
   if (args.json)
@@ -64,7 +64,7 @@ exit_code del(const arguments& args) {
   const bool erased = kv_map(file, true).erase(args.key);
   file.close();
   if (erased) return exit_ok;
-  tell("scute: {}: there is no key \"{}\"\n", args.path, args.key);
+  print_error("scute: {}: there is no key \"{}\"\n", args.path, args.key);
   return exit_not_found;
 }
 

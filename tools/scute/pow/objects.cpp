@@ -7,7 +7,7 @@ namespace scute_tool {
 
 void for_each_object(store_file& file, const scute_pow_table_info& table,
                      const std::function<void(const object&)>& fn) {
-  scute_pow_keeper k{};
+  scute_pow_serializer k{};
   k.struct_size = sizeof k;
   k.type = table.type;
   k.size = table.size;

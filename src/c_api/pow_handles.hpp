@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The opaque types of scute/pow.h.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/lock.hpp"
+#include "base/process.hpp"
+#include "base/uncancelled.hpp"
+#include "c_api/guard.hpp"
+#include "pow/store.hpp"
+#include "scute/pow.h"
+
+struct scute_pow_table final {
+  scute_pow* owner = nullptr;
+  scute::core::pow::table* in = nullptr;
+  std::unique_ptr<scute::core::pow::serializer> serializer;
+};
+
+struct scute_pow final {
+  uint64_t process = scute::core::this_process();
+  scute::core::plain_mutex lock;  // of what follows
+  std::vector<std::unique_ptr<scute_pow_table>> tables;
+  std::vector<std::unique_ptr<scute_pow_file>> files;
+  std::unique_ptr<scute::core::pow::store> in;
+  scute::core::pow::progress_fn check_progress, compact_progress;
+
+  scute_pow();
+  ~scute_pow();
+};
+
+namespace scute::core::c_api {
+
+// A handle that is attached to `in`, among those of the store. (Attaching may wait for a check, and that for a section which detaches
+// a table: so nobody holds the lock meanwhile.)
+template <typename Handle>
+Handle& list(scute_pow& p, std::vector<std::unique_ptr<Handle>>& all, std::unique_ptr<Handle> made,
+             pow::table& in) {
+  const locked guard(p.lock);
+  try {
+    return *all.emplace_back(std::move(made));
+  } catch (...) {
+    p.in->detach(in);  // before its serializer goes
+    throw;
+  }
+}
+
+inline bool inherited(const scute_pow* store) noexcept {
+  return store != nullptr && store->process != this_process();
+}
+scute_pow& need(scute_pow* store);
+pow::section& need(scute_pow_section* section);
+
+// For calls that make no system call, so that pthread_cancel() finds nothing in them (base/uncancelled.hpp).
+template <typename Fn>
+int guarded_short(scute_pow* store, Fn&& body) noexcept {
+  if (inherited(store)) [[unlikely]]
+    return refuse_inherited();
+  return guarded(body);
+}
+// Calls body(section); the section is this thread's.
+template <typename Fn>
+int guarded_short(scute_pow_section* section, Fn&& body) noexcept {
+  auto* const s = reinterpret_cast<pow::section*>(section);
+  if (s == nullptr || !pow::section::is_of_thread(s)) [[unlikely]]
+    return guarded([&] { need(section); });
+  if (s->parts().process != this_process()) [[unlikely]]
+    return refuse_inherited();
+  return guarded([&] { body(*s); });
+}
+
+// For all others.
+template <typename Handle, typename Fn>
+int guarded_pow(Handle* handle, Fn&& body) noexcept {
+  const uncancelled now;
+  return guarded_short(handle, body);
+}
+
+}  // namespace scute::core::c_api

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The calls of ENTS, Table 1: files of objects that are known by their addresses.
+#include <cstring>
+#include <unordered_map>
+
+#include "c_api/pow_handles.hpp"
+
+using namespace scute::core;
+using c_api::need_out;
+
+struct scute_pow_file final : pow::serializer {
+  struct object {
+    const void* at = nullptr;
+    std::vector<std::byte> found;  // until it is adopted
+  };
+
+  uint32_t measure(uint64_t) override { return table->size; }
+  // (Threads under other locks may make objects meanwhile.)
+  void encode(uint64_t index, std::byte* to, uint32_t) override {
+    const locked guard(lock);
+    const object& o = objects[index];
+    std::memcpy(to, o.at != nullptr ? o.at : o.found.data(), table->size);
+  }
+  void load(uint64_t index, uint32_t, const std::byte* bytes, uint32_t n) override {
+    if (objects.size() <= index) objects.resize(index + 1);
+    objects[index].found.assign(bytes, bytes + n);
+  }
+
+  scute_pow* owner = nullptr;
+  pow::table* table = nullptr;
+  plain_mutex lock;  // of what follows
+  bool is_there(uint64_t index) const noexcept {
+    const pow::entry* const e = table->find(index);
+    return e != nullptr && (e->state.load(std::memory_order_relaxed) & pow::entry_live) != 0;
+  }
+  const object& object_at(uint64_t index) const SCUTE_REQUIRES(lock) {
+    if (index >= objects.size())
+      throw failure(SCUTE_E_RANGE, "the file has " + std::to_string(objects.size()) + " objects");
+    if (!is_there(index))
+      throw failure(SCUTE_E_FREED,
+                    "object " + std::to_string(index) + " was made in a section that was aborted");
+    return objects[index];
+  }
+
+  std::vector<object> objects;
+  std::unordered_map<const void*, uint64_t> indexes;
+};
+
+scute_pow::scute_pow() = default;
+scute_pow::~scute_pow() = default;
+
+namespace scute::core::c_api {
+namespace {
+
+scute_pow_file& need(scute_pow_file* file) {
+  if (file == nullptr) throw failure(SCUTE_E_INVALID, "the file handle is null");
+  return *file;
+}
+
+template <typename Fn>
+int guarded_file(scute_pow_file* file, Fn&& body) noexcept {
+  return guarded_pow(file == nullptr ? nullptr : file->owner, [&] { body(need(file)); });
+}
+
+void put(scute_pow_file& f, pow::section& s, const void* at) {
+  uint64_t index = 0;
+  bool known = false;
+  {
+    const locked guard(f.lock);
+    const auto there = f.indexes.find(at);
+    known = there != f.indexes.end();
+    if (known) {
+      index = there->second;
+    } else {
+      index = f.objects.size();
+      f.objects.push_back({at, {}});
+      f.indexes.emplace(at, index);
+    }
+  }
+  if (known && f.is_there(index))
+    s.edit(*f.table, index, pow::section::any_tag);
+  else
+    s.insert(*f.table, index);
+}
+
+}  // namespace
+}  // namespace scute::core::c_api
+
+using namespace scute::core::c_api;
+
+extern "C" {
+
+int scute_pow_alloc(scute_pow* store, const char* name, uint32_t size, scute_pow_file** file) {
+  return guarded_pow(store, [&] {
+    scute_pow& p = need(store);
+    need_out(name, "name");
+    need_out(file, "file");
+    if (size == 0) throw failure(SCUTE_E_INVALID, "the objects of a file have a size");
+    auto f = std::make_unique<scute_pow_file>();
+    f->owner = &p;
+    // (Libraries before gave it the number of types without a name.)
+    static constexpr uint32_t type = 0x616c6c00, earlier[] = {0};
+    f->table = &p.in->attach(name, type, size, true, *f, 0, earlier);
+    pow::table& in = *f->table;
+    *file = &list(p, p.files, std::move(f), in);
+  });
+}
+
+int scute_pow_store(scute_pow_file* file, const void* s) {
+  return guarded_file(file, [&](scute_pow_file& f) {
+    need_out(static_cast<const char*>(s), "s");
+    if (pow::section* const open = pow::section::of_thread(f.owner->in->parts()))
+      return put(f, *open, s);
+    pow::section one(f.owner->in->parts(), pow::durability::strict);
+    put(f, one, s);
+    one.commit();
+  });
+}
+
+int scute_pow_epoch(scute_pow_file* file, const void* s) {
+  return guarded_file(file, [&](scute_pow_file& f) {
+    need_out(static_cast<const char*>(s), "s");
+    pow::section* const open = pow::section::of_thread(f.owner->in->parts());
+    if (open == nullptr) {
+      pow::section one(f.owner->in->parts(), pow::durability::strict);
+      put(f, one, s);
+      return one.commit();
+    }
+    put(f, *open, s);
+    open->commit();
+  });
+}
+
+int scute_pow_count(scute_pow_file* file, uint64_t* count) {
+  return guarded_file(file, [&](scute_pow_file& f) {
+    const locked guard(f.lock);
+    need_out(count, "count") = f.objects.size();
+  });
+}
+
+int scute_pow_load(scute_pow_file* file, uint64_t index, const void** bytes) {
+  return guarded_file(file, [&](scute_pow_file& f) {
+    const locked guard(f.lock);
+    need_out(bytes, "bytes");
+    const scute_pow_file::object& o = f.object_at(index);
+    *bytes = o.at != nullptr ? o.at : o.found.data();
+  });
+}
+
+int scute_pow_adopt(scute_pow_file* file, uint64_t index, const void* s) {
+  return guarded_file(file, [&](scute_pow_file& f) {
+    need_out(static_cast<const char*>(s), "s");
+    const locked guard(f.lock);
+    static_cast<void>(f.object_at(index));
+    if (!f.indexes.try_emplace(s, index).second)
+      throw failure(SCUTE_E_EXISTS, "another object of the file is at this address");
+    scute_pow_file::object& o = f.objects[index];
+    if (o.at != nullptr) f.indexes.erase(o.at);
+    o.at = s;
+    o.found = {};
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "supervisor/crash_writeback.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+
+#include "audit/store_audit.hpp"
+#include "base/failure.hpp"
+#include "base/planted.hpp"
+#include "supervisor/growth.hpp"
+#include "supervisor/pool_backing.hpp"
+#include "supervisor/unflushed_file.hpp"
+#include "supervisor/view_memory.hpp"
+#include "view/file_view.hpp"
+#include "view/line.hpp"
+
+namespace scute::core::supervisor {
+namespace {
+
+// Lines of an audited view that its program has not made durable are noted with the places that they were stored to and flushed from. Of a
+// pool of libpmemobj nobody knows here which of those that were never flushed its run-time keeps.
+class noted_lines final : public view::audit_sink {
+ public:
+  explicit noted_lines(std::span<std::byte> at) {
+    if (!at.empty()) audit_.emplace(at);
+  }
+  // What the program would have looked for itself (AUDIT-3): null if it did not.
+  view::line_watch* watch() noexcept { return audit_ ? &*audit_ : nullptr; }
+  bool left(uint64_t offset, uint32_t, view::left_as how) noexcept override {
+    if (audit_) audit_->left(view::line_of(offset), how);
+    if (how != view::left_as::never_fenced) ++unflushed_;
+    return false;
+  }
+  uint64_t unflushed() const noexcept { return unflushed_; }
+
+ private:
+  std::optional<audit::store_audit> audit_;
+  uint64_t unflushed_ = 0;
+};
+
+bool is_libpmemobj_pool(const view_memory& memory) noexcept {
+  constexpr char mark[] = "PMEMOBJ";
+  return memory.length() >= sizeof mark && std::memcmp(memory.bytes_at(), mark, sizeof mark) == 0;
+}
+
+// Its program is dead, so nobody stores.
+class nobody_stores final : public view::page_guard {
+ public:
+  bool hold(uint64_t, size_t) noexcept override { return true; }
+  void release(uint64_t, size_t) noexcept override {}
+  bool hold_all() noexcept override { return true; }
+};
+
+// SUPER-4: the view has its last length. A program that died growing it has left it shorter than its file; where there is no room for that made_longer() says so.
+void end_growth(const held_view& held, const view_memory& memory, uint64_t size) {
+  if (SCUTE_PLANTED(supervisor_grows)) return;
+  try {
+    memory.lengthen(size);
+  } catch (const failure&) {
+    return;
+  }
+  view_memory::end_growth(held.bytes);
+}
+
+// GROW-4. Empty, or why it has not the length that its program has left it with.
+std::string made_longer(view::file_view& view, const view_memory& memory,
+                        const pool_backing& pool) {
+  const uint64_t size = std::max(memory.length(), pool.size());
+  const std::string what = "cannot make the file as long as its program has left it (" +
+                           std::to_string(size) + " bytes; what lies before that is in it): ";
+  try {
+    if (size > pool.capacity())
+      return what + "its protection has room for " + std::to_string(pool.capacity());
+    if (!grow_view(view, memory, size)) return what + pool.why();
+  } catch (const failure& e) {
+    return what + e.what();
+  }
+  return {};
+}
+
+}  // namespace
+
+view_memory attached(const held_view& held) {
+  const int head = ::fcntl(held.head, F_DUPFD_CLOEXEC, 3);
+  const int bytes = ::fcntl(held.bytes, F_DUPFD_CLOEXEC, 3);
+  if (head < 0 || bytes < 0) throw_errno("look at the view of " + held.path, errno);
+  return view_memory::attach(head, bytes);
+}
+
+void copy_counters(const view::audit_counters& c, scute_shield_counts& to) noexcept {
+  to.flushes = c.flushed;
+  to.fences = c.fences;
+  to.commits = c.commit_sets;
+  to.committed_lines = c.lines;
+  to.unflushed_lines = c.never_flushed - std::min(c.never_flushed, c.masked);
+  to.masked_lines = c.masked;
+  to.repeated_flushes = c.flushed_twice;
+  to.unchanged_flushes = c.unchanged;
+  to.empty_fences = c.fences_idle;
+  to.damaged_lines = c.damaged;
+  to.unfenced_lines = c.never_fenced;
+  to.early_flushes = c.flushed_early;
+}
+
+void crash_writeback(const held_view& held, bool keep_unflushed, scute_shield_counts& audit) {
+  const view_memory memory = attached(held);
+  // First, so that what a child is told it has written is looked at (SUPER-4).
+  if (!SCUTE_PLANTED(supervisor_unsealed)) view_memory::end_writes(held.bytes);
+  pool_backing pool(held.path, pool_backing::if_busy::wait,
+                    pool_backing::if_read_only::read,  // nothing is left then, or it is told
+                    pool_backing::opened_for::supervisor);
+  end_growth(held, memory, pool.size());
+  view::view_parts parts;
+  parts.control = memory.control();
+  parts.bytes = memory.bytes_at();
+  parts.bytes_file = memory.bytes();
+  parts.reports_holes = memory.is_in_memory();  // not all file systems do
+  parts.medium = &pool;
+  nobody_stores quiet;
+  parts.guard = &quiet;
+  noted_lines noted(memory.more());
+  parts.watch = noted.watch();
+  parts.sink = &noted;
+  view::file_view view(parts);
+  if (memory.length() < view.size())
+    throw failure(SCUTE_E_IO, "its view was cut short, by a call that nobody saw");
+  // What write(2) has appended; and where its program died growing it, what is protected already.
+  const std::string no_room = made_longer(view, memory, pool);
+  if (!no_room.empty() && SCUTE_PLANTED(grow_or_nothing)) throw failure(SCUTE_E_NOSPC, no_room);
+  unflushed_file rest(held.path);
+  view::file_view::writeback_result result;
+  using what = view::file_view::unflushed_lines;
+  if (!view.crash_writeback(
+          (keep_unflushed && !SCUTE_PLANTED(writeback_rest)) || SCUTE_PLANTED(writeback_unflushed)
+              ? what::commit
+              : what::drop,
+          result, [&](uint64_t offset, std::span<const std::byte> bytes) {
+            if (!SCUTE_PLANTED(writeback_unwritten)) rest.add(offset, bytes);
+            noted.left(offset, static_cast<uint32_t>(bytes.size()), view::left_as::never_flushed);
+          }))
+    throw failure(SCUTE_E_IO,
+                  "cannot write back what the program has left in the view: " + pool.why());
+  rest.finish();
+  if (result.unintercepted != view::file_view::none)
+    throw failure(SCUTE_E_IO, "its page at " + std::to_string(result.unintercepted) +
+                                  " was written to by a call that the shield does not hear "
+                                  "(--page-in), and is not in the file; all else is");
+  copy_counters(view.counters(), audit);
+  audit.dropped_lines = result.dropped ? result.unflushed : 0;
+  audit.unflushed_lines += audit.dropped_lines;
+  if (is_libpmemobj_pool(memory)) audit.unsure_lines = noted.unflushed();
+  audit.healed = pool.healed();
+  pool.close();
+  if (!no_room.empty()) throw failure(SCUTE_E_NOSPC, no_room);
+}
+
+}  // namespace scute::core::supervisor

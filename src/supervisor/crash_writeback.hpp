@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a dead image has left in a view reaches the file.
+//
+// CRASHWB-1 The pool is recovered first; then what was flushed is committed; then, after an end that was not the program's own
+//    fault, all that differs. The file then holds what an unshielded program would have left in it.
+// CRASHWB-2 After a fault, or if the user says so, what was never flushed is written to FILE.scute-unflushed, and not to the file.
+// CRASHWB-3 The kernel may close the connection of an image that has ended before it lets go of the pool's lock, which a mapping keeps.
+//    So the supervisor waits for the lock.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "scute/shield_run.h"
+#include "supervisor/image_end.hpp"
+#include "supervisor/view_memory.hpp"
+#include "view/audit.hpp"
+
+namespace scute::core::supervisor {
+
+struct held_view {
+  std::string path;
+  uint64_t device = 0, inode = 0;
+  int head = -1, bytes = -1;  // memory files
+};
+
+// Of its memory; the descriptors stay the view's. Throws failure.
+view_memory attached(const held_view& view);
+
+// Fills in the audit (but for file, process and signal). Throws failure.
+void crash_writeback(const held_view& view, bool keep_unflushed, scute_shield_counts& audit);
+
+void copy_counters(const view::audit_counters& from, scute_shield_counts& to) noexcept;
+
+}  // namespace scute::core::supervisor
