@@ -73,8 +73,8 @@ struct superblock {
   uint16_t reserved0;
   foreign_record foreign;
   uint8_t reserved[200];
-  uint64_t log_cap;  // engine spec: bytes that its log was asked to have; 0: by the pool's size
-  uint32_t reserved1;
+  uint64_t log_cap;   // engine spec: bytes that its log was asked to have; 0: by the pool's size
+  uint32_t goal;      // enum scute_engine: that it is to have, or 0 (session/engine_switch.cpp)
   uint32_t checksum;  // CRC-32C of the 508 bytes before it
 };
 

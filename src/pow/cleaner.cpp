@@ -63,6 +63,13 @@ bool cleaner::take_one(need kept, gains least) {
   }
 }
 
+int cleaner::take_for(need kept) {
+  const int64_t before = gained_;
+  const bool any =
+      take_one(need::cleaning) || (kept == need::erasing && take_one(need::cleaning, gains::any));
+  return !any ? 0 : gained_ > before ? 2 : 1;
+}
+
 // All that counts has gone from the victim: what is left are tombstones that are needed no more.
 bool cleaner::is_empty() const {
   int64_t left = 0, graves = 0;

@@ -28,8 +28,8 @@ class cleaner {
   // anything at all. With the state's clean_lock. Throws failure.
   enum class gains : uint8_t { worth_it, any };
   bool take_one(need kept, gains least = gains::worth_it);
-  // Segments that it has made free, less those that it has filled with copies: what all the work was good for.
-  int64_t gained() const noexcept { return gained_; }
+  // The same for a thread that needs a segment of this kind. 0: there is none, 1: it was taken, 2: and there is more room now.
+  int take_for(need kept);
   // This one, which others may have to go before. With the state's clean_lock, or before anybody else is there. False: a
   // record that counts was not found in it, so it stays as it is.
   bool take(uint32_t victim, need kept);
@@ -64,7 +64,7 @@ class cleaner {
   bool is_empty() const;
 
   state& s_;
-  int64_t gained_ = 0;
+  int64_t gained_ = 0;  // segments that it has made free, less those that it has filled with copies
   uint32_t victim_ = nowhere;
   need kept_ = need::cleaning;
   bool parts_ = false;

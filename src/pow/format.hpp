@@ -56,7 +56,7 @@
 // POW-16 Bytes that count are counted for the segment that they lie in. A tombstone that is needed no more lies nowhere.
 // POW-17 Beside a cleaner that may work as fast as it can, a file grows only while max_live_share of it counts, but for
 //    the segments that are open or kept back, or when the section that needs room gains nothing more by cleaning. Whoever has
-//    waited for another one that cleans, or has the file grow, looks again before growing.
+//    waited for another one that cleans, or has the file grow, looks again before growing. Room for a seal is no exception (POW-24).
 // POW-23 No id comes again in a table whose ids outlive their objects: one without chosen indexes, unless its serializer says
 //    otherwise. An id is an index and a tag. A tag only rises, and an index that has had the last one (tag_max) is never used again.
 //    What an index has had is known by its records. So a tombstone that is needed for nothing else stays, while its tag is

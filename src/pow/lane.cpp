@@ -13,7 +13,7 @@ void lane::end_segment() noexcept {
   if (!SCUTE_PLANTED(pow_end_reported)) out_.end(w);
   out_.end();
   space_.note(segment_).what.store(use::full, std::memory_order_release);
-  space_.add_unsealed();
+  space_.add_unsealed(segment_);
   segment_ = 0xffffffffU;
 }
 

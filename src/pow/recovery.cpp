@@ -292,7 +292,7 @@ class recoverer {
         continue;
       }
       n.seal.store(r.seal, std::memory_order_relaxed);
-      if (r.seal == nowhere) s_.space->add_unsealed();
+      if (r.seal == nowhere) s_.space->add_unsealed(i);
       n.lane = static_cast<uint32_t>(r.lane);
       n.session = r.session;
       n.generation = r.generation;

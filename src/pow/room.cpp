@@ -79,11 +79,14 @@ uint64_t state::batches() const noexcept {
   return n;
 }
 
+bool state::cleans_first(need kept, unsigned in_vain) const noexcept {
+  return limit.bounded && kept >= need::erasing && cleans != nullptr &&
+         in_vain < cleaned_before_growth_max && worth_cleaning();
+}
+
 // POW-17.
 bool state::clean_before_growth(search& r) {
-  if (!limit.bounded || r.kept < need::erasing || clean_one == nullptr ||
-      r.before_growth >= cleaned_before_growth_max || !worth_cleaning())
-    return false;
+  if (!cleans_first(r.kept, r.before_growth)) return false;
   const int cleaned = clean_one(*this, r.kept, enough_free(r));
   if (cleaned == 0)
     return end_idle_segments(idle::orphans) || space->free_count() >= enough_free(r);

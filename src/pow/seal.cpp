@@ -5,10 +5,12 @@
 #include <cstring>
 #include <mutex>
 #include <new>
+#include <utility>
 
 #include "base/planted.hpp"
 #include "codec/crc32c.hpp"
 #include "codec/parity.hpp"
+#include "pow/cleaner.hpp"
 #include "pow/rebuilt.hpp"
 #include "pow/seal_layout.hpp"
 
@@ -97,9 +99,14 @@ bool is_whole(const state& s, log::segment_reader& reader, const seal_member& m)
 // ---- making and ending them --------------------------------------------------------------------------------
 
 void seals::offer(medium::writer& w) {
-  if (s_.space->unsealed() < members_max) return;
-  const std::unique_lock alone(s_.clean_lock, std::try_to_lock);
-  if (!alone.owns_lock()) return;  // whoever is at it looks again
+  const uint32_t unsealed = s_.space->unsealed();
+  if (unsealed < members_max) return;
+  std::unique_lock alone(s_.clean_lock, std::try_to_lock);
+  if (!alone.owns_lock()) {
+    if (unsealed < unsealed_max)
+      return;      // the lock's owner looks again, or the next one that offers
+    alone.lock();  // POW-24
+  }
   try {
     make(w, false);
   } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): the next one does it
@@ -107,20 +114,70 @@ void seals::offer(medium::writer& w) {
 }
 
 void seals::make(medium::writer& w, bool rest) {
-  s_.space->set_unsealed(0);
-  std::vector<uint32_t> from;
+  const size_t least = rest ? 1 : members_max;
+  while (choose().size() >= least) {
+    uint32_t seal = nowhere;
+    if (!find_room(w, seal)) return;
+    try {
+      // Cleaning has taken some of them, perhaps, and filled others.
+      if (rest) s_.lane_at(cleaner_lane).end_segment_durably();
+      const std::vector<uint32_t> from = choose();
+      if (from.size() < least || !write(w, from, seal)) s_.space->give(seal);
+    } catch (...) {
+      s_.space->give(seal);
+      throw;
+    }
+  }
+}
+
+// The members of the next group, as far as there are some. Those that wait longest: none is passed over (POW-24).
+std::vector<uint32_t> seals::choose() {
+  std::vector<std::pair<uint64_t, uint32_t>> ready;
+  s_.space->clear_unsealed();
+  uint32_t pinned = 0;
   for (uint32_t i = 0; i < s_.space->count(); ++i) {
     const segment_note& n = s_.space->note(i);
     if (n.what.load(std::memory_order_acquire) != use::full || n.seal.load() != nowhere ||
-        n.loose || n.pinned.load(std::memory_order_acquire) || n.damaged.load())
+        n.loose || n.damaged.load())
       continue;
-    from.push_back(i);
-    if (from.size() != members_max) continue;
-    if (!make_one(w, from)) return s_.space->set_unsealed(members_max);
-    from.clear();
+    // (What is pinned is asked for again: nothing else tells when its batch ends.)
+    if (n.pinned.load(std::memory_order_acquire))
+      ++pinned;
+    else
+      ready.emplace_back(n.unsealed_since.load(std::memory_order_relaxed), i);
   }
-  if (rest && !from.empty() && make_one(w, from)) from.clear();
-  s_.space->set_unsealed(static_cast<uint32_t>(from.size()));
+  s_.space->count_unsealed(static_cast<uint32_t>(ready.size()) + pinned);
+  std::ranges::sort(ready);
+  std::vector<uint32_t> from;
+  for (const auto& [since, i] : ready)
+    if (from.size() < members_max) from.push_back(i);
+  return from;
+}
+
+// Without room for its copies the cleaner gains nothing: a seal that has no room is no failure of the section that offers.
+int seals::clean_one() {
+  try {
+    return s_.cleans->take_for(need::ordinary);
+  } catch (const failure& f) {
+    if (f.code() != SCUTE_E_NOSPC) throw;
+    return 0;
+  }
+}
+
+// A free segment: it is taken as a lane takes one (POW-17). False: there is none.
+bool seals::find_room(medium::writer& w, uint32_t& seal) {
+  // Room that is kept back is for those who make more of it.
+  for (unsigned in_vain = 0; !s_.space->take(need::ordinary, seal);) {
+    const uint64_t segments = s_.space->count();
+    if (s_.cleans_first(need::ordinary, in_vain)) {
+      const int cleaned = clean_one();
+      in_vain = cleaned == 2 ? 0 : in_vain + 1;
+      if (cleaned != 0 || s_.end_idle_segments(state::idle::orphans)) continue;
+    }
+    int refusal = 0;
+    if (!s_.grow(w, segments, refusal)) return false;
+  }
+  return true;
 }
 
 // False if what it holds cannot be read: it is left to a check.
@@ -136,23 +193,6 @@ bool seals::describe(uint32_t segment, seal_member& m) {
   if (s_.layout.has_end() && !is_stated && !SCUTE_PLANTED(pow_seal_short)) return false;
   m = {segment, c.head->lane, c.head->epoch, c.head->generation,
        c.end,   c.frames,     last,          c.head->truncation_point};
-  return true;
-}
-
-// False if there is no segment for the seal.
-bool seals::make_one(medium::writer& w, const std::vector<uint32_t>& from) {
-  uint32_t seal = nowhere;
-  // Room that is kept back is for those who make more of it.
-  for (int refusal = 0; !s_.space->take(need::ordinary, seal);)
-    if (!s_.grow(w, s_.space->count(), refusal)) return false;
-  bool made = false;
-  try {
-    made = write(w, from, seal);
-  } catch (...) {
-    s_.space->give(seal);
-    throw;
-  }
-  if (!made) s_.space->give(seal);
   return true;
 }
 
@@ -325,7 +365,7 @@ void seals::end(uint32_t seal) noexcept {
 void seals::forget_loose() noexcept {
   for (uint32_t i = 0; i < s_.space->count(); ++i) {
     segment_note& n = s_.space->note(i);
-    if (n.loose) s_.space->set_unsealed(s_.space->unsealed() + 1);
+    if (n.loose) s_.space->add_unsealed(i);
     n.loose = false;
   }
 }

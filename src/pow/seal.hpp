@@ -19,6 +19,11 @@
 //    say where members end. They write again what differs, where it lies. The XOR is written only if all members are whole:
 //    otherwise it may be all that is left of one. Its new bytes are those of the members, so a crash meanwhile leaves a
 //    group that the next opening writes again.
+// POW-24 A seal takes its segment as a lane takes one: the file does not grow for it while cleaning may give the room (POW-17).
+//    Its members are chosen behind that, since cleaning takes segments: those that wait longest. Nothing postpones a group for ever:
+//    cleaning for it ends as it does for a lane; a thread that fills one more segment while sixteen are full and in no group waits
+//    for the groups; and a close makes them all, of what it has cleaned as well. Only a file that is full, and has nothing to clean,
+//    goes without.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +35,9 @@
 
 namespace scute::core::pow {
 
+// Segments that are full and in no group, from which on a thread that fills one more waits (POW-24).
+inline constexpr uint32_t unsealed_max = 2 * members_max;
+
 class seals {
  public:
   explicit seals(state& s) : s_(s) {}
@@ -37,8 +45,8 @@ class seals {
   // Some segment more is full. Makes a group if there are enough. w: the calling thread's, which is not the cleaner. Throws
   // failure(SCUTE_E_IO).
   void offer(medium::writer& w);
-  // Makes groups of what is in none, as far as there is room for them; `rest`: the last one may be smaller. With the
-  // state's clean_lock. Throws failure(SCUTE_E_IO), std::bad_alloc.
+  // Makes groups of what is in none, as far as there is room for them; `rest`: the last one may be smaller, and what the cleaner
+  // has open is ended if it had to clean. With the state's clean_lock. Throws failure(SCUTE_E_IO), std::bad_alloc.
   void make(medium::writer& w, bool rest);
 
   // Members that are not what they were become so again, as far as the others tell. With the clean_lock. Throws
@@ -66,7 +74,9 @@ class seals {
 
  private:
   bool describe(uint32_t segment, seal_member& m);
-  bool make_one(medium::writer& w, const std::vector<uint32_t>& from);
+  std::vector<uint32_t> choose();
+  bool find_room(medium::writer& w, uint32_t& seal);
+  int clean_one();
   bool write(medium::writer& w, const std::vector<uint32_t>& from, uint32_t seal);
   void store_sum(medium::writer& w, uint32_t seal, const std::vector<std::byte>& sum);
   bool restore_end(medium::writer& w, const seal_member& m);

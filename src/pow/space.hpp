@@ -39,6 +39,7 @@ struct segment_note {
   std::atomic<uint32_t> seal{0xffffffffU};  // that of its group
   std::atomic<bool> loose{
       false};  // its group has ended, and the cleaner may take it next; with the clean_lock
+  std::atomic<uint64_t> unsealed_since{0};  // turn in which it became full, or left a group
   uint32_t lane = 0;
   uint64_t session = 0, generation = 0;
   // A segment that must be void before this one: a batch goes on from there to here.
@@ -68,9 +69,14 @@ class space {
   // There are so many now.
   void grown_to(uint64_t count) SCUTE_EXCLUDES(lock_);
 
-  // Segments that are full and in no group, about. A lane tells when it leaves one.
-  void add_unsealed() noexcept { unsealed_.fetch_add(1, std::memory_order_relaxed); }
-  void set_unsealed(uint32_t n) noexcept { unsealed_.store(n, std::memory_order_relaxed); }
+  // Segments that are full and in no group: not fewer than there are (POW-24). This is one of them from now on.
+  void add_unsealed(uint32_t s) noexcept {
+    note(s).unsealed_since.store(turn_.fetch_add(1, std::memory_order_relaxed) + 1,
+                                 std::memory_order_relaxed);
+    unsealed_.fetch_add(1, std::memory_order_relaxed);
+  }
+  void clear_unsealed() noexcept { unsealed_.store(0, std::memory_order_relaxed); }
+  void count_unsealed(uint32_t n) noexcept { unsealed_.fetch_add(n, std::memory_order_relaxed); }
   uint32_t unsealed() const noexcept { return unsealed_.load(std::memory_order_relaxed); }
 
   // The lowest of what is free will be taken next, until something else is given back. count() if nothing is free.
@@ -93,6 +99,7 @@ class space {
   std::unique_ptr<segment_note, given_back> notes_;
   std::atomic<uint64_t> count_, free_now_{0};
   std::atomic<uint32_t> unsealed_{0}, lanes_{0};
+  std::atomic<uint64_t> turn_{0};
   waiting_mutex lock_;
   std::vector<uint32_t> free_ SCUTE_GUARDED_BY(lock_);
 };

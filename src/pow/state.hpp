@@ -165,6 +165,9 @@ class state {
   };
   // Less of what is used counts than shall.
   bool worth_cleaning() const noexcept;
+  // POW-17: a thread that needs a segment of this kind cleans before the file grows. in_vain: victims in a row that gave
+  // it nothing.
+  bool cleans_first(need kept, unsigned in_vain) const noexcept;
   // Sees to it that a frame of so many bytes fits, with another segment if need be. Throws failure(SCUTE_E_NOSPC).
   void make_room(lane& l, uint64_t bytes, need kept, bool spanned, log::stores how);
 

@@ -31,13 +31,10 @@ void store::end_background() noexcept {
 int store::clean_for_room(state& s, need kept, uint64_t enough) {
   const locked guard(s.clean_lock);
   if (s.space->free_count() >= enough) return 2;
-  const int64_t before = s.cleans->gained();
-  const bool any =
-      s.cleans->take_one(need::cleaning) ||
-      (kept == need::erasing && s.cleans->take_one(need::cleaning, cleaner::gains::any));
+  const int cleaned = s.cleans->take_for(kept);
   if (s.groups != nullptr && s.space->unsealed() >= members_max)
     s.groups->make(s.lane_at(cleaner_lane).w, false);
-  return !any ? 0 : s.cleans->gained() > before ? 2 : 1;
+  return cleaned;
 }
 
 uint64_t store::clean(uint64_t most) {

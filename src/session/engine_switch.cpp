@@ -1,5 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A pool gets another engine.
+// A pool gets another engine. Its superblock names the one that it has. An engine whose log is gone, or is made anew elsewhere
+// or of another size, goes by way of another one, the lender of logs (pool/engines.hpp), and the superblock names besides which
+// engine the pool is to have again: its goal.
+//
+//   spec --superblock: lender, goal spec--> --log is durable--> superblock: spec, no goal
+//
+// What a crash leaves, and what the next opening for writing makes of it:
+//   the superblock with the goal is not durable     a pool of engine spec: refused again, or its log given up again
+//   it is; no log yet, or a log at `coming`         opened with the lender, recovered, and switched to the goal
+//   the superblock of the switch is durable         a pool of engine spec, whose log gets its name
+//   there is no room for the log                    the opening fails and says why; the goal stays, the objects can be read
+//   an older library has opened the pool meanwhile  it has kept the goal, and the lender
+//
+// GOAL-1 The superblock that takes the engine from a pool which is to have it again says so itself; and the one that gives it
+//    back says it no longer. Between them log_cap is that of the engine to come.
+// GOAL-2 A goal counts where the engine is the lender: what an older library, which knows no goals, has switched the pool to
+//    stays. Each opening for writing writes the goal that counts, or none.
+// GOAL-3 An opening for writing that finds a goal ends the switch before its caller has the pool. It may be killed, and be
+//    repeated, at any moment.
 #include <exception>
 
 #include "base/planted.hpp"
@@ -13,7 +31,8 @@ namespace scute::core {
 
 // Nothing runs. A crash before the superblock leaves the pool with the engine it had, and some chunks lent, which the next
 // open takes back; one behind it leaves a pool of the other engine that has nothing to recover.
-void instance::switch_engine(const pool::engine_facts& to, uint64_t log_cap) {
+void instance::switch_engine(const pool::engine_facts& to, uint64_t log_cap,
+                             const pool::engine_facts* goal) {
   pool::lane& l = s.lanes.front();
   heap->make_pending(l);  // the next engine may not take it along
   drain();
@@ -31,7 +50,8 @@ void instance::switch_engine(const pool::engine_facts& to, uint64_t log_cap) {
   }
   s.sb.engine = static_cast<uint32_t>(to.id);
   pool::number_session(s, s.sb.epoch + 1);
-  s.sb.log_cap = to.log_in_chunks ? log_cap : 0;
+  tell_goal(goal);
+  if (goal == nullptr) s.sb.log_cap = to.log_in_chunks ? log_cap : 0;
   s.sb.resolved_epoch = s.sb.epoch++;
   pool::write_superblock(s.service_alone(), s.sb);
   s.require_healthy();
@@ -72,7 +92,7 @@ void instance::set_engine(const pool::engine_facts& to, uint64_t log_cap) {
   uint64_t before = apart ? engine->log().cap : 0;
   if (const auto list = engine::read_list(s); list && !apart)
     before = list->kept * uint64_t{s.geo.chunk_size};
-  switch_engine(pool::lender_of_logs(s.geo.parity), 0);
+  switch_engine(pool::lender_of_logs(s.geo.parity), 0, &to);
   try {
     to_it(log_cap);
   } catch (const failure&) {
@@ -102,20 +122,33 @@ bool instance::wants_log_file() const noexcept {
   return s.log_paths != nullptr && s.log_paths->is_wanted(*s.medium);
 }
 
+// GOAL-1
+void instance::tell_goal(const pool::engine_facts* goal) noexcept {
+  if (SCUTE_PLANTED(goal_unnoted)) return;
+  s.sb.goal = goal == nullptr ? 0 : static_cast<uint32_t>(goal->id);
+}
+
 // If nobody can tell where the log is: after a clean close nothing of it is needed. The pool is opened with the engine that it
-// was made with, which takes the chunks back, and switched. A crash in between leaves it with that engine.
+// was made with, which takes the chunks back, and switched.
 //
 // After an unclean end the same is done if whoever opens the pool says so, and a log in a file is gone. What the pool holds is
 // what checkpoints have written back, and more: its parity is wrong where commits had come half way, and a check puts that right.
 void instance::look_for_log(const pool::engine_facts& kind, const scute_options& o) {
   s.salt = pool::pool_salt(s.sb);
-  if (!kind.log_in_chunks || s.read_only) return;
+  if (s.read_only) return;
+  if (!kind.log_in_chunks) {
+    const pool::engine_facts* const goal = pool::find_engine(s.sb.goal);
+    const bool is_lender = kind.id == pool::lender_of_logs(s.geo.parity).id;
+    if (goal != nullptr && goal->log_in_chunks && is_lender && !SCUTE_PLANTED(goal_unread))
+      goal_ = goal;
+    return;
+  }
   const bool apart = (s.sb.incompat & format::incompat_log_file) != 0;
   const bool gives_up = (o.flags & SCUTE_WITHOUT_LOG) != 0;
   if (was_clean ? apart || engine::read_list(s).has_value()
                 : !apart || !gives_up || engine::log_in_file::give_up(s))
     return;
-  lost_log_of_ = &kind;
+  goal_ = &kind;
   s.sb.engine = static_cast<uint32_t>(pool::lender_of_logs(s.geo.parity).id);
   if (was_clean) {
     s.repaired.fetch_add(1, std::memory_order_relaxed);

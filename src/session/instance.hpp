@@ -109,8 +109,10 @@ class instance {
   bool inherited() const noexcept { return process_ != this_process(); }
 
   uint64_t root(uint64_t size, uint32_t type);
-  // Nobody is in the pool, and no recovery is going on. What the file holds is objects of no engine in particular.
-  void switch_engine(const pool::engine_facts& to, uint64_t log_cap);
+  // Nobody is in the pool, and no recovery is going on. What the file holds is objects of no engine in particular. goal: the
+  // engine that the pool gets behind that (GOAL-1); null: it has come there.
+  void switch_engine(const pool::engine_facts& to, uint64_t log_cap,
+                     const pool::engine_facts* goal = nullptr);
   // The same for a pool that was just opened, with whatever recovery there is.
   void set_engine(const pool::engine_facts& to, uint64_t log_cap);
   // A log that was made with the pool, or for another engine, gets its name.
@@ -157,6 +159,7 @@ class instance {
   void adopt(std::unique_ptr<medium::medium> m, const std::string& path);
   void assemble();
   void take_options(const scute_options& options);
+  void tell_goal(const pool::engine_facts* goal) noexcept;
   void look_for_log(const pool::engine_facts& kind, const scute_options& o);
   void begin_session(const scute_options& options);
   void find_user_file(const scute_options& options);
@@ -181,8 +184,9 @@ class instance {
 
   const uint64_t process_ = this_process();
   bool open_ = false;
-  const pool::engine_facts* lost_log_of_ = nullptr;  // the engine whose log is made anew
-  std::vector<uint64_t> known_losses_;               // pages, found at opening
+  const pool::engine_facts* goal_ =
+      nullptr;                          // the engine that the opening has to switch to (GOAL-3)
+  std::vector<uint64_t> known_losses_;  // pages, found at opening
   std::optional<repair::fault_domain> faults_;
   bool accepted_ = false;  // the user's file is known to be what it was, whatever its times
   waiting_mutex root_mutex_;

@@ -185,7 +185,7 @@ void instance::begin_session(const scute_options& o) {
   pool::fill_holes(s, marks);  // by descriptors that recovery has changed, or that are whole again
   repair_known_losses();
   // What could not be rebuilt, or was given up, is told before the logs that say why are void.
-  if (pages->suspect_count() != 0 || lost_log_of_ != nullptr) s.events.notify_all(s);
+  if (pages->suspect_count() != 0 || goal_ != nullptr) s.events.notify_all(s);
   // The logs of the old epoch are void from here on, all at once. What is log-free is resolved later.
   const uint64_t resolved = s.sb.resolved_epoch;
   const bool unresolved = engine->has_unresolved(resolved);
@@ -193,6 +193,7 @@ void instance::begin_session(const scute_options& o) {
   if (SCUTE_PLANTED(log_file_stale)) engine::log_in_file::remove_stale(s);
   engine->prepare();
   pool::number_session(s, s.sb.epoch + 1);
+  tell_goal(goal_);
   if (!SCUTE_PLANTED(epoch_raise)) ++s.sb.epoch;
   if (!SCUTE_PLANTED(clean_open)) s.sb.clean = 0;
   pool::write_superblock(s.service_alone(), s.sb);
@@ -211,8 +212,8 @@ void instance::begin_session(const scute_options& o) {
     if (steps) heap->reclaim_lent(s.lanes.front());
     if (o.progress != nullptr) o.progress(o.progress_arg, "recover", 1, 1);
   }
-  if (lost_log_of_ != nullptr) {
-    switch_engine(*lost_log_of_, s.sb.log_cap);
+  if (goal_ != nullptr) {
+    switch_engine(*goal_, s.sb.log_cap);
     name_log();
   }
   finish_growth();

@@ -62,7 +62,7 @@ class dump {
     line("engine           %u", sb_.engine);
     line("epoch            %llu, resolved %llu", u(sb_.epoch), u(sb_.resolved_epoch));
     line("clean            %u", sb_.clean);
-    bool zeros = sb_.reserved0 == 0 && sb_.reserved1 == 0;
+    bool zeros = sb_.reserved0 == 0 && sb_.goal == 0;
     // (The session's number is masked as well, and where it is; SESSION-3.)
     const pool::session_number n = pool::session_of(sb_);
     for (size_t i = sizeof n; i < sizeof sb_.reserved; ++i) zeros = zeros && sb_.reserved[i] == 0;

@@ -28,12 +28,13 @@ class Bound : public ::testing::TestWithParam<std::tuple<protection, double>> {
       segments_in_hand + static_cast<uint64_t>(need::ordinary) + 8 + 2;
 };
 INSTANTIATE_TEST_SUITE_P(, Bound,
-                         ::testing::Combine(::testing::Values(protection::none, protection::always),
+                         ::testing::Combine(::testing::Values(protection::none, protection::sealed,
+                                                              protection::always),
                                             ::testing::Values(0.3, 0.5, 0.65)));
 
 TEST_P(Bound, HoldsAtEveryMomentWithoutABackground) {
   const auto [protect, share] = GetParam();
-  const uint64_t segment = protect == protection::always ? 9 * head_page : head_page, most = 400;
+  const uint64_t segment = protect != protection::none ? 9 * head_page : head_page, most = 400;
   std::vector<std::byte> memory(first_segment + most * segment + head_page);
   void* at = memory.data();
   size_t room = memory.size();
@@ -153,8 +154,15 @@ TEST_P(BoundOfFiles, HoldsInAHerd) {
   o.flags = 0;
   o.size = 1 << 20;
   o.max_size = 256 << 20;
-  for (const uint64_t threads : {8, 24}) {
-    const std::string name = path + std::to_string(threads);
+  for (const auto& [protect, threads] :
+       {std::pair<scute_pow_protection, uint64_t>{SCUTE_POW_NONE, 8},
+        {SCUTE_POW_SEALED, 8},
+        {SCUTE_POW_ALWAYS, 8},
+        {SCUTE_POW_NONE, 24},
+        {SCUTE_POW_SEALED, 24},
+        {SCUTE_POW_ALWAYS, 24}}) {
+    o.protection = protect;
+    const std::string name = path + std::to_string(threads) + "-" + std::to_string(protect);
     store db(name, o);
     map<uint64_t, std::string> all(db, "all");
     std::vector<std::mutex> locks(threads);
@@ -165,7 +173,7 @@ TEST_P(BoundOfFiles, HoldsInAHerd) {
     }
     std::vector<std::thread> running;
     for (uint64_t t = 0; t < threads; ++t)
-      running.emplace_back([&, t] {
+      running.emplace_back([&, t, threads = threads] {
         for (uint64_t i = 0; i < (memory ? 24'000 : 1'200) / threads; ++i) {
           auto s = db.section(locks[t]);
           all.edit(t * 16 + i % 16) = std::string(3000, static_cast<char>('a' + i % 26));

@@ -122,6 +122,39 @@ testing::scenario switches(const level& l) {
   return s;
 }
 
+// GOAL-1, GOAL-3: the log of a killed pool is gone, of which nothing was needed; the opening without it is cut short, and repeated.
+testing::scenario lost(const level& l) {
+  scute_options o = options(l, SCUTE_ENGINE_SPEC);
+  o.flags |= SCUTE_WITHOUT_LOG;
+  auto s = spec_scene(std::string("log-file-lost/") + l.name, o);
+  s.with_log_file();
+  s.observe([](scute::pool& p) {
+    return contents(p, 0) + (p.info().engine == SCUTE_ENGINE_SPEC ? " spec" : " another engine");
+  });
+  overwrite(s, 0, 10);
+  checkpoint(s);
+  s.step_on_stage("be killed", [](const testing::stage& at) { at.abandon(); });
+  s.step_on_stage("lose the log", [=](const testing::stage& at) {
+    at.damage(o.size, std::vector<std::byte>(8192));
+  });
+  s.step_on_stage("open without it", [](const testing::stage& at) { at.open(); });
+  overwrite(s, 1, 11);
+  return s;
+}
+
+// The same pool gets a log of another size: the old one goes first (GOAL-1).
+testing::scenario resized(const level& l) {
+  auto s = start("log-file-resized", l);
+  s.observe([](scute::pool& p) {
+    return contents(p, 0) + (p.info().engine == SCUTE_ENGINE_SPEC ? " spec" : " another engine");
+  });
+  overwrite(s, 0, 10);
+  s.step("another size",
+         [](scute::pool& p) { testing::set_engine(p, SCUTE_ENGINE_SPEC, uint64_t{64} << 10); });
+  overwrite(s, 1, 11);
+  return s;
+}
+
 // LOGFILE-6
 testing::scenario grows(const level& l) {
   auto s = start("log-file-grows", l);
@@ -343,7 +376,9 @@ void add_log_file_scenarios(std::vector<entry>& to) {
        {"log-file-killed", "engine spec, a log file: killed and opened", killed},
        {"log-file-older", "engine spec, a log file: an older copy of it beside the pool", older},
        {"log-file-switches", "engine spec, a log file: the pool gets other engines", switches},
-       {"log-file-grows", "engine spec, a log file: a transaction larger than the log", grows},
+       {"log-file-lost", "engine spec, a log file: opened without its log", lost},
+          {"log-file-resized", "engine spec, a log file: another size", resized},
+          {"log-file-grows", "engine spec, a log file: a transaction larger than the log", grows},
        {"log-file-in-place", "engine spec, a log file: ranges in place over checkpoints", in_place},
        {"log-file-pending", "engine spec, a log file: chunks and runs that wait for a transaction",
         pending},

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A pool of engine spec whose log is made anew goes by way of another engine: whoever is killed on this way has it again in the end.
+#include <chrono>
+#include <cstring>
+
+#include "pool/superblock.hpp"
+#include "session/log_file.hpp"
+#include "support/child.hpp"
+#include "support/wait.hpp"
+
+namespace scute::test {
+namespace {
+
+namespace fs = std::filesystem;
+using core::format::superblock;
+using clock = std::chrono::steady_clock;
+
+superblock in_copy(const bytes& file, size_t at) {
+  superblock sb;
+  std::memcpy(&sb, file.data() + at, sizeof sb);
+  return sb;
+}
+// What the newest valid one of the first two says.
+superblock superblock_of(const std::string& path) {
+  const bytes file = read_file(path);
+  superblock newest{};
+  for (const size_t at : {size_t{0}, size_t{4096}}) {
+    const superblock sb = in_copy(file, at);
+    if (sb.checksum == core::pool::superblock_checksum(sb) && sb.sequence > newest.sequence)
+      newest = sb;
+  }
+  return newest;
+}
+void set_goal(const std::string& path, uint32_t goal) {
+  bytes file = read_file(path);
+  for (const size_t at : {size_t{0}, size_t{4096}, file.size() - 4096}) {
+    superblock sb = in_copy(file, at);
+    sb.goal = goal;
+    sb.checksum = core::pool::superblock_checksum(sb);
+    std::memcpy(file.data() + at, &sb, sizeof sb);
+  }
+  write_file(path, file);
+}
+
+class killed_way : public testing::TestWithParam<uint32_t> {
+ protected:
+  static scute_options shape() {
+    scute_options o = on_disk();
+    o.parity = GetParam();
+    o.log_cap = 512 * kib;
+    return o;
+  }
+  // Kills a process that does it after each of so many parts of the time that it takes.
+  template <typename Prepare, typename Do, typename Judge>
+  static void kill_at_all_times(unsigned kills, Prepare&& prepare, Do&& act, Judge&& judge) {
+    prepare();
+    const auto begin = clock::now();
+    in_child(act);
+    const auto whole = std::chrono::duration_cast<std::chrono::microseconds>(clock::now() - begin);
+    judge();
+    for (unsigned k = 0; k < kills; ++k) {
+      prepare();
+      child c(act);
+      pause(whole * (k * 7 % kills) / kills);
+      c.end();
+      judge();
+    }
+  }
+};
+
+// GOAL-1, GOAL-3
+TEST_P(killed_way, OpenedWithoutTheLostLog) {
+  disk_pool f(shape());
+  const uint64_t cap = f.info().log_cap;
+  unsigned by = 0, on_the_way = 0;
+  kill_at_all_times(
+      50,
+      [&] {
+        f.change(++by);
+        SCUTE_OKAY(scute_drain(f));
+        f.kill();
+        fs::remove(f.log);
+      },
+      [&] { SCUTE_OKAY_E(f.open_how(SCUTE_WITHOUT_LOG)); },
+      [&] {
+        const superblock sb = superblock_of(f.path);
+        const bool is_away = sb.engine != SCUTE_ENGINE_SPEC;
+        on_the_way += is_away;
+        EXPECT_EQ(is_away, sb.goal == SCUTE_ENGINE_SPEC);
+        f.pool = nullptr;
+        const int e = f.open_how();
+        // Of its log everything is gone, and nobody has gone on without it yet.
+        if (e != SCUTE_OK) {
+          EXPECT_EQ(e, SCUTE_E_CORRUPT);
+          EXPECT_FALSE(is_away);
+          SCUTE_OKAY(f.open_how(SCUTE_WITHOUT_LOG));
+        }
+        EXPECT_EQ(f.info().engine, SCUTE_ENGINE_SPEC);
+        EXPECT_EQ(f.info().log_cap, cap);
+        EXPECT_EQ(superblock_of(f.path).goal, 0U);
+        EXPECT_TRUE(fs::exists(f.log));
+        f.expect_last();
+      });
+  std::printf("%u of 51 were between engines\n", on_the_way);
+  EXPECT_GT(on_the_way, 0U);
+}
+
+// A log of another size, which is the old one if nobody has come to make it.
+TEST_P(killed_way, AnotherSize) {
+  disk_pool f(shape());
+  f.change(1);
+  f.close();
+  unsigned by = 0, on_the_way = 0;
+  scute_options o = on_disk();
+  kill_at_all_times(
+      50, [&] { o.log_cap = ++by % 2 == 1 ? mib : 512 * kib; },
+      [&] { SCUTE_OKAY_E(scute_set_engine(f.path.c_str(), &o, SCUTE_ENGINE_SPEC)); },
+      [&] {
+        on_the_way += superblock_of(f.path).engine != SCUTE_ENGINE_SPEC;
+        f.open();
+        EXPECT_EQ(f.info().engine, SCUTE_ENGINE_SPEC);
+        EXPECT_EQ(superblock_of(f.path).goal, 0U);
+        f.expect_last();
+        f.close();
+      });
+  std::printf("%u of 51 were between engines\n", on_the_way);
+  EXPECT_GT(on_the_way, 0U);
+}
+
+INSTANTIATE_TEST_SUITE_P(, killed_way, testing::Values(1U, 2U),
+                         [](const auto& p) { return "parity" + std::to_string(p.param); });
+
+// GOAL-2
+TEST(goal, OneOfAnEngineThatAnOlderLibraryHasGivenIsNone) {
+  for (const scute_engine engine : {SCUTE_ENGINE_REDO, SCUTE_ENGINE_LOGFREE}) {
+    scute_options o = on_disk();
+    o.engine = engine;
+    disk_pool f(o);
+    f.change(1);
+    f.close();
+    set_goal(f.path, SCUTE_ENGINE_SPEC);
+    const bytes before = read_file(f.path);
+    SCUTE_OKAY(f.open_how(SCUTE_READONLY));
+    EXPECT_EQ(f.info().engine, static_cast<uint32_t>(engine));
+    f.close();
+    EXPECT_EQ(read_file(f.path), before);
+    f.open();
+    const bool is_lender = engine == SCUTE_ENGINE_REDO;
+    EXPECT_EQ(f.info().engine, static_cast<uint32_t>(is_lender ? SCUTE_ENGINE_SPEC : engine));
+    EXPECT_EQ(superblock_of(f.path).goal, 0U);
+    EXPECT_EQ(fs::exists(f.log), is_lender);
+    f.expect_last();
+  }
+}
+
+// Without room for the log the pool waits, and loses nothing.
+TEST(goal, StaysWhileTheLogCannotBeMade) {
+  scute_options o = on_disk();
+  o.engine = SCUTE_ENGINE_REDO;
+  disk_pool f(o);
+  f.change(1);
+  f.close();
+  set_goal(f.path, SCUTE_ENGINE_SPEC);
+  write_file(f.log, bytes(5000, 7));  // of somebody else
+  for (unsigned k = 0; k < 2; ++k) {
+    SCUTE_FAILS(SCUTE_E_EXISTS, f.open_how());
+    f.pool = nullptr;
+    EXPECT_EQ(superblock_of(f.path).goal, static_cast<uint32_t>(SCUTE_ENGINE_SPEC));
+    SCUTE_OKAY(f.open_how(SCUTE_READONLY));
+    f.expect_last();
+    f.close();
+  }
+  fs::remove(f.log);
+  f.open();
+  EXPECT_EQ(f.info().engine, SCUTE_ENGINE_SPEC);
+  f.expect_last();
+}
+
+}  // namespace
+}  // namespace scute::test
