@@ -24,6 +24,15 @@ function(scute_compile_options target)
   target_compile_options(${target} PRIVATE -UNDEBUG)
 endfunction()
 
+# scute_test_options(target): for programs that tests are in, whose own speed is of no account. -Og compiles them in two thirds of the time
+# of -O2; the core that they link keeps its level. A preset without optimization, or with a sanitizer, keeps its own.
+function(scute_test_options target)
+  scute_compile_options(${target} RELAXED)
+  if(NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+    target_compile_options(${target} PRIVATE "$<$<CONFIG:Release,RelWithDebInfo>:-Og>")
+  endif()
+endfunction()
+
 # scute_subfolders(result folder): names of the folders directly in `folder`.
 function(scute_subfolders result folder)
   set(names)
