@@ -14,6 +14,7 @@
 #include "pool/columns.hpp"
 #include "pool/grip.hpp"
 #include "pool/library_call.hpp"
+#include "support/page.hpp"
 #include "support/pool_file.hpp"
 #include "support/seed.hpp"
 
@@ -21,7 +22,6 @@ namespace scute::test {
 using namespace core;
 namespace {
 
-constexpr uint64_t page = 4096;
 constexpr uint64_t column = 20 * page;
 using phase = pool::grip::phase;
 using image = std::array<std::byte, page>;
