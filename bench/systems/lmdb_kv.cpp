@@ -11,7 +11,7 @@
 namespace scute::bench {
 namespace {
 
-void must(int rc) {
+void lmdb_must(int rc) {
   if (rc != 0) throw std::runtime_error(std::string("LMDB: ") + mdb_strerror(rc));
 }
 
@@ -19,18 +19,19 @@ class lmdb_kv final : public kv_system {
  public:
   explicit lmdb_kv(const kv_population& p) : path_(p.path) {
     remove();
-    must(mdb_env_create(&env_));
-    must(mdb_env_set_mapsize(env_, (p.records * 2048 + (uint64_t{64} << 20)) & ~uint64_t{4095}));
-    must(mdb_env_open(env_, path_.c_str(), MDB_WRITEMAP | MDB_NOSUBDIR, 0600));
+    lmdb_must(mdb_env_create(&env_));
+    lmdb_must(
+        mdb_env_set_mapsize(env_, (p.records * 2048 + (uint64_t{64} << 20)) & ~uint64_t{4095}));
+    lmdb_must(mdb_env_open(env_, path_.c_str(), MDB_WRITEMAP | MDB_NOSUBDIR, 0600));
     MDB_txn* tx = nullptr;
-    must(mdb_txn_begin(env_, nullptr, 0, &tx));
-    must(mdb_dbi_open(tx, nullptr, MDB_INTEGERKEY, &db_));
+    lmdb_must(mdb_txn_begin(env_, nullptr, 0, &tx));
+    lmdb_must(mdb_dbi_open(tx, nullptr, MDB_INTEGERKEY, &db_));
     std::byte value[kv_population::value_size];
     for (uint64_t i = 0; i < p.records_now(); ++i) {
       kv_fill(value, i, 0);
       put(tx, i, value);
     }
-    must(mdb_txn_commit(tx));
+    lmdb_must(mdb_txn_commit(tx));
   }
   ~lmdb_kv() override {
     mdb_env_close(env_);
@@ -39,23 +40,23 @@ class lmdb_kv final : public kv_system {
 
   void put(unsigned, uint64_t record, const std::byte* value) override {
     MDB_txn* tx = nullptr;
-    must(mdb_txn_begin(env_, nullptr, 0, &tx));
+    lmdb_must(mdb_txn_begin(env_, nullptr, 0, &tx));
     put(tx, record, value);
-    must(mdb_txn_commit(tx));
+    lmdb_must(mdb_txn_commit(tx));
   }
   void load(uint64_t first, uint64_t n) override {
     MDB_txn* tx = nullptr;
-    must(mdb_txn_begin(env_, nullptr, 0, &tx));
+    lmdb_must(mdb_txn_begin(env_, nullptr, 0, &tx));
     std::byte value[kv_population::value_size];
     for (uint64_t i = first; i < first + n; ++i) {
       kv_fill(value, i, 0);
       put(tx, i, value);
     }
-    must(mdb_txn_commit(tx));
+    lmdb_must(mdb_txn_commit(tx));
   }
   bool holds(uint64_t record) override {
     MDB_txn* tx = nullptr;
-    must(mdb_txn_begin(env_, nullptr, MDB_RDONLY, &tx));
+    lmdb_must(mdb_txn_begin(env_, nullptr, MDB_RDONLY, &tx));
     uint64_t key = workloads::ycsb::key_of(record);
     MDB_val k{sizeof key, &key}, v{};
     const bool there = mdb_get(tx, db_, &k, &v) == 0 && v.mv_size == kv_population::value_size &&
@@ -68,7 +69,7 @@ class lmdb_kv final : public kv_system {
   void put(MDB_txn* tx, uint64_t record, const std::byte* value) {
     uint64_t key = workloads::ycsb::key_of(record);
     MDB_val k{sizeof key, &key}, v{kv_population::value_size, const_cast<std::byte*>(value)};
-    must(mdb_put(tx, db_, &k, &v, 0));
+    lmdb_must(mdb_put(tx, db_, &k, &v, 0));
   }
   void remove() const {
     ::unlink(path_.c_str());

@@ -6,21 +6,21 @@
 namespace scute::bench {
 namespace {
 
-struct sizes {
+struct structure_sizes {
   const char* structure;
   uint64_t value;
   double per_key;  // bytes of nodes per random key, from above
 };
 
-constexpr sizes all[] = {
+constexpr structure_sizes all[] = {
     {"ctree", 8, 56},         {"rbtree", 40, 80},
     {"btree", 24, 304.0 / 3},  // at least three of seven items, but for the root
     {"skiplist", 208, 408},   {"rtree", 8, 4136 * 1.3},  // a node per key, and inner ones
     {"hashmap", 24, 40 + 48},  // and its part of the table, which may just have doubled
 };
 
-const sizes& of(const std::string& structure) {
-  for (const sizes& s : all)
+const structure_sizes& of(const std::string& structure) {
+  for (const structure_sizes& s : all)
     if (structure == s.structure) return s;
   throw std::invalid_argument("there is no map '" + structure + "'");
 }
@@ -30,7 +30,7 @@ const sizes& of(const std::string& structure) {
 const std::vector<std::string>& map_structures() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> n;
-    for (const sizes& s : all) n.emplace_back(s.structure);
+    for (const structure_sizes& s : all) n.emplace_back(s.structure);
     return n;
   }();
   return names;

@@ -11,7 +11,7 @@
 namespace scute::bench {
 namespace {
 
-pow::options options_for(const kv_population& p) {
+pow::options store_options(const kv_population& p) {
   pow::options o;
   o.flags = SCUTE_POW_NEW;
   o.medium = SCUTE_MEDIUM_FILE;
@@ -30,7 +30,7 @@ std::string key_of(uint64_t record) {
 class pow_kv final : public kv_system {
  public:
   explicit pow_kv(const kv_population& p)
-      : file_{p.path}, db_(p.path, options_for(p)), records_(db_, "records") {
+      : file_{p.path}, db_(p.path, store_options(p)), records_(db_, "records") {
     std::byte value[kv_population::value_size];
     for (uint64_t i = 0; i < p.records_now(); ++i) {
       kv_fill(value, i, 0);

@@ -23,7 +23,7 @@ SCUTE_TYPE(scute::bench::load_root, "scute.bench.load")
 namespace scute::bench {
 namespace {
 
-scute_options options_for(const kv_population& p) {
+scute_options load_options(const kv_population& p) {
   const uint64_t entries = p.records * 800;  // with nodes half full, headers and parity
   scute_options o = pool_options(p.config, (entries + (uint64_t{48} << 20)) & ~uint64_t{4095});
   o.medium = SCUTE_MEDIUM_FILE;
@@ -34,7 +34,7 @@ scute_options options_for(const kv_population& p) {
 class scute_load final : public kv_system {
  public:
   explicit scute_load(const kv_population& p)
-      : file_(p.path, options_for(p)),
+      : file_(p.path, load_options(p)),
         pool_(scute::pool::adopt(file_.release())),
         root_(pool_.root<load_root>()) {}
 

@@ -15,7 +15,7 @@
 namespace scute::bench {
 namespace {
 
-constexpr int value_size = int{kv_population::value_size};
+constexpr int value_length = int{kv_population::value_size};
 
 class connection {
  public:
@@ -41,14 +41,14 @@ class connection {
   void run(const char* sql) { must(sqlite3_exec(db_, sql, nullptr, nullptr, nullptr)); }
   void put(uint64_t record, const std::byte* value) {
     must(sqlite3_bind_int64(put_, 1, key_of(record)));
-    must(sqlite3_bind_blob(put_, 2, value, value_size, SQLITE_STATIC));
+    must(sqlite3_bind_blob(put_, 2, value, value_length, SQLITE_STATIC));
     if (sqlite3_step(put_) != SQLITE_DONE) fail();
     must(sqlite3_reset(put_));
   }
   bool holds(uint64_t record) {
     must(sqlite3_bind_int64(get_, 1, key_of(record)));
     const bool there = sqlite3_step(get_) == SQLITE_ROW &&
-                       sqlite3_column_bytes(get_, 0) == value_size &&
+                       sqlite3_column_bytes(get_, 0) == value_length &&
                        std::memcmp(sqlite3_column_blob(get_, 0), &record, sizeof record) == 0;
     must(sqlite3_reset(get_));
     return there;
@@ -81,7 +81,7 @@ class sqlite_kv final : public kv_system {
     for (unsigned t = 0; t < p.threads; ++t)
       connections_.push_back(std::make_unique<connection>(path_));
     connection& first = *connections_.front();
-    std::byte value[value_size];
+    std::byte value[value_length];
     first.run("BEGIN");
     for (uint64_t i = 0; i < p.records_now(); ++i) {
       kv_fill(value, i, 0);
@@ -102,7 +102,7 @@ class sqlite_kv final : public kv_system {
   bool holds(uint64_t record) override { return connections_.front()->holds(record); }
   void load(uint64_t first, uint64_t n) override {
     connection& c = *connections_.front();
-    std::byte value[value_size];
+    std::byte value[value_length];
     c.run("BEGIN");
     for (uint64_t i = first; i < first + n; ++i) {
       kv_fill(value, i, 0);

@@ -21,7 +21,7 @@
 namespace scute::core::scrub {
 namespace {
 
-constexpr int rounds_max = 8;
+constexpr int looks_max = 8;
 
 class checker {
  public:
@@ -318,13 +318,13 @@ class checker {
           SCUTE_PLANTED(check_once) || SCUTE_PLANTED(check_order) || SCUTE_PLANTED(check_suspects);
       if (!believed && s_.has_checksums && !sound_still(z, column)) {
         if (suspected()) return;
-        if (round < rounds_max) continue;
+        if (round < looks_max) continue;
       } else if (o_.repair) {
         if (compute_anew(z, column, syndrome)) {
           found("parity", at, pool::column_block, 0, SCUTE_OUTCOME_REPAIRED);
           return post(SCUTE_EVENT_PARITY, SCUTE_OUTCOME_REPAIRED, at, pool::column_block);
         }
-        if (round < rounds_max) continue;
+        if (round < looks_max) continue;
       }
       found("parity", at, pool::column_block, 0, SCUTE_OUTCOME_DETECTED);
       return post(SCUTE_EVENT_PARITY, SCUTE_OUTCOME_DETECTED, at, pool::column_block);

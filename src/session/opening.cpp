@@ -20,7 +20,7 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-uint64_t since(clock::time_point start) {
+uint64_t nanoseconds_since(clock::time_point start) {
   return static_cast<uint64_t>(
       std::chrono::duration_cast<std::chrono::nanoseconds>(clock::now() - start).count());
 }
@@ -36,7 +36,7 @@ std::unique_ptr<instance> instance::open(const std::string& path, const scute_op
     require_unchanged(path, o);
     in = open_accepted(path, o);
   }
-  in->open_ns = since(start);
+  in->open_ns = nanoseconds_since(start);
   return in;
 }
 
@@ -174,7 +174,7 @@ void instance::begin_session(const scute_options& o) {
     for (uint32_t i = 0; i < pages->suspect_count(); ++i)
       s.resolving->before_write(pages->suspect_page(i), format::page);
     if (SCUTE_PLANTED(reclaim_early)) heap->reclaim_lent(s.lanes.front());
-    recovery_ns = since(start);
+    recovery_ns = nanoseconds_since(start);
   }
   // Needed by whoever repairs something before its zone is loaded: rows that were never used do not
   // take part in parity, whatever lies there.

@@ -8,7 +8,7 @@
 namespace scute::core::tx {
 namespace {
 
-using change = small_member::change;
+using member_change = small_member::change;
 
 // Up to here bytes are looked through word by word, and what differs is one range.
 constexpr uint64_t by_words_max = 128;
@@ -22,7 +22,7 @@ uint64_t word_at(const std::byte* p) noexcept {
 }  // namespace
 
 bool is_unchanged(const pool::state& s, const pool::lane& l, const small_member& m) noexcept {
-  if (m.what == change::fresh) return true;
+  if (m.what == member_change::fresh) return true;
   const pool::optimistic_reads mark;
   if (s.overlaid.open_elsewhere(m.header + format::header_size, m.room, l.index)) return false;
   format::fragment_header h;
@@ -31,7 +31,7 @@ bool is_unchanged(const pool::state& s, const pool::lane& l, const small_member&
 }
 
 void seal_small(const pool::state& s, const pool::lane& l, const small_member& m) noexcept {
-  const bool freed = m.what == change::freed;
+  const bool freed = m.what == member_change::freed;
   format::fragment_header h;
   h.type = freed ? 0 : m.type;
   h.meta = freed ? format::make_meta(0, format::role::free, m.generation)

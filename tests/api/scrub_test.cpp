@@ -8,17 +8,18 @@
 
 namespace {
 
-using block = std::array<uint64_t, 4000>;
+using checked_block = std::array<uint64_t, 4000>;
 
 class scrub : public scute_test::pool_test {
  protected:
   void SetUp() override {
     make();
-    for (auto& p : blocks) p = pool.transact([](scute::tx& tx) { return tx.make<block>(); });
+    for (auto& p : blocks)
+      p = pool.transact([](scute::tx& tx) { return tx.make<checked_block>(); });
   }
-  void damage(scute::ptr<block> p) { const_cast<block&>(pool.get(p))[5] ^= 1; }
+  void damage(scute::ptr<checked_block> p) { const_cast<checked_block&>(pool.get(p))[5] ^= 1; }
 
-  std::array<scute::ptr<block>, 100> blocks;
+  std::array<scute::ptr<checked_block>, 100> blocks;
 };
 
 TEST_F(scrub, TellsWhatItFindsAndRepairs) {

@@ -18,7 +18,7 @@ namespace {
 
 using test::guarded_buffer;
 
-constexpr size_t length_max = 70000;
+constexpr size_t crc32c_length_max = 70000;
 
 // A register after zero bytes, as a linear map given by its images of the 32 bits: an
 // implementation that shares nothing with the kernels.
@@ -63,14 +63,14 @@ TEST(Crc32c, KnownVectors) {
 
 TEST(Crc32c, EveryVariantEqualsIsal) {
   SCUTE_RANDOM(random);
-  guarded_buffer buffer(length_max);
-  guarded_buffer other(length_max);
-  random.fill(buffer.at_begin(), length_max);
-  random.fill(other.at_begin(), length_max);
+  guarded_buffer buffer(crc32c_length_max);
+  guarded_buffer other(crc32c_length_max);
+  random.fill(buffer.at_begin(), crc32c_length_max);
+  random.fill(other.at_begin(), crc32c_length_max);
   for (const crc32c_table* v : crc32c_variants()) {
     SCOPED_TRACE(v->name);
     for (size_t k = 0; k < 1500; ++k) {
-      const size_t n = k < 600 ? k : random.length(length_max);
+      const size_t n = k < 600 ? k : random.length(crc32c_length_max);
       const bool end = random.between(0, 1) != 0;
       unsigned char* p = buffer.place(n, end);
       const uint32_t reg = random.word();

@@ -16,7 +16,7 @@ namespace {
 using test::guarded_buffer;
 using test::random_source;
 
-constexpr size_t length_max = 5000;
+constexpr size_t parity_length_max = 5000;
 
 std::vector<unsigned char> copy(const unsigned char* p, size_t n) {
   return {p, p + n};
@@ -24,7 +24,7 @@ std::vector<unsigned char> copy(const unsigned char* p, size_t n) {
 
 // Sources and destination each against an end of their own guarded memory, some bytes away from it
 // half of the time so that all alignments occur.
-class Parity : public ::testing::TestWithParam<const parity_table*> {
+class Parity : public testing::TestWithParam<const parity_table*> {
  protected:
   struct ranges {
     size_t n;
@@ -46,12 +46,13 @@ class Parity : public ::testing::TestWithParam<const parity_table*> {
     return r;
   }
 
-  guarded_buffer memory_[4] = {guarded_buffer(length_max + 100), guarded_buffer(length_max + 100),
-                               guarded_buffer(length_max + 100), guarded_buffer(length_max + 100)};
+  guarded_buffer memory_[4] = {
+      guarded_buffer(parity_length_max + 100), guarded_buffer(parity_length_max + 100),
+      guarded_buffer(parity_length_max + 100), guarded_buffer(parity_length_max + 100)};
 };
 
 size_t case_length(random_source& random, size_t k) {
-  return k < 300 ? k : random.length(length_max);
+  return k < 300 ? k : random.length(parity_length_max);
 }
 
 TEST_P(Parity, Xor2) {
@@ -87,7 +88,7 @@ TEST_P(Parity, Xor3) {
 TEST_P(Parity, IsZero) {
   SCUTE_RANDOM(random);
   for (size_t k = 0; k < 800; ++k) {
-    const size_t n = k < 300 ? k : random.length(length_max);
+    const size_t n = k < 300 ? k : random.length(parity_length_max);
     unsigned char* p = memory_[0].place(n, random.between(0, 1) != 0);
     std::fill_n(p, n, static_cast<unsigned char>(0));
     ASSERT_TRUE(GetParam()->is_zero(p, n)) << n;
@@ -134,7 +135,7 @@ TEST_P(Parity, GatherRebuildsALostRow) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Variants, Parity, ::testing::ValuesIn(parity_variants()),
+INSTANTIATE_TEST_SUITE_P(Variants, Parity, testing::ValuesIn(parity_variants()),
                          [](const auto& instance) { return std::string(instance.param->name); });
 
 TEST(ParityInterface, WordsForTheKernels) {

@@ -9,7 +9,7 @@
 #include <csignal>
 #include <tuple>
 
-#include "disk/in_child.hpp"
+#include "disk/own_process.hpp"
 #include "disk/small_disk.hpp"
 #include "support/pool_file.hpp"
 
@@ -106,7 +106,7 @@ class full_disk : public testing::TestWithParam<parameters> {
 
 // BLOCK-1.
 TEST_P(full_disk, Create) {
-  in_child([] {
+  in_own_process([] {
     uint64_t refused = 0;
     for (uint64_t pages = 0;; pages += 3) {
       pool_file f;
@@ -126,7 +126,7 @@ TEST_P(full_disk, Create) {
 // BLOCK-1.
 TEST_P(full_disk, FillAndUse) {
   for (const uint64_t pages : {0, 100, 301})
-    in_child([&] {
+    in_own_process([&] {
       SCOPED_TRACE(pages);
       pool_file f;
       small_disk::begin(200);
@@ -163,7 +163,7 @@ TEST_P(full_disk, FillAndUse) {
 
 // Pages of zeros in objects, and in structures, become holes in a copy. (BLOCK-2)
 TEST_P(full_disk, SparseCopy) {
-  in_child([] {
+  in_own_process([] {
     pool_file f;
     f.create(how());
     const scute_oid zeros = f.alloc(bytes(200000)), other = f.alloc(pattern(1, 5000));
@@ -192,7 +192,7 @@ TEST_P(full_disk, SparseCopy) {
 
 // Somebody takes a page of an object away: with parity and checksums it comes back. (BLOCK-2)
 TEST_P(full_disk, PunchedHole) {
-  in_child([] {
+  in_own_process([] {
     pool_file f;
     f.create(how());
     const scute_oid oid = f.alloc(pattern(1, 50000));

@@ -10,7 +10,7 @@
 #include <mutex>
 #include <string>
 
-#include "disk/in_child.hpp"
+#include "disk/own_process.hpp"
 #include "disk/small_disk.hpp"
 #include "support/scratch.hpp"
 
@@ -44,7 +44,7 @@ INSTANTIATE_TEST_SUITE_P(, pow_full_disk, testing::Values(SCUTE_MEDIUM_RAM, SCUT
                          });
 
 TEST_P(pow_full_disk, Create) {
-  in_child([] {
+  in_own_process([] {
     uint64_t refused = 0;
     for (uint64_t pages = 0;; pages += 7) {
       const scratch folder;
@@ -62,7 +62,7 @@ TEST_P(pow_full_disk, Create) {
 
 // It grows as far as there is room; what did not fit changed nothing; with room again it goes on.
 TEST_P(pow_full_disk, Growth) {
-  in_child([] {
+  in_own_process([] {
     const scratch folder;
     const std::string path = folder.file("s.pow");
     small_disk::begin(300);

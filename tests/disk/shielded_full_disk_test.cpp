@@ -7,7 +7,7 @@
 
 #include <unistd.h>
 
-#include "disk/in_child.hpp"
+#include "disk/own_process.hpp"
 #include "disk/small_disk.hpp"
 #include "support/shielded.hpp"
 
@@ -17,7 +17,7 @@ namespace {
 class shielded_full_disk : public testing::TestWithParam<scute_engine> {};
 
 TEST_P(shielded_full_disk, Add) {
-  in_child([] {
+  in_own_process([] {
     uint64_t refused = 0;
     for (uint64_t pages = 0;; pages += 5) {
       shielded f;
@@ -38,7 +38,7 @@ TEST_P(shielded_full_disk, Add) {
 }
 
 TEST_P(shielded_full_disk, Grow) {
-  in_child([] {
+  in_own_process([] {
     shielded f;
     f.make(400001);
     small_disk::begin(5000);
@@ -76,7 +76,7 @@ TEST_P(shielded_full_disk, Grow) {
 // What FILE has of a growth that FILE.scute had no room for is no damage, and is finished or given up by the next session.
 TEST_P(shielded_full_disk, GrowAndReopen) {
   for (uint64_t pages = 0; pages < 1000; pages += 45)
-    in_child([&] {
+    in_own_process([&] {
       SCOPED_TRACE(pages);
       shielded f;
       f.make(400001);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "hostile/bad_sectors.hpp"
+#include "support/page.hpp"
 
 #include <sys/stat.h>
 
@@ -10,7 +11,6 @@
 namespace scute::test {
 namespace {
 
-constexpr uint64_t page = 4096;
 std::atomic<bad_sectors*> current{nullptr};
 
 }  // namespace

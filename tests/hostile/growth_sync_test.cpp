@@ -10,13 +10,14 @@
 #include "hostile/fault_injector.hpp"
 #include "hostile/lossy_disk.hpp"
 #include "medium/mapped_medium.hpp"
+#include "support/page.hpp"
 #include "support/pool_file.hpp"
 #include "support/wait.hpp"
 
 namespace scute::test {
 namespace {
 
-constexpr uint64_t page = 4096, pages = 16, more = 8;
+constexpr uint64_t pages = 16, more = 8;
 
 enum class change : uint8_t { longer, shorter };
 

@@ -9,12 +9,13 @@
 #include <utility>
 
 #include "hostile/bad_sectors.hpp"
+#include "support/page.hpp"
 #include "support/pool_file.hpp"
 
 namespace scute::test {
 namespace {
 
-constexpr uint64_t page = 4096, chunks = 4 * page;
+constexpr uint64_t chunks = 4 * page;
 
 scute_options on_disk() {
   scute_options o = options(2 * mib, {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_SPEC});

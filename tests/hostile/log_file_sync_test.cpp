@@ -17,7 +17,7 @@
 namespace scute::test {
 namespace {
 
-scute_options on_disk() {
+scute_options synced_options() {
   scute_options o = options(2 * mib, {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_SPEC});
   o.medium = SCUTE_MEDIUM_FILE;
   o.lanes = 8;
@@ -43,7 +43,7 @@ TEST(log_file_sync, AFailureStopsThePoolAndLosesNothing) {
     for (uint64_t nth = 1; nth <= 6; ++nth) {
       SCOPED_TRACE(std::string(call_name(what)) + " " + std::to_string(nth));
       pool_file f(scratch::disk);
-      scute_options o = on_disk();
+      scute_options o = synced_options();
       f.create(o);
       const scute_oid oid = f.alloc(pattern(0, 300));
       lossy_disk disk(f.path + ".log");
@@ -87,7 +87,7 @@ TEST(log_file_sync, AFailureStopsThePoolAndLosesNothing) {
 TEST(log_file_sync, CommitsAtTheSameTimeShareSyncs) {
   SCUTE_RANDOM(random);
   pool_file f(scratch::disk);
-  const scute_options o = on_disk();
+  const scute_options o = synced_options();
   f.create(o);
   constexpr unsigned threads = 8, each = 40;
   std::vector<scute_oid> oids;
@@ -132,7 +132,7 @@ TEST(log_file_sync, GrowthBesideACommitTakesNoErrorFromIt) {
   for (const call what : {call::fdatasync, call::fsync}) {
     SCOPED_TRACE(call_name(what));
     pool_file f(scratch::disk);
-    scute_options o = on_disk();
+    scute_options o = synced_options();
     o.protection = SCUTE_PROTECT_NONE;  // one copy of everything
     o.size = 16 * mib;
     o.log_cap = 256 * kib;

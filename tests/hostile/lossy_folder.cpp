@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "support/mapping.hpp"
+#include "support/page.hpp"
 
 namespace scute::test {
 namespace {
@@ -27,8 +28,6 @@ class looking {
   looking() { inside = true; }
   ~looking() { inside = false; }
 };
-
-constexpr uint64_t page = 4096;
 
 bytes content_of(int fd) {
   struct stat st{};

@@ -12,7 +12,8 @@
 namespace scute::test {
 namespace {
 
-constexpr scute_engine engines[] = {SCUTE_ENGINE_LOGFREE, SCUTE_ENGINE_REDO, SCUTE_ENGINE_SPEC};
+constexpr scute_engine named_engines[] = {SCUTE_ENGINE_LOGFREE, SCUTE_ENGINE_REDO,
+                                          SCUTE_ENGINE_SPEC};
 
 class stage {
  public:
@@ -89,7 +90,7 @@ class stage {
 };
 
 TEST(shield_names, Added) {
-  for (const auto engine : engines) {
+  for (const auto engine : named_engines) {
     SCOPED_TRACE("engine " + std::to_string(engine));
     stage s(engine);
     s.explore([&] { SCUTE_OKAY(s.add()); },
@@ -109,7 +110,7 @@ TEST(shield_names, Added) {
 
 // Somebody has changed it without Scute.
 TEST(shield_names, Adopted) {
-  for (const auto engine : engines) {
+  for (const auto engine : named_engines) {
     SCOPED_TRACE("engine " + std::to_string(engine));
     stage s(engine);
     SCUTE_OKAY(s.add());
@@ -162,7 +163,7 @@ TEST(shield_names, AdoptedAfterAKilledAddition) {
 
 // The session before was killed: the old one has changes that the file lacks, or may lack.
 TEST(shield_names, AdoptedAfterADeath) {
-  for (const auto engine : engines) {
+  for (const auto engine : named_engines) {
     SCOPED_TRACE("engine " + std::to_string(engine));
     stage s(engine);
     SCUTE_OKAY(s.add());
@@ -183,7 +184,7 @@ TEST(shield_names, AdoptedAfterADeath) {
 }
 
 TEST(shield_names, Removed) {
-  for (const auto engine : engines)
+  for (const auto engine : named_engines)
     for (const bool killed : {false, true}) {
       SCOPED_TRACE("engine " + std::to_string(engine) + (killed ? ", killed" : ""));
       stage s(engine);

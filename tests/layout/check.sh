@@ -13,7 +13,7 @@
 set -euo pipefail
 export LC_ALL=C
 
-root=$1 compile_commands=$2
+root=$1 compile_commands=$(realpath "$2") tools=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../tools" && pwd -P)
 
 test_folders="install instructions layout compile_fail cli readme api containers demo bench report hostile support planted campaign workloads disk sim pass"
 root_files=".clang-format .clang-tidy .gitignore CHANGELOG.md CMakeLists.txt CMakePresets.json CONTRIBUTING.md LICENSE README.md SECURITY.md dev"
@@ -46,7 +46,7 @@ find "${present[@]}" -type f \( -name '*.c' -o -name '*.cpp' -o -name '*.h' -o -
 [ -s "$temp/files" ] || { echo "no sources in $root"; exit 1; }
 
 # Rule 1, sources.
-sed -n 's/^ *"file": "\(.*\)",\{0,1\}$/\1/p' "$compile_commands" | sed "s|^$(pwd -P)/||; s|^$PWD/||" |
+python3 -B "$tools/compile_commands" "$compile_commands" | sed -n 's/^ *"file": "\(.*\)",\{0,1\}$/\1/p' | sed "s|^$(pwd -P)/||; s|^$PWD/||" |
   sort -u >"$temp/compiled"
 grep -E '\.(c|cpp)$' "$temp/files" | grep -Ev "$uncompiled" | comm -23 - "$temp/compiled" |
   sed 's/$/: no target compiles this file/' >>"$violations" || true

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "support/page.hpp"
 #include "support/seed.hpp"
 
 namespace scute::test {
@@ -19,8 +20,6 @@ namespace {
 
 using medium::fused_ops;
 using bytes = std::vector<unsigned char>;
-
-constexpr size_t page = 4096;
 
 // All that this machine can run, and what a pool on eADR gets. Not before main(): other tests choose the
 // instruction by the environment.

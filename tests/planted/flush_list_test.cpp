@@ -20,7 +20,7 @@ namespace {
 
 constexpr uint32_t entries = 8;
 
-class flush_list : public testing::Test {
+class flush_list : public ::testing::Test {
  public:
   flush_list()
       : room(std::aligned_alloc(64, sizeof(view::flush_list) + entries * sizeof(uint64_t))) {

@@ -5,14 +5,13 @@
 
 #include "base/waiting.hpp"
 #include "support/damage.hpp"
+#include "support/page.hpp"
 
 namespace scute::test {
 using namespace core;
 namespace {
 
-constexpr uint64_t page = 4096;
-
-class lost_header : public testing::TestWithParam<scute_engine> {
+class lost_header : public ::testing::TestWithParam<scute_engine> {
  protected:
   void SetUp() override {
     scute_options o = options(4 * mib);
@@ -87,8 +86,8 @@ TEST_P(lost_header, IsRebuiltAndThePayloadIsRepaired) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Engines, lost_header,
-                         testing::Values(SCUTE_ENGINE_LOGFREE, SCUTE_ENGINE_REDO,
-                                         SCUTE_ENGINE_SPEC));
+                         ::testing::Values(SCUTE_ENGINE_LOGFREE, SCUTE_ENGINE_REDO,
+                                           SCUTE_ENGINE_SPEC));
 
 }  // namespace
 }  // namespace scute::test

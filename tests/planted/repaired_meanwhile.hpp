@@ -24,7 +24,7 @@ struct engine_and_size {
   size_t size;
 };
 
-class repaired_meanwhile : public testing::TestWithParam<engine_and_size> {
+class repaired_meanwhile : public ::testing::TestWithParam<engine_and_size> {
  protected:
   void SetUp() override {
     scute_options o = options(4 * mib);
@@ -84,7 +84,7 @@ class repaired_meanwhile : public testing::TestWithParam<engine_and_size> {
           flip(place);
           repair_at(nth);
         });
-        if (testing::Test::HasFatalFailure()) return;
+        if (::testing::Test::HasFatalFailure()) return;
         ASSERT_EQ(SCUTE_OK, tx.commit()) << place << ", " << nth << ": " << scute_errormsg();
         const bool over = this_thread_waits.pass != nullptr;
         this_thread_waits = {};

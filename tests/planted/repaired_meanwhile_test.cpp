@@ -154,12 +154,12 @@ TEST_P(repaired_meanwhile, commit_of_a_prewritten_object) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Engines, repaired_meanwhile,
-                         testing::Values(engine_and_size{SCUTE_ENGINE_LOGFREE, small},
-                                         engine_and_size{SCUTE_ENGINE_LOGFREE, several},
-                                         engine_and_size{SCUTE_ENGINE_REDO, small},
-                                         engine_and_size{SCUTE_ENGINE_REDO, several},
-                                         engine_and_size{SCUTE_ENGINE_SPEC, small},
-                                         engine_and_size{SCUTE_ENGINE_SPEC, several}));
+                         ::testing::Values(engine_and_size{SCUTE_ENGINE_LOGFREE, small},
+                                           engine_and_size{SCUTE_ENGINE_LOGFREE, several},
+                                           engine_and_size{SCUTE_ENGINE_REDO, small},
+                                           engine_and_size{SCUTE_ENGINE_REDO, several},
+                                           engine_and_size{SCUTE_ENGINE_SPEC, small},
+                                           engine_and_size{SCUTE_ENGINE_SPEC, several}));
 
 }  // namespace
 }  // namespace scute::test

@@ -18,7 +18,7 @@ namespace {
 
 constexpr uint64_t objects = 8, size = 200;
 
-class resolved_meanwhile : public testing::TestWithParam<bool> {
+class resolved_meanwhile : public ::testing::TestWithParam<bool> {
  protected:
   // All objects are new, in one transaction, of which no parity is; or all but one are, so that it was not decided.
   void SetUp() override {
@@ -146,7 +146,7 @@ TEST_P(resolved_meanwhile, BlockKeepsWhatIsWrittenInPlace) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Transactions, resolved_meanwhile, testing::Bool(),
+INSTANTIATE_TEST_SUITE_P(Transactions, resolved_meanwhile, ::testing::Bool(),
                          [](const auto& p) { return p.param ? "Decided" : "Undecided"; });
 
 }  // namespace

@@ -58,7 +58,7 @@ TEST_P(repaired_meanwhile, scrub_while_another_repairs_the_head) {
     scrub.end_zone(zone());
   }
   repairer->join();
-  EXPECT_THAT(told, testing::IsEmpty());
+  EXPECT_THAT(told, ::testing::IsEmpty());
   EXPECT_EQ(scrub.tally(zone()).damaged, 0u);
   EXPECT_EQ(s->lost.load(), 0u);
   EXPECT_TRUE(f.read(oid) == pattern(1, 8150));

@@ -78,7 +78,7 @@ class log_dump {
   std::ostringstream out_;
 };
 
-void compare(const std::string& name, const std::string& text) {
+void compare_log(const std::string& name, const std::string& text) {
   compare_golden("tests/pool/golden_log_" + name + ".txt", text, "the format");
 }
 
@@ -132,13 +132,13 @@ TEST_P(golden_log, AFewTransactions) {
     for (uint32_t i = 0; i < h.chunks; ++i)
       list.chunks.push_back(format::log_file_chunks_offset + i * h.chunk_size);
     d.segments(list.segments(f.in().s.geo), list.how);
-    compare("file", d.text());
+    compare_log("file", d.text());
   } else {
     const bytes file = read_file(f.path);
     log_dump d(file);
     const engine::segment_list list = engine::read_list(f.in().s).value();
     d.segments(list.segments(f.in().s.geo), list.how);
-    compare("chunks", d.text());
+    compare_log("chunks", d.text());
   }
 }
 

@@ -18,7 +18,7 @@
 namespace scute::test {
 namespace {
 
-class full_threads : public testing::TestWithParam<std::tuple<scute_pow_protection, unsigned>> {
+class full_threads : public ::testing::TestWithParam<std::tuple<scute_pow_protection, unsigned>> {
  protected:
   static pow::options small() {
     pow::options o;
@@ -198,9 +198,9 @@ TEST_P(full_threads, WhoErasesTakesNothingFromTheOthers) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, full_threads,
-                         testing::Combine(testing::Values(SCUTE_POW_NONE, SCUTE_POW_SEALED,
-                                                          SCUTE_POW_ALWAYS),
-                                          testing::Values(1U, 4U, 8U)));
+                         ::testing::Combine(::testing::Values(SCUTE_POW_NONE, SCUTE_POW_SEALED,
+                                                              SCUTE_POW_ALWAYS),
+                                            ::testing::Values(1U, 4U, 8U)));
 
 }  // namespace
 }  // namespace scute::test

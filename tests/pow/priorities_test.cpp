@@ -15,10 +15,11 @@ namespace scute::test {
 namespace {
 
 using kind = std::tuple<scute_pow_protection, unsigned>;
-class pow_priorities : public testing::TestWithParam<kind> {};
+class pow_priorities : public ::testing::TestWithParam<kind> {};
 INSTANTIATE_TEST_SUITE_P(, pow_priorities,
-                         testing::Combine(testing::Values(SCUTE_POW_NONE, SCUTE_POW_ALWAYS),
-                                          testing::Values(0U, unsigned{SCUTE_POW_WATCH_LOCKS})));
+                         ::testing::Combine(::testing::Values(SCUTE_POW_NONE, SCUTE_POW_ALWAYS),
+                                            ::testing::Values(0U,
+                                                              unsigned{SCUTE_POW_WATCH_LOCKS})));
 
 TEST_P(pow_priorities, OnOneProcessor) {
   struct parts {

@@ -7,14 +7,14 @@ namespace {
 
 constexpr size_t wide = 6000;  // one in a segment
 
-std::string all_of(pow_subject& p) {
+std::string everything_in(pow_subject& p) {
   return p.cells().all();
 }
 
 // A group is made, cleaned member by member, and its seal's segment used again.
 pow_scenario grouped(const named_kind& k) {
   auto s = with("grouped", k);
-  s.observe(all_of);
+  s.observe(everything_in);
   s.setup([](pow_subject& p) {
     for (uint64_t i = 0; i < 7; ++i) p.put(i, std::string(wide, static_cast<char>('a' + i)));
   });

@@ -14,12 +14,11 @@
 
 #include "support/child.hpp"
 #include "support/damage.hpp"
+#include "support/page.hpp"
 
 namespace scute::test {
 using namespace core;
 namespace {
-
-constexpr uint64_t page = 4096;
 
 class beyond_repair : public known_pool {
  public:

@@ -14,12 +14,12 @@
 
 #include "codec/crc32c.hpp"
 #include "support/damage.hpp"
+#include "support/page.hpp"
 
 namespace scute::test {
 using namespace core;
 namespace {
 
-constexpr uint64_t page = 4096;
 constexpr uint32_t rows = 12;
 
 class bitflip_search : public testing::TestWithParam<uint32_t> {

@@ -6,12 +6,11 @@
 #include "base/waiting.hpp"
 #include "pool/library_call.hpp"
 #include "support/damage.hpp"
+#include "support/page.hpp"
 
 namespace scute::test {
 using namespace core;
 namespace {
-
-constexpr uint64_t page = 4096;
 
 class changed_header : public testing::TestWithParam<uint32_t> {
  protected:

@@ -6,10 +6,9 @@
 #include <vector>
 
 #include "support/damage.hpp"
+#include "support/page.hpp"
 
 namespace scute::test {
-
-constexpr uint64_t page = 4096;
 
 class lossy_pool : public known_pool {
  public:

@@ -8,12 +8,12 @@
 
 #include "support/child.hpp"
 #include "support/damage.hpp"
+#include "support/page.hpp"
 
 namespace scute::test {
 using namespace core;
 namespace {
 
-constexpr uint64_t page = 4096;
 struct sigaction before_bus, before_segv;
 
 void pass_on(int signal, siginfo_t* info, void* context) {

@@ -11,12 +11,11 @@
 
 #include "repair/erasure_search.hpp"
 #include "support/damage.hpp"
+#include "support/page.hpp"
 
 namespace scute::test {
 using namespace core;
 namespace {
-
-constexpr uint64_t page = 4096;
 
 class overwritten : public testing::TestWithParam<uint32_t> {
  protected:

@@ -8,12 +8,12 @@
 #include "pool/in_flight_write.hpp"
 #include "pool/library_call.hpp"
 #include "support/damage.hpp"
+#include "support/page.hpp"
 
 namespace scute::test {
 using namespace core;
 namespace {
 
-constexpr uint64_t page = 4096;
 constexpr uint32_t length = 16;
 using image = std::array<std::byte, page>;
 using piece = std::array<std::byte, length>;

@@ -6,12 +6,12 @@
 #include <bit>
 
 #include "support/damage.hpp"
+#include "support/page.hpp"
 
 namespace scute::test {
 using namespace core;
 namespace {
 
-constexpr uint64_t page = 4096;
 constexpr uint32_t rows = 6;
 
 // Objects of half a page that fill some columns of all rows.

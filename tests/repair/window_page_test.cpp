@@ -14,6 +14,7 @@
 #include "pool/in_flight_write.hpp"
 #include "pool/library_call.hpp"
 #include "repair/page_repair.hpp"
+#include "support/page.hpp"
 #include "support/pool_file.hpp"
 #include "support/seed.hpp"
 
@@ -21,7 +22,6 @@ namespace scute::test {
 using namespace core;
 namespace {
 
-constexpr uint64_t page = 4096;
 constexpr uint64_t column = 20 * page;
 using phase = pool::in_flight_write::phase;
 using image = std::array<std::byte, page>;

@@ -7,12 +7,11 @@
 #include <cstring>
 #include <map>
 
+#include "support/page.hpp"
 #include "support/pool_file.hpp"
 
 namespace scute::test {
 namespace {
-
-constexpr uint64_t page = 4096;
 
 // Memory with a list of bad pages.
 class listed_medium final : public medium::medium {

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "session/log_file.hpp"
+#include "support/page.hpp"
 #include "support/power_failure.hpp"
 #include "support/wait.hpp"
 
@@ -14,8 +15,6 @@ namespace scute::test {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr size_t page = 4096;
-
 // LOGFILE-2
 TEST(log_file_lost, IsMadeAnewWithTheSizeThatWasChosen) {
   scute_options how = on_disk();

@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
-scute::options on_disk() {
+scute::options named_options() {
   scute::options o;
   o.size = 2 * mib;
   o.engine = scute::engine::spec;
@@ -57,7 +57,7 @@ class without_log : public testing::Test {
 };
 
 TEST_F(without_log, IsNotMadeAnew) {
-  scute::options how = on_disk();
+  scute::options how = named_options();
   expect_refused(how);
   how.overwrite = true;  // of what is created
   expect_refused(how);
@@ -69,7 +69,7 @@ TEST_F(without_log, IsNotMadeAnew) {
 
 TEST_F(without_log, ALinkToNowhereIsNoLog) {
   ASSERT_EQ(::symlink("nowhere", log.c_str()), 0);
-  expect_refused(on_disk());
+  expect_refused(named_options());
   EXPECT_TRUE(fs::is_symlink(log));
 }
 

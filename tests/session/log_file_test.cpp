@@ -9,13 +9,14 @@
 #include <filesystem>
 
 #include "support/child.hpp"
+#include "support/page.hpp"
 
 namespace scute::test {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t page = 4096, heads = 2 * page;
+constexpr size_t heads = 2 * page;
 
 TEST(log_file, IsMadeWithThePoolAndOpenedWithIt) {
   for (const auto p : {SCUTE_PROTECT_NONE, SCUTE_PROTECT_MLPC}) {

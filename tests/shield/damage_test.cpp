@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class damage : public testing::TestWithParam<std::pair<scratch::where, scute_engine>> {
+class damage : public ::testing::TestWithParam<std::pair<scratch::where, scute_engine>> {
  protected:
   damage() : f(GetParam().first) {
     f.make(2 * mib + 1234);
@@ -205,10 +205,10 @@ TEST_P(damage, WhatIsInjectedIsInTheFiles) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Media, damage,
-                         testing::Values(std::pair(scratch::memory, SCUTE_ENGINE_LOGFREE),
-                                         std::pair(scratch::memory, SCUTE_ENGINE_REDO),
-                                         std::pair(scratch::disk, SCUTE_ENGINE_SPEC),
-                                         std::pair(scratch::disk, SCUTE_ENGINE_LOGFREE)),
+                         ::testing::Values(std::pair(scratch::memory, SCUTE_ENGINE_LOGFREE),
+                                           std::pair(scratch::memory, SCUTE_ENGINE_REDO),
+                                           std::pair(scratch::disk, SCUTE_ENGINE_SPEC),
+                                           std::pair(scratch::disk, SCUTE_ENGINE_LOGFREE)),
                          [](const auto& p) {
                            return std::string(p.param.second == SCUTE_ENGINE_REDO   ? "redo"
                                               : p.param.second == SCUTE_ENGINE_SPEC ? "spec"

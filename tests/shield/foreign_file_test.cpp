@@ -24,7 +24,7 @@ struct kind {
   uint32_t parity;
 };
 
-class foreign_file : public testing::TestWithParam<kind> {
+class foreign_file : public ::testing::TestWithParam<kind> {
  protected:
   foreign_file() : f(GetParam().where) {}
   void add(size_t n, uint64_t capacity = 0) {
@@ -239,12 +239,12 @@ TEST_P(foreign_file, RefusesWhatMakesNoSense) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, foreign_file,
-                         testing::Values(kind{scratch::memory, SCUTE_ENGINE_LOGFREE, 1},
-                                         kind{scratch::memory, SCUTE_ENGINE_LOGFREE, 3},
-                                         kind{scratch::memory, SCUTE_ENGINE_REDO, 1},
-                                         kind{scratch::memory, SCUTE_ENGINE_SPEC, 1},
-                                         kind{scratch::disk, SCUTE_ENGINE_SPEC, 1},
-                                         kind{scratch::disk, SCUTE_ENGINE_LOGFREE, 1}),
+                         ::testing::Values(kind{scratch::memory, SCUTE_ENGINE_LOGFREE, 1},
+                                           kind{scratch::memory, SCUTE_ENGINE_LOGFREE, 3},
+                                           kind{scratch::memory, SCUTE_ENGINE_REDO, 1},
+                                           kind{scratch::memory, SCUTE_ENGINE_SPEC, 1},
+                                           kind{scratch::disk, SCUTE_ENGINE_SPEC, 1},
+                                           kind{scratch::disk, SCUTE_ENGINE_LOGFREE, 1}),
                          [](const auto& p) {
                            const kind& k = p.param;
                            const char* engine = k.engine == SCUTE_ENGINE_REDO      ? "redo"

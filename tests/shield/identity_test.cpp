@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class identity : public testing::TestWithParam<scratch::where> {
+class identity : public ::testing::TestWithParam<scratch::where> {
  protected:
   identity() : f(GetParam()) {}
   void add(size_t n = 300001) {
@@ -197,7 +197,7 @@ TEST_P(identity, SidecarsOfOthers) {
   f.expect_content();
 }
 
-INSTANTIATE_TEST_SUITE_P(Media, identity, testing::Values(scratch::memory, scratch::disk),
+INSTANTIATE_TEST_SUITE_P(Media, identity, ::testing::Values(scratch::memory, scratch::disk),
                          [](const auto& p) {
                            return std::string(p.param == scratch::disk ? "disk" : "memory");
                          });

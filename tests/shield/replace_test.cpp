@@ -24,7 +24,7 @@ struct kind {
   uint32_t parity;
 };
 
-class replace : public testing::TestWithParam<kind> {
+class replace : public ::testing::TestWithParam<kind> {
  protected:
   replace() : f(GetParam().where) {}
   void open(size_t n) {
@@ -376,7 +376,7 @@ TEST_P(replace_checked, GoesOnAfterALoss) {
   }
 }
 
-std::string name_of(const testing::TestParamInfo<kind>& i) {
+std::string name_of(const ::testing::TestParamInfo<kind>& i) {
   const char* engines[] = {"any", "redo", "logfree", "spec"};
   const char* protections[] = {"none", "ml", "mlp", "mlpc"};
   return std::string(i.param.where == scratch::disk ? "disk_" : "") + engines[i.param.engine] +
@@ -385,21 +385,21 @@ std::string name_of(const testing::TestParamInfo<kind>& i) {
 
 INSTANTIATE_TEST_SUITE_P(
     kinds, replace,
-    testing::Values(kind{scratch::memory, SCUTE_ENGINE_REDO, SCUTE_PROTECT_MLP, 1},
-                    kind{scratch::memory, SCUTE_ENGINE_SPEC, SCUTE_PROTECT_NONE, 0}),
+    ::testing::Values(kind{scratch::memory, SCUTE_ENGINE_REDO, SCUTE_PROTECT_MLP, 1},
+                      kind{scratch::memory, SCUTE_ENGINE_SPEC, SCUTE_PROTECT_NONE, 0}),
     name_of);
 const auto checked =
-    testing::Values(kind{scratch::memory, SCUTE_ENGINE_LOGFREE, SCUTE_PROTECT_MLPC, 1},
-                    kind{scratch::memory, SCUTE_ENGINE_LOGFREE, SCUTE_PROTECT_MLPC, 2},
-                    kind{scratch::memory, SCUTE_ENGINE_REDO, SCUTE_PROTECT_MLPC, 1},
-                    kind{scratch::memory, SCUTE_ENGINE_SPEC, SCUTE_PROTECT_MLPC, 1},
-                    kind{scratch::disk, SCUTE_ENGINE_AUTO, SCUTE_PROTECT_MLPC, 1});
+    ::testing::Values(kind{scratch::memory, SCUTE_ENGINE_LOGFREE, SCUTE_PROTECT_MLPC, 1},
+                      kind{scratch::memory, SCUTE_ENGINE_LOGFREE, SCUTE_PROTECT_MLPC, 2},
+                      kind{scratch::memory, SCUTE_ENGINE_REDO, SCUTE_PROTECT_MLPC, 1},
+                      kind{scratch::memory, SCUTE_ENGINE_SPEC, SCUTE_PROTECT_MLPC, 1},
+                      kind{scratch::disk, SCUTE_ENGINE_AUTO, SCUTE_PROTECT_MLPC, 1});
 INSTANTIATE_TEST_SUITE_P(with_checksums, replace, checked, name_of);
 INSTANTIATE_TEST_SUITE_P(kinds, replace_checked, checked, name_of);
 INSTANTIATE_TEST_SUITE_P(
     kinds, replace_logfree,
-    testing::Values(kind{scratch::memory, SCUTE_ENGINE_LOGFREE, SCUTE_PROTECT_MLPC, 1},
-                    kind{scratch::memory, SCUTE_ENGINE_LOGFREE, SCUTE_PROTECT_MLPC, 2}),
+    ::testing::Values(kind{scratch::memory, SCUTE_ENGINE_LOGFREE, SCUTE_PROTECT_MLPC, 1},
+                      kind{scratch::memory, SCUTE_ENGINE_LOGFREE, SCUTE_PROTECT_MLPC, 2}),
     name_of);
 
 }  // namespace

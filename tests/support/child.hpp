@@ -27,7 +27,7 @@ class child {
     body();
     // What a child notes is lost with it; its words are not.
     std::fflush(nullptr);
-    ::_exit(testing::Test::HasFailure() ? 1 : 0);
+    ::_exit(::testing::Test::HasFailure() ? 1 : 0);
   }
   ~child() {
     if (pid_ > 0) end();

@@ -26,7 +26,7 @@ inline const char* engine_of_suite(std::string_view suite) {
 }
 
 inline const char* engine_of_run() {
-  const testing::TestInfo* const test = testing::UnitTest::GetInstance()->current_test_info();
+  const ::testing::TestInfo* const test = ::testing::UnitTest::GetInstance()->current_test_info();
   if (const char* path = std::getenv("SCUTE_TEST_ASKED"); path != nullptr && test != nullptr) {
     // The thread may be one that is cancelled in whatever it calls.
     int before = 0;

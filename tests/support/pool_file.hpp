@@ -73,7 +73,7 @@ inline constexpr pool_kind with_spec(scute_protection p, uint32_t rows_of_parity
   k.roomy = true;
   return k;
 }
-inline const auto every_protection = testing::Values(
+inline const auto every_protection = ::testing::Values(
     pool_kind(SCUTE_PROTECT_NONE, SCUTE_ENGINE_REDO),
     pool_kind(SCUTE_PROTECT_ML, SCUTE_ENGINE_REDO), pool_kind(SCUTE_PROTECT_MLP, SCUTE_ENGINE_REDO),
     pool_kind(SCUTE_PROTECT_MLPC, SCUTE_ENGINE_REDO),
@@ -81,7 +81,7 @@ inline const auto every_protection = testing::Values(
     pool_kind(SCUTE_PROTECT_MLPC, SCUTE_ENGINE_LOGFREE, 3), with_spec(SCUTE_PROTECT_NONE),
     with_spec(SCUTE_PROTECT_ML), with_spec(SCUTE_PROTECT_MLP), with_spec(SCUTE_PROTECT_MLPC),
     with_spec(SCUTE_PROTECT_MLPC, 4));
-inline std::string protection_name(const testing::TestParamInfo<pool_kind>& p) {
+inline std::string protection_name(const ::testing::TestParamInfo<pool_kind>& p) {
   constexpr const char* names[] = {"none", "ml", "mlp", "mlpc"};
   const std::string rows = p.param.parity > 1 ? std::to_string(p.param.parity) : "";
   if (p.param.engine == SCUTE_ENGINE_LOGFREE) return "logfree" + rows;
@@ -90,8 +90,8 @@ inline std::string protection_name(const testing::TestParamInfo<pool_kind>& p) {
   return names[p.param.protection];
 }
 inline const auto every_engine =
-    testing::Values(SCUTE_ENGINE_REDO, SCUTE_ENGINE_LOGFREE, SCUTE_ENGINE_SPEC);
-inline std::string engine_name(const testing::TestParamInfo<scute_engine>& p) {
+    ::testing::Values(SCUTE_ENGINE_REDO, SCUTE_ENGINE_LOGFREE, SCUTE_ENGINE_SPEC);
+inline std::string engine_name(const ::testing::TestParamInfo<scute_engine>& p) {
   return p.param == SCUTE_ENGINE_REDO ? "redo" : p.param == SCUTE_ENGINE_SPEC ? "spec" : "logfree";
 }
 

@@ -43,7 +43,7 @@ struct kept_lines final : view::audit_sink {
   uint64_t masked = UINT64_MAX;
 };
 
-class left_lines : public testing::Test {
+class left_lines : public ::testing::Test {
  protected:
   left_lines() {
     f.watch = &watch;

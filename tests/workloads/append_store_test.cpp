@@ -29,7 +29,7 @@ struct root {
   append_store::ptr<small> second;
 };
 
-class append : public testing::TestWithParam<workloads::append_ways> {
+class append : public ::testing::TestWithParam<workloads::append_ways> {
  protected:
   struct alignas(64) line {
     std::byte bytes[64];
@@ -104,10 +104,10 @@ TEST_P(append, refuses_a_batch_that_is_too_large) {
 }
 
 INSTANTIATE_TEST_SUITE_P(ways, append,
-                         testing::Values(workloads::append_ways{false, false},
-                                         workloads::append_ways{false, true},
-                                         workloads::append_ways{true, false},
-                                         workloads::append_ways{true, true}));
+                         ::testing::Values(workloads::append_ways{false, false},
+                                           workloads::append_ways{false, true},
+                                           workloads::append_ways{true, false},
+                                           workloads::append_ways{true, true}));
 
 }  // namespace
 }  // namespace scute::test

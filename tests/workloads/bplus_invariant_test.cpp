@@ -25,7 +25,7 @@ using value = workloads::payload<8>;
 using tree = workloads::bplus_tree<volatile_store, value>;
 using nodes = workloads::bplus_nodes<volatile_store, value>;
 
-class bplus_check : public testing::Test {
+class bplus_check : public ::testing::Test {
  protected:
   bplus_check() {
     for (uint64_t i = 1; i <= 400; ++i) tree_.insert(10 * i, value::of(i));

@@ -144,9 +144,9 @@ struct filled {
 };
 
 template <class Map>
-class replacing : public testing::Test {};
-using every_map = testing::Types<paper_ctree<S>, paper_rbtree<S>, paper_btree<S>, paper_skiplist<S>,
-                                 paper_rtree<S>, paper_hashmap<S>>;
+class replacing : public ::testing::Test {};
+using every_map = ::testing::Types<paper_ctree<S>, paper_rbtree<S>, paper_btree<S>,
+                                   paper_skiplist<S>, paper_rtree<S>, paper_hashmap<S>>;
 TYPED_TEST_SUITE(replacing, every_map);
 
 // At most 16 bytes beside it: the crit-bit tree and the red-black tree have items that are edited as one.

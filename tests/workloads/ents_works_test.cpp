@@ -57,12 +57,12 @@ struct stage_name {
 template <class List>
 struct and_appended;
 template <class... Stages>
-struct and_appended<testing::Types<Stages...>> {
-  using type = testing::Types<append_stage, Stages...>;
+struct and_appended<::testing::Types<Stages...>> {
+  using type = ::testing::Types<append_stage, Stages...>;
 };
 
 template <class Stage>
-class ents_works : public testing::Test {
+class ents_works : public ::testing::Test {
  protected:
   using store_type = typename Stage::store_type;
 

@@ -21,7 +21,7 @@ struct place {
 };
 
 template <class Kind>
-class map_fault : public testing::Test {
+class map_fault : public ::testing::Test {
  protected:
   using map_type = typename Kind::template map<workloads::scute_store>;
   using value = typename map_type::value;

@@ -56,7 +56,7 @@ model content(const Table& t) {
 }
 
 template <class Stage>
-class level_hash : public testing::Test {
+class level_hash : public ::testing::Test {
  protected:
   using store_type = typename Stage::store_type;
   using table = workloads::level::table<store_type>;

@@ -49,7 +49,7 @@ struct record {
 };
 
 template <class Stage>
-class locked_hashmap : public testing::Test {
+class locked_hashmap : public ::testing::Test {
  protected:
   using store_type = typename Stage::store_type;
   using map_type = workloads::locked_hashmap<store_type, record>;
@@ -186,9 +186,10 @@ struct stage_name {
   }
 };
 #ifdef SCUTE_TEST_HAVE_PMEMOBJ
-using stages = testing::Types<volatile_stage, redo_stage, logfree_stage, spec_stage, pmemobj_stage>;
+using stages =
+    ::testing::Types<volatile_stage, redo_stage, logfree_stage, spec_stage, pmemobj_stage>;
 #else
-using stages = testing::Types<volatile_stage, redo_stage, logfree_stage, spec_stage>;
+using stages = ::testing::Types<volatile_stage, redo_stage, logfree_stage, spec_stage>;
 #endif
 TYPED_TEST_SUITE(locked_hashmap, stages, stage_name);
 

@@ -40,7 +40,7 @@ struct skiplist_map {
 };
 
 template <class Stage>
-class locked_maps : public testing::Test {
+class locked_maps : public ::testing::Test {
  protected:
   using store_type = typename Stage::store_type;
   using model = std::map<uint64_t, uint64_t>;

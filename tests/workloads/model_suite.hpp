@@ -23,8 +23,8 @@ struct on_stage {
 template <class Stage, class Kinds>
 struct on_stage_each;
 template <class Stage, class... Kinds>
-struct on_stage_each<Stage, testing::Types<Kinds...>> {
-  using type = testing::Types<on_stage<Kinds, Stage>...>;
+struct on_stage_each<Stage, ::testing::Types<Kinds...>> {
+  using type = ::testing::Types<on_stage<Kinds, Stage>...>;
 };
 template <class Stage>
 using every_kind_on = typename on_stage_each<Stage, every_kind>::type;
@@ -36,7 +36,7 @@ struct case_name {
 };
 
 template <class Case>
-class map_model : public testing::Test {
+class map_model : public ::testing::Test {
  protected:
   using kind = typename Case::kind;
   using stage_type = typename Case::stage;

@@ -53,7 +53,7 @@ pow::options new_file() {
   return o;
 }
 
-class pow_workload : public testing::TestWithParam<pow_ways> {
+class pow_workload : public ::testing::TestWithParam<pow_ways> {
  protected:
   scratch dir_;
   std::string path_ = dir_.file("pow");
@@ -109,10 +109,10 @@ TEST_P(pow_workload, carries_a_map) {
 }
 
 INSTANTIATE_TEST_SUITE_P(ways, pow_workload,
-                         testing::Values(pow_ways{false, false, nullptr},
-                                         pow_ways{false, true, nullptr},
-                                         pow_ways{true, false, nullptr},
-                                         pow_ways{true, true, nullptr}),
+                         ::testing::Values(pow_ways{false, false, nullptr},
+                                           pow_ways{false, true, nullptr},
+                                           pow_ways{true, false, nullptr},
+                                           pow_ways{true, true, nullptr}),
                          [](const auto& one) {
                            return std::string(one.param.cached ? "cached" : "streamed") +
                                   (one.param.padded ? "_padded" : "");

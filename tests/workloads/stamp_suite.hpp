@@ -45,17 +45,17 @@ struct stamp_stage_name {
       return "pmemobj";
   }
 };
-using stamp_stages = testing::Types<volatile_stage, unlogged_stage, redo_stage, logfree_stage,
-                                    redo_in_place_stage, logfree_in_place_stage, spec_stage,
-                                    spec_none_stage, spec_in_place_stage, spec_flush_stage
+using stamp_stages = ::testing::Types<volatile_stage, unlogged_stage, redo_stage, logfree_stage,
+                                      redo_in_place_stage, logfree_in_place_stage, spec_stage,
+                                      spec_none_stage, spec_in_place_stage, spec_flush_stage
 #ifdef SCUTE_TEST_HAVE_PMEMOBJ
-                                    ,
-                                    pmemobj_stage
+                                      ,
+                                      pmemobj_stage
 #endif
-                                    >;
+                                      >;
 
 template <class Stage>
-class stamp_suite : public testing::Test {
+class stamp_suite : public ::testing::Test {
  protected:
   template <class Input>
   using application =

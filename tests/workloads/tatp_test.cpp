@@ -107,7 +107,7 @@ plain_tatp content(const Database& db) {
 }
 
 template <class Stage>
-class tatp : public testing::Test {
+class tatp : public ::testing::Test {
  protected:
   using store_type = typename Stage::store_type;
   using database = workloads::tatp::database<store_type>;

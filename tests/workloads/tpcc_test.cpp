@@ -134,7 +134,7 @@ plain_tpcc content(const Database& db) {
 }
 
 template <class Stage>
-class tpcc : public testing::Test {
+class tpcc : public ::testing::Test {
  protected:
   using store_type = typename Stage::store_type;
   using database = workloads::tpcc::database<store_type>;

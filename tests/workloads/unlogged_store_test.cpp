@@ -14,8 +14,8 @@
 namespace scute::workloads {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 // What the store has told the medium; a fence is a 0.
 std::vector<uintptr_t>& told() {
@@ -34,7 +34,7 @@ struct block {
   uint64_t words[32];  // four lines
 };
 
-class unlogged_store_test : public testing::Test {
+class unlogged_store_test : public ::testing::Test {
  protected:
   unlogged_store_test() { told().clear(); }
 

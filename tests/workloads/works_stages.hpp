@@ -49,11 +49,11 @@ struct works_stage_name {
   }
 };
 #ifdef SCUTE_TEST_HAVE_PMEMOBJ
-using works_stages = testing::Types<volatile_stage, section_stage, redo_stage, logfree_stage,
-                                    spec_stage, pmemobj_stage>;
+using works_stages = ::testing::Types<volatile_stage, section_stage, redo_stage, logfree_stage,
+                                      spec_stage, pmemobj_stage>;
 #else
 using works_stages =
-    testing::Types<volatile_stage, section_stage, redo_stage, logfree_stage, spec_stage>;
+    ::testing::Types<volatile_stage, section_stage, redo_stage, logfree_stage, spec_stage>;
 #endif
 
 }  // namespace scute::test

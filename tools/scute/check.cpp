@@ -19,7 +19,7 @@ namespace scute_tool {
 
 namespace {
 
-struct arguments {
+struct check_arguments {
   std::string path;
   pool_options options;
   bool repair = false;
@@ -129,7 +129,7 @@ void print_report_json(const std::string& path, const scute_report& report, cons
               {"findings", std::move(list)}});
 }
 
-exit_code run(const arguments& args) {
+exit_code run_check(const check_arguments& args) {
   progress bar(args.quiet);
   scute::options options = args.options.resolve();
   options.progress = bar.callback();
@@ -179,7 +179,7 @@ exit_code run(const arguments& args) {
 
 void add_check(CLI::App& root, exit_code& status) {
   CLI::App* app = root.add_subcommand("check", "Verify everything in a pool, and repair it");
-  auto args = std::make_shared<arguments>();
+  auto args = std::make_shared<check_arguments>();
   add_pool_path(*app, args->path);
   CLI::Option* repair =
       app->add_flag("--repair", args->repair, "put right what the redundancy allows");
@@ -208,7 +208,7 @@ void add_check(CLI::App& root, exit_code& status) {
       "\nExamples:\n"
       "  scute check /dev/shm/notes.pool\n"
       "  scute check /dev/shm/notes.pool --repair --json | jq .findings");
-  app->callback([args, &status] { status = run(*args); });
+  app->callback([args, &status] { status = run_check(*args); });
 }
 
 }  // namespace scute_tool

@@ -20,7 +20,7 @@ namespace scute_tool {
 
 namespace {
 
-struct arguments {
+struct create_arguments {
   std::string path;
   pool_options options;
   bool json = false;
@@ -42,7 +42,7 @@ void warn_of_little_room(const std::string& path, uint64_t size) {
       path, size_text(free), size_text(size));
 }
 
-void run(const arguments& args) {
+void run_create(const create_arguments& args) {
   progress bar(args.quiet);
   scute::options options = args.options.resolve();
   options.progress = bar.callback();
@@ -61,7 +61,7 @@ void run(const arguments& args) {
 
 void add_create(CLI::App& root, exit_code&) {
   CLI::App* app = root.add_subcommand("create", "Make a pool file");
-  auto args = std::make_shared<arguments>();
+  auto args = std::make_shared<create_arguments>();
   add_pool_path(*app, args->path);
   args->options.add_to(*app, pool_options::use::create);
   add_json_flag(*app, args->json);
@@ -75,7 +75,7 @@ void add_create(CLI::App& root, exit_code&) {
       "  scute create /dev/shm/notes.pool\n"
       "  scute create /mnt/pmem/db.pool --size 16G --layout orders --preallocate\n"
       "  scute create data.pool --size 256M --medium file --protection mlp --rows 20");
-  app->callback([args] { run(*args); });
+  app->callback([args] { run_create(*args); });
 }
 
 }  // namespace scute_tool

@@ -12,7 +12,7 @@ namespace scute_tool {
 
 namespace {
 
-struct arguments {
+struct dump_arguments {
   std::string path;
   pool_options options;
   bool chunks = false;
@@ -24,7 +24,7 @@ struct arguments {
   std::string type;
 };
 
-void run(const arguments& args) {
+void run_dump(const dump_arguments& args) {
   const open_pool pool(args.path, args.options.resolve(), open_pool::how::open_to_read);
   const bool wants_objects = args.objects || args.hex || !args.type.empty();
   const bool wants_all = !args.chunks && !wants_objects && !args.regions;
@@ -47,7 +47,7 @@ void run(const arguments& args) {
 
 void add_dump(CLI::App& root, exit_code&) {
   CLI::App* app = root.add_subcommand("dump", "Show the inside of a pool: chunks, objects, bytes");
-  auto args = std::make_shared<arguments>();
+  auto args = std::make_shared<dump_arguments>();
   add_pool_path(*app, args->path);
   app->add_flag("--chunks", args->chunks, "the chunks in use");
   app->add_flag("--objects", args->objects, "the live objects");
@@ -66,7 +66,7 @@ void add_dump(CLI::App& root, exit_code&) {
       "  scute dump notes.pool\n"
       "  scute dump notes.pool --hex --type 7\n"
       "  scute dump notes.pool --regions --json");
-  app->callback([args] { run(*args); });
+  app->callback([args] { run_dump(*args); });
 }
 
 }  // namespace scute_tool

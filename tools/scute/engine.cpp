@@ -16,21 +16,21 @@ namespace scute_tool {
 
 namespace {
 
-struct arguments {
+struct engine_arguments {
   std::string path;
   pool_options options;
   std::string to;  // empty: none
   bool json = false;
 };
 
-scute_engine engine_of(const arguments& args) {
+scute_engine engine_of(const engine_arguments& args) {
   const open_pool pool(args.path, args.options.resolve(), open_pool::how::open_to_read);
   return pool.info().engine;
 }
 
 constexpr scute_engine engines[] = {SCUTE_ENGINE_REDO, SCUTE_ENGINE_LOGFREE, SCUTE_ENGINE_SPEC};
 
-exit_code run(const arguments& args) {
+exit_code run_engine(const engine_arguments& args) {
   const scute_engine before = engine_of(args);
   scute_engine now = before;
   for (const scute_engine e : engines)
@@ -53,7 +53,7 @@ exit_code run(const arguments& args) {
 
 void add_engine(CLI::App& root, exit_code& status) {
   CLI::App* app = root.add_subcommand("engine", "Say which engine a pool has, or give it another");
-  auto args = std::make_shared<arguments>();
+  auto args = std::make_shared<engine_arguments>();
   add_pool_path(*app, args->path);
   app->add_option("ENGINE", args->to, "redo, logfree or spec; without it nothing is changed")
       ->check(one_of(
@@ -67,7 +67,7 @@ void add_engine(CLI::App& root, exit_code& status) {
       "\nExamples:\n"
       "  scute engine notes.pool\n"
       "  scute engine notes.pool spec");
-  app->callback([args, &status] { status = run(*args); });
+  app->callback([args, &status] { status = run_engine(*args); });
 }
 
 }  // namespace scute_tool

@@ -18,7 +18,7 @@ namespace scute_tool {
 
 namespace {
 
-struct arguments {
+struct events_arguments {
   std::string path;
   pool_options options;
   std::string since;
@@ -30,7 +30,7 @@ constexpr scute_event_kind all_kinds[] = {
     SCUTE_EVENT_PAGE, SCUTE_EVENT_OBJECT, SCUTE_EVENT_STRUCTURE, SCUTE_EVENT_SUPERBLOCK,
     SCUTE_EVENT_LOG,  SCUTE_EVENT_PARITY, SCUTE_EVENT_FREE};
 
-std::vector<std::string> kind_names() {
+std::vector<std::string> event_kinds() {
   std::vector<std::string> names;
   for (const scute_event_kind kind : all_kinds) names.push_back(name_of(kind));
   return names;
@@ -80,7 +80,7 @@ void print_as_json(const std::string& path, const std::vector<scute_event>& even
   print_json({{"path", path}, {"events", std::move(list)}});
 }
 
-void run(const arguments& args) {
+void run_events(const events_arguments& args) {
   uint64_t from = 0;
   if (!args.since.empty()) {
     const uint64_t ago = parse_duration(args.since);
@@ -106,12 +106,12 @@ void run(const arguments& args) {
 void add_events(CLI::App& root, exit_code&) {
   CLI::App* app =
       root.add_subcommand("events", "Show what was found damaged, and what became of it");
-  auto args = std::make_shared<arguments>();
+  auto args = std::make_shared<events_arguments>();
   add_pool_path(*app, args->path);
   app->add_option("--since", args->since, "only the last 90s, 15m, 24h or 7d")
       ->type_name("DURATION");
   app->add_option("--kind", args->kind, "only events of this kind")
-      ->check(one_of(kind_names()))
+      ->check(one_of(event_kinds()))
       ->type_name("page|object|structure|superblock|log|parity|free");
   args->options.add_to(*app, pool_options::use::open);
   add_json_flag(*app, args->json);
@@ -122,7 +122,7 @@ void add_events(CLI::App& root, exit_code&) {
       "\nExamples:\n"
       "  scute events /dev/shm/notes.pool\n"
       "  scute events notes.pool --since 24h --kind object --json | jq '.events[].outcome'");
-  app->callback([args] { run(*args); });
+  app->callback([args] { run_events(*args); });
 }
 
 }  // namespace scute_tool

@@ -17,7 +17,7 @@ namespace scute_tool {
 
 namespace {
 
-struct arguments {
+struct info_arguments {
   std::string path;
   pool_options options;
   bool json = false;
@@ -31,7 +31,7 @@ std::string events_text(const std::vector<scute_event>& events) {
                      name_of(last.outcome));
 }
 
-void run(const arguments& args) {
+void run_info(const info_arguments& args) {
   scute::options options = args.options.resolve();
   options.lazy_recovery = true;  // tells how much there is to do, instead of doing it
   const open_pool pool(args.path, options, open_pool::how::open_to_read);
@@ -68,7 +68,7 @@ void run(const arguments& args) {
 
 void add_info(CLI::App& root, exit_code&) {
   CLI::App* app = root.add_subcommand("info", "Show a pool's geometry, what was chosen, and why");
-  auto args = std::make_shared<arguments>();
+  auto args = std::make_shared<info_arguments>();
   add_pool_path(*app, args->path);
   args->options.add_to(*app, pool_options::use::open);
   add_json_flag(*app, args->json);
@@ -79,7 +79,7 @@ void add_info(CLI::App& root, exit_code&) {
       "\nExamples:\n"
       "  scute info /dev/shm/notes.pool\n"
       "  scute info /dev/shm/notes.pool --json | jq .overhead_percent");
-  app->callback([args] { run(*args); });
+  app->callback([args] { run_info(*args); });
 }
 
 }  // namespace scute_tool

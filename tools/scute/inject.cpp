@@ -39,7 +39,7 @@ constexpr scute_region regions[] = {
     SCUTE_REGION_OBJECT,     SCUTE_REGION_FREE, SCUTE_REGION_LOG,         SCUTE_REGION_PARITY,
     SCUTE_REGION_PADDING,    SCUTE_REGION_NOTES};
 
-struct arguments {
+struct inject_arguments {
   std::string path;
   pool_options options;
   std::string kind;
@@ -71,7 +71,7 @@ struct injury {
   }
 };
 
-std::vector<std::string> kind_names() {
+std::vector<std::string> damage_kinds() {
   std::vector<std::string> names;
   for (const auto& kind : kinds) names.emplace_back(kind.first);
   return names;
@@ -83,7 +83,7 @@ std::vector<std::string> region_names() {
   return names;
 }
 
-scute::injection plan(const arguments& args) {
+scute::injection plan(const inject_arguments& args) {
   scute::injection what;
   for (const auto& [name, kind] : kinds)
     if (args.kind == name) what.kind = kind;
@@ -105,7 +105,7 @@ scute_region region_at(const open_pool& pool, uint64_t offset) {
   return at.region;
 }
 
-void run(const arguments& args) {
+void run_inject(const inject_arguments& args) {
   // Closing would write the superblocks and tidy up; a crash does not, and nor does this process's
   // end. So the pool is never closed.
   scute::options options = args.options.resolve();
@@ -151,11 +151,11 @@ void run(const arguments& args) {
 
 void add_inject(CLI::App& root, exit_code&) {
   CLI::App* app = root.add_subcommand("inject", "Damage a pool on purpose, for drills");
-  auto args = std::make_shared<arguments>();
+  auto args = std::make_shared<inject_arguments>();
   add_pool_path(*app, args->path);
   app->add_option("--kind", args->kind, "what happens")
       ->required()
-      ->check(one_of(kind_names()))
+      ->check(one_of(damage_kinds()))
       ->type_name("lose-page|flip|scribble");
   app->add_option("--region", args->region, "where (default any)")
       ->check(one_of(region_names()))
@@ -186,7 +186,7 @@ void add_inject(CLI::App& root, exit_code&) {
       "  scute inject copy.pool --kind scribble --offset 0x14000 --length 4096");
   app->callback([args, rate] {
     args->by_rate = rate->count() > 0;
-    run(*args);
+    run_inject(*args);
   });
 }
 

@@ -18,7 +18,7 @@ namespace scute_tool {
 
 namespace {
 
-struct arguments {
+struct kv_arguments {
   std::string path;
   std::string key;
   std::string value;
@@ -28,7 +28,7 @@ struct arguments {
 };
 
 CLI::App* add_key_command(CLI::App& kv, const std::string& name, const std::string& help,
-                          arguments& args) {
+                          kv_arguments& args) {
   CLI::App* app = kv.add_subcommand(name, help);
   add_pool_path(*app, args.path);
   app->add_option("KEY", args.key, "the key")->required()->type_name("");
@@ -36,7 +36,7 @@ CLI::App* add_key_command(CLI::App& kv, const std::string& name, const std::stri
   return app;
 }
 
-void put(const arguments& args, bool from_stdin) {
+void put(const kv_arguments& args, bool from_stdin) {
   // Read first: the pool stays locked no longer than the change takes.
   const std::string value = from_stdin ? read_standard_input() : args.value;
   open_pool pool(args.path, args.options.resolve(), open_pool::how::open_to_write);
@@ -44,7 +44,7 @@ void put(const arguments& args, bool from_stdin) {
   pool.close();
 }
 
-exit_code get(const arguments& args) {
+exit_code get(const kv_arguments& args) {
   const open_pool pool(args.path, args.options.resolve(), open_pool::how::open_to_read);
   const std::optional<std::string> value = kv_store(pool, false).get(args.key);
   if (!value) {
@@ -58,7 +58,7 @@ exit_code get(const arguments& args) {
   return exit_ok;
 }
 
-exit_code del(const arguments& args) {
+exit_code del(const kv_arguments& args) {
   open_pool pool(args.path, args.options.resolve(), open_pool::how::open_to_write);
   const bool erased = kv_store(pool, true).erase(args.key);
   pool.close();
@@ -88,7 +88,7 @@ void add_kv(CLI::App& root, exit_code& status) {
 }
 
 void add_kv_put(CLI::App& kv, exit_code&) {
-  auto args = std::make_shared<arguments>();
+  auto args = std::make_shared<kv_arguments>();
   CLI::App* app = add_key_command(kv, "put", "Store a value under a key", *args);
   const CLI::Option* value =
       app->add_option("VALUE", args->value, "the value; without it, all of standard input")
@@ -104,7 +104,7 @@ void add_kv_put(CLI::App& kv, exit_code&) {
 }
 
 void add_kv_get(CLI::App& kv, exit_code& status) {
-  auto args = std::make_shared<arguments>();
+  auto args = std::make_shared<kv_arguments>();
   CLI::App* app = add_key_command(kv, "get", "Print the value of a key", *args);
   app->add_flag("--raw", args->raw, "print the value's bytes only, without a newline after them");
   add_json_flag(*app, args->json);
@@ -117,7 +117,7 @@ void add_kv_get(CLI::App& kv, exit_code& status) {
 }
 
 void add_kv_del(CLI::App& kv, exit_code& status) {
-  auto args = std::make_shared<arguments>();
+  auto args = std::make_shared<kv_arguments>();
   CLI::App* app = add_key_command(kv, "del", "Remove a key and its value", *args);
   app->footer(
       "Exit status 4: there is no such key.\n"

@@ -25,7 +25,7 @@ namespace {
 
 constexpr const char* default_layout = "scute-kv";
 
-struct arguments {
+struct kv_load_arguments {
   std::string path;
   load_flags load;
   pool_options options;
@@ -38,7 +38,7 @@ bool file_is_missing(const std::string& path) {
 }
 
 // Of a pool that is there these are chosen already, and asking for others must not look as if it had helped.
-void require_as_asked(const arguments& args, const scute_info& is) {
+void require_as_asked(const kv_load_arguments& args, const scute_info& is) {
   const scute_options o = args.options.resolve().native();
   const auto differs = [&](const char* name, uint64_t asked, uint64_t got,
                            const std::string& is_now) {
@@ -71,7 +71,7 @@ void require_as_asked(const arguments& args, const scute_info& is) {
                   "--overwrite` first, or load without that");
 }
 
-open_pool open_or_create(const arguments& args, bool create, progress& bar) {
+open_pool open_or_create(const kv_load_arguments& args, bool create, progress& bar) {
   scute::options options = args.options.resolve();
   options.progress = bar.callback();
   if (create && options.layout.empty()) options.layout = default_layout;
@@ -79,7 +79,7 @@ open_pool open_or_create(const arguments& args, bool create, progress& bar) {
                    create ? open_pool::how::create : open_pool::how::open_to_write);
 }
 
-exit_code run(const arguments& args) {
+exit_code run_kv_load(const kv_load_arguments& args) {
   // Before the pool is opened, so that a signal from here on ends in a clean close.
   const interrupt stop;
   line_source source(args.load.file, stop.wake_fd());
@@ -106,7 +106,7 @@ exit_code run(const arguments& args) {
 
 void add_kv_load(CLI::App& kv, exit_code& status) {
   CLI::App* app = kv.add_subcommand("load", "Store many keys and values from a file");
-  auto args = std::make_shared<arguments>();
+  auto args = std::make_shared<kv_load_arguments>();
   add_pool_path(*app, args->path);
   args->load.add_to(*app, "transaction");
   app->add_flag("--create", args->create, "make the pool if the file is not there");
@@ -129,7 +129,7 @@ void add_kv_load(CLI::App& kv, exit_code& status) {
       "  scute kv load notes.pool notes.tsv\n"
       "  scute kv load notes.pool --create --size 1G events.jsonl --batch 1000\n"
       "  zcat big.tsv.gz | scute kv load notes.pool - --name big");
-  app->callback([args, &status] { status = run(*args); });
+  app->callback([args, &status] { status = run_kv_load(*args); });
 }
 
 }  // namespace scute_tool

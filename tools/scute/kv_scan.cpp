@@ -15,7 +15,7 @@ namespace scute_tool {
 
 namespace {
 
-struct arguments {
+struct kv_scan_arguments {
   std::string path;
   pool_options options;
   scan_range range;
@@ -27,7 +27,7 @@ void print_line(const std::string& line) {
   fmt::print("{}\n", line);
 }
 
-void scan(const arguments& args) {
+void scan(const kv_scan_arguments& args) {
   const open_pool pool(args.path, args.options.resolve(), open_pool::how::open_to_read);
   const record_format format = args.json ? record_format::json : record_format::tsv;
   kv_store(pool, false).scan(args.range, [&](std::string_view key, std::string_view value) {
@@ -35,7 +35,7 @@ void scan(const arguments& args) {
   });
 }
 
-void count(const arguments& args) {
+void count(const kv_scan_arguments& args) {
   const open_pool pool(args.path, args.options.resolve(), open_pool::how::open_to_read);
   const kv_store store(pool, false);
   const uint64_t records = store.count(args.range);
@@ -49,7 +49,7 @@ void count(const arguments& args) {
 
 void add_kv_scan(CLI::App& kv, exit_code&) {
   CLI::App* app = kv.add_subcommand("scan", "Print keys and values in the order of the keys");
-  auto args = std::make_shared<arguments>();
+  auto args = std::make_shared<kv_scan_arguments>();
   add_pool_path(*app, args->path);
   add_scan_flags(*app, args->range, args->keys_only);
   args->options.add_to(*app, pool_options::use::open);
@@ -66,7 +66,7 @@ void add_kv_scan(CLI::App& kv, exit_code&) {
 
 void add_kv_count(CLI::App& kv, exit_code&) {
   CLI::App* app = kv.add_subcommand("count", "Print how many keys there are");
-  auto args = std::make_shared<arguments>();
+  auto args = std::make_shared<kv_scan_arguments>();
   add_pool_path(*app, args->path);
   add_range_flags(*app, args->range);
   args->options.add_to(*app, pool_options::use::open);

@@ -27,7 +27,7 @@ namespace scute_tool {
 
 namespace {
 
-struct arguments {
+struct scrub_arguments {
   std::string path;
   pool_options options;
   uint32_t threads = 0;
@@ -158,7 +158,7 @@ void print_result_json(const std::string& path, const outcome& o, const char* re
               {"findings", o.findings}});
 }
 
-exit_code run(const arguments& args) {
+exit_code run_scrub(const scrub_arguments& args) {
   progress bar(args.quiet);
   scute::options options = args.options.resolve();
   options.progress = bar.callback();
@@ -235,7 +235,7 @@ exit_code run(const arguments& args) {
 void add_scrub(CLI::App& root, exit_code& status) {
   CLI::App* app =
       root.add_subcommand("scrub", "Verify and repair a whole pool, in parallel, resumably");
-  auto args = std::make_shared<arguments>();
+  auto args = std::make_shared<scrub_arguments>();
   add_pool_path(*app, args->path);
   app->add_option("--threads", args->threads, "how many; 0: one per CPU")
       ->transform(whole_number(0, 1024))
@@ -258,7 +258,7 @@ void add_scrub(CLI::App& root, exit_code& status) {
       "\nExamples:\n"
       "  scute scrub /dev/shm/notes.pool\n"
       "  scute scrub /mnt/pmem/shop.pool --threads 2 --rate 500M");
-  app->callback([args, &status] { status = run(*args); });
+  app->callback([args, &status] { status = run_scrub(*args); });
 }
 
 }  // namespace scute_tool

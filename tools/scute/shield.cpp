@@ -17,7 +17,7 @@ namespace scute_tool {
 
 namespace {
 
-struct arguments {
+struct shield_arguments {
   std::string file;
   pool_options options;
   std::string capacity;
@@ -41,7 +41,7 @@ void add_file(CLI::App& app, std::string& file) {
 enum class making : uint8_t { add, adopt };
 
 // With a progress bar.
-void make(const arguments& args, making how) {
+void make(const shield_arguments& args, making how) {
   progress bar(args.quiet);
   const scute::options options = args.options.resolve();
   const scute::progress_function progress = bar.callback();
@@ -87,8 +87,8 @@ void make(const arguments& args, making how) {
   facts.print();
 }
 
-std::shared_ptr<arguments> add_making(CLI::App& app) {
-  auto args = std::make_shared<arguments>();
+std::shared_ptr<shield_arguments> add_making(CLI::App& app) {
+  auto args = std::make_shared<shield_arguments>();
   add_file(app, args->file);
   app.add_option("--capacity", args->capacity,
                  "the file may grow to that (default: a quarter more)")
@@ -132,7 +132,7 @@ void add_shield_adopt(CLI::App& shield) {
 
 void add_shield_remove(CLI::App& shield) {
   CLI::App* app = shield.add_subcommand("remove", "Protect a file no longer");
-  auto args = std::make_shared<arguments>();
+  auto args = std::make_shared<shield_arguments>();
   add_file(*app, args->file);
   args->options.add_to(*app, pool_options::use::open);
   add_quiet_flag(*app, args->quiet);

@@ -17,7 +17,7 @@ namespace scute_tool {
 
 namespace {
 
-struct arguments {
+struct shield_audit_arguments {
   shielded_program program;
   std::vector<std::string> fail_on{"unflushed", "unfenced", "strays"};
   size_t lines = 10;
@@ -30,7 +30,7 @@ struct arguments {
 };
 
 // What the run fails for; null: nothing.
-const char* failing(const arguments& args, const audit_totals& t) {
+const char* failing(const shield_audit_arguments& args, const audit_totals& t) {
   if (t.certain_strays > 0 && args.fails_on("strays")) return "there were stray stores";
   if (t.unflushed > t.unsure && args.fails_on("unflushed")) return "stores were never flushed";
   if (t.unfenced > 0 && args.fails_on("unfenced")) return "lines were flushed and never fenced";
@@ -40,7 +40,7 @@ const char* failing(const arguments& args, const audit_totals& t) {
   return nullptr;
 }
 
-exit_code run(const arguments& args) {
+exit_code run_shield_audit(const shield_audit_arguments& args) {
   report_file report(args.output);
   program_notice noticed;
   const scute_shield_outcome outcome = args.program.run(noticed);
@@ -78,7 +78,7 @@ exit_code run(const arguments& args) {
 void add_shield_audit(CLI::App& shield, exit_code& status) {
   CLI::App* app = shield.add_subcommand(
       "audit", "Run a program on shielded files, and say which stores it never made durable");
-  auto args = std::make_shared<arguments>();
+  auto args = std::make_shared<shield_audit_arguments>();
   args->program.sites = true;
   args->program.add_to(*app);
   add_json_flag(*app, args->json);
@@ -131,7 +131,7 @@ void add_shield_audit(CLI::App& shield, exit_code& status) {
       "  scute shield audit ./shop /dev/shm/shop.pool\n"
       "  scute shield audit --fail-on unflushed,repeated,idle ./shop /dev/shm/shop.pool\n"
       "  scute shield audit --json --output audit.json -- ./shop --fast /dev/shm/shop.pool");
-  app->callback([args, &status] { status = run(*args); });
+  app->callback([args, &status] { status = run_shield_audit(*args); });
 }
 
 }  // namespace scute_tool

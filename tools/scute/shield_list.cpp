@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view suffix = ".scute";
 
-struct arguments {
+struct shield_list_arguments {
   std::vector<std::string> folders;
   bool json = false;
 };
@@ -139,7 +139,7 @@ json document(const listing& all) {
   return {{"files", std::move(files)}};
 }
 
-exit_code run(const arguments& args) {
+exit_code run_shield_list(const shield_list_arguments& args) {
   listing all;
   for (const std::string& folder : args.folders) all.add(folder);
   if (args.folders.empty()) all.add(".");
@@ -155,7 +155,7 @@ exit_code run(const arguments& args) {
 
 void add_shield_list(CLI::App& shield, exit_code& status) {
   CLI::App* app = shield.add_subcommand("list", "List the shielded files in folders");
-  auto args = std::make_shared<arguments>();
+  auto args = std::make_shared<shield_list_arguments>();
   app->add_option("DIR", args->folders, "where to look (default: here), in folders below as well")
       ->type_name("");
   add_json_flag(*app, args->json);
@@ -169,7 +169,7 @@ void add_shield_list(CLI::App& shield, exit_code& status) {
       "\nExamples:\n"
       "  scute shield list\n"
       "  scute shield list /mnt/pmem /srv --json");
-  app->callback([args, &status] { status = run(*args); });
+  app->callback([args, &status] { status = run_shield_list(*args); });
 }
 
 }  // namespace scute_tool

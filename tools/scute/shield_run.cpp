@@ -11,11 +11,11 @@ namespace scute_tool {
 
 namespace {
 
-struct arguments {
+struct shield_run_arguments {
   shielded_program program;
 };
 
-exit_code run(const arguments& args) {
+exit_code run_shield_run(const shield_run_arguments& args) {
   program_notice noticed;
   const scute_shield_outcome outcome = args.program.run(noticed);
   for (const view_counts& v : noticed.views)
@@ -35,7 +35,7 @@ exit_code run(const arguments& args) {
 void add_shield_run(CLI::App& shield, exit_code& status) {
   CLI::App* app = shield.add_subcommand(
       "run", "Run a program on shielded files, which need know nothing of it");
-  auto args = std::make_shared<arguments>();
+  auto args = std::make_shared<shield_run_arguments>();
   args->program.add_to(*app);
   app->footer(
       "Every file that the program opens and that has a FILE.scute beside it is protected while it "
@@ -57,7 +57,7 @@ void add_shield_run(CLI::App& shield, exit_code& status) {
       "  scute shield add /dev/shm/shop.pool\n"
       "  scute shield run ./shop /dev/shm/shop.pool\n"
       "  scute shield run --windows off -- ./shop --fast /dev/shm/shop.pool");
-  app->callback([args, &status] { status = run(*args); });
+  app->callback([args, &status] { status = run_shield_run(*args); });
 }
 
 }  // namespace scute_tool

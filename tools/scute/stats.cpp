@@ -20,7 +20,7 @@ namespace scute_tool {
 
 namespace {
 
-struct arguments {
+struct stats_arguments {
   std::string path;
   pool_options options;
   bool json = false;
@@ -211,7 +211,7 @@ void print_as_json(const open_pool& pool, const space_use& use) {
               {"counters", std::move(counters)}});
 }
 
-void run(const arguments& args) {
+void run_stats(const stats_arguments& args) {
   const open_pool pool(args.path, args.options.resolve(), open_pool::how::open_to_read);
   space_use use;
   const auto print = [&] {
@@ -234,7 +234,7 @@ void run(const arguments& args) {
 
 void add_stats(CLI::App& root, exit_code&) {
   CLI::App* app = root.add_subcommand("stats", "Show where a pool's space goes");
-  auto args = std::make_shared<arguments>();
+  auto args = std::make_shared<stats_arguments>();
   add_pool_path(*app, args->path);
   args->options.add_to(*app, pool_options::use::open);
   add_json_flag(*app, args->json);
@@ -244,7 +244,7 @@ void add_stats(CLI::App& root, exit_code&) {
       "\nExamples:\n"
       "  scute stats notes.pool\n"
       "  scute stats notes.pool --json | jq '.slot_classes[] | select(.used < .slots)'");
-  app->callback([args] { run(*args); });
+  app->callback([args] { run_stats(*args); });
 }
 
 }  // namespace scute_tool

@@ -15,7 +15,7 @@ namespace scute_tool {
 
 namespace {
 
-struct arguments {
+struct pow_check_arguments {
   std::string path;
   store_flags flags;
   bool repair = false;
@@ -23,7 +23,7 @@ struct arguments {
   bool quiet = false;
 };
 
-exit_code run(const arguments& args) {
+exit_code run_pow_check(const pow_check_arguments& args) {
   progress bar(args.quiet);
   store_flags flags = args.flags;
   // Reading alone changes nothing, so all that is wrong can be told.
@@ -84,7 +84,7 @@ exit_code run(const arguments& args) {
 void add_pow_check(CLI::App& pow, exit_code& status) {
   CLI::App* app =
       pow.add_subcommand("check", "Read and verify everything in a file, and repair it");
-  auto args = std::make_shared<arguments>();
+  auto args = std::make_shared<pow_check_arguments>();
   add_pool_path(*app, args->path);
   app->add_flag("--repair", args->repair, "put right what the redundancy allows");
   args->flags.add_salvage(*app);
@@ -101,7 +101,7 @@ void add_pow_check(CLI::App& pow, exit_code& status) {
       "\nExamples:\n"
       "  scute pow check notes.pow\n"
       "  scute pow check notes.pow --repair --json | jq .findings");
-  app->callback([args, &status] { status = run(*args); });
+  app->callback([args, &status] { status = run_pow_check(*args); });
 }
 
 }  // namespace scute_tool

@@ -15,14 +15,14 @@ namespace scute_tool {
 
 namespace {
 
-struct arguments {
+struct pow_compact_arguments {
   std::string path;
   store_flags flags;
   bool json = false;
   bool quiet = false;
 };
 
-void run(const arguments& args) {
+void run_pow_compact(const pow_compact_arguments& args) {
   progress bar(args.quiet);
   store_file file(args.path, args.flags, store_file::how::write, &bar);
   const scute_pow_info before = file.info();
@@ -48,7 +48,7 @@ void run(const arguments& args) {
 
 void add_pow_compact(CLI::App& pow, exit_code&) {
   CLI::App* app = pow.add_subcommand("compact", "Make a file as small as what is in it allows");
-  auto args = std::make_shared<arguments>();
+  auto args = std::make_shared<pow_compact_arguments>();
   add_pool_path(*app, args->path);
   args->flags.add_to(*app, false);
   add_json_flag(*app, args->json);
@@ -60,7 +60,7 @@ void add_pow_compact(CLI::App& pow, exit_code&) {
       "too.\n"
       "\nExample:\n"
       "  scute pow compact notes.pow");
-  app->callback([args] { run(*args); });
+  app->callback([args] { run_pow_compact(*args); });
 }
 
 }  // namespace scute_tool

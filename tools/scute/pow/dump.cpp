@@ -16,7 +16,7 @@ namespace scute_tool {
 
 namespace {
 
-struct arguments {
+struct pow_dump_arguments {
   std::string path;
   std::string table;
   store_flags flags;
@@ -27,7 +27,7 @@ struct arguments {
   bool quiet = false;
 };
 
-const char* name_of(scute_pow_use use) {
+const char* use_name(scute_pow_use use) {
   switch (use) {
     case SCUTE_POW_FREE: return "free";
     case SCUTE_POW_OPEN: return "open";
@@ -63,12 +63,12 @@ void dump_segments(store_file& file, bool as_json, json& document) {
               {"live bytes", true}});
   for (const scute_pow_segment_info& s : segments_of(file)) {
     if (s.use == SCUTE_POW_FREE) continue;
-    json one{{"segment", s.number},       {"offset", s.offset}, {"use", name_of(s.use)},
+    json one{{"segment", s.number},       {"offset", s.offset}, {"use", use_name(s.use)},
              {"session", s.session},      {"lane", s.lane},     {"generation", s.generation},
              {"live_bytes", s.live_bytes}};
     if (s.group != SCUTE_POW_NO_SEGMENT) one["group"] = s.group;
     list.push_back(std::move(one));
-    rows.add({fmt::format("{}", s.number), fmt::format("{:#x}", s.offset), name_of(s.use),
+    rows.add({fmt::format("{}", s.number), fmt::format("{:#x}", s.offset), use_name(s.use),
               fmt::format("{}", s.session), fmt::format("{}", s.lane),
               fmt::format("{}", s.generation),
               s.group == SCUTE_POW_NO_SEGMENT ? "" : fmt::format("{}", s.group),
@@ -82,7 +82,7 @@ void dump_segments(store_file& file, bool as_json, json& document) {
   rows.print("  ");
 }
 
-void dump_table(store_file& file, const scute_pow_table_info& t, const arguments& args,
+void dump_table(store_file& file, const scute_pow_table_info& t, const pow_dump_arguments& args,
                 json& tables) {
   json entry{{"name", t.name}, {"number", t.number},   {"type", t.type},
              {"size", t.size}, {"objects", t.objects}, {"bytes", t.bytes}};
@@ -109,7 +109,7 @@ void dump_table(store_file& file, const scute_pow_table_info& t, const arguments
   tables.push_back(std::move(entry));
 }
 
-void run(const arguments& args) {
+void run_pow_dump(const pow_dump_arguments& args) {
   progress bar(args.quiet);
   store_file file(args.path, args.flags, store_file::how::read, &bar);
   bar.finish();
@@ -133,7 +133,7 @@ void run(const arguments& args) {
 
 void add_pow_dump(CLI::App& pow, exit_code&) {
   CLI::App* app = pow.add_subcommand("dump", "Show the inside of a file: tables, objects, bytes");
-  auto args = std::make_shared<arguments>();
+  auto args = std::make_shared<pow_dump_arguments>();
   add_pool_path(*app, args->path);
   app->add_flag("--objects", args->objects, "the objects, by their index");
   app->add_flag("--hex", args->hex, "the objects with their bytes");
@@ -149,7 +149,7 @@ void add_pow_dump(CLI::App& pow, exit_code&) {
       "  scute pow dump notes.pow\n"
       "  scute pow dump notes.pow --table kv --hex\n"
       "  scute pow dump notes.pow --segments --json");
-  app->callback([args] { run(*args); });
+  app->callback([args] { run_pow_dump(*args); });
 }
 
 }  // namespace scute_tool

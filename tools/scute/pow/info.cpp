@@ -14,7 +14,7 @@ namespace scute_tool {
 
 namespace {
 
-struct arguments {
+struct pow_info_arguments {
   std::string path;
   store_flags flags;
   bool json = false;
@@ -95,7 +95,7 @@ void print_info(store_file& file, const scute_pow_info& i) {
   tables.print();
 }
 
-void run(const arguments& args) {
+void run_pow_info(const pow_info_arguments& args) {
   store_flags flags = args.flags;
   flags.salvage = true;
   progress bar(args.quiet);
@@ -112,7 +112,7 @@ void run(const arguments& args) {
 
 void add_pow_info(CLI::App& pow, exit_code&) {
   CLI::App* app = pow.add_subcommand("info", "Show what is in a file: tables, sizes, space");
-  auto args = std::make_shared<arguments>();
+  auto args = std::make_shared<pow_info_arguments>();
   add_pool_path(*app, args->path);
   args->flags.add_to(*app, false);
   add_json_flag(*app, args->json);
@@ -122,7 +122,7 @@ void add_pow_info(CLI::App& pow, exit_code&) {
       "\nExamples:\n"
       "  scute pow info notes.pow\n"
       "  scute pow info notes.pow --json | jq .tables");
-  app->callback([args] { run(*args); });
+  app->callback([args] { run_pow_info(*args); });
 }
 
 }  // namespace scute_tool

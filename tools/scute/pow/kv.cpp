@@ -17,7 +17,7 @@ namespace scute_tool {
 
 namespace {
 
-struct arguments {
+struct pow_kv_arguments {
   std::string path;
   std::string key;
   std::string value;
@@ -28,7 +28,7 @@ struct arguments {
 };
 
 CLI::App* add_key_command(CLI::App& kv, const std::string& name, const std::string& help,
-                          arguments& args, bool create = false) {
+                          pow_kv_arguments& args, bool create = false) {
   CLI::App* app = kv.add_subcommand(name, help);
   add_pool_path(*app, args.path);
   app->add_option("KEY", args.key, "the key")->required()->type_name("");
@@ -36,7 +36,7 @@ CLI::App* add_key_command(CLI::App& kv, const std::string& name, const std::stri
   return app;
 }
 
-void put(const arguments& args, bool from_stdin) {
+void put(const pow_kv_arguments& args, bool from_stdin) {
   const std::string value = from_stdin ? read_standard_input() : args.value;
   store_file file(args.path, args.flags,
                   args.create ? store_file::how::create : store_file::how::write, nullptr);
@@ -44,7 +44,7 @@ void put(const arguments& args, bool from_stdin) {
   file.close();
 }
 
-exit_code get(const arguments& args) {
+exit_code get(const pow_kv_arguments& args) {
   store_file file(args.path, args.flags, store_file::how::read, nullptr);
   const kv_map all(file, false);
   const std::string* const value = all.get(args.key);
@@ -59,7 +59,7 @@ exit_code get(const arguments& args) {
   return exit_ok;
 }
 
-exit_code del(const arguments& args) {
+exit_code del(const pow_kv_arguments& args) {
   store_file file(args.path, args.flags, store_file::how::write, nullptr);
   const bool erased = kv_map(file, true).erase(args.key);
   file.close();
@@ -71,7 +71,7 @@ exit_code del(const arguments& args) {
 }  // namespace
 
 void add_pow_kv_put(CLI::App& kv, exit_code&) {
-  auto args = std::make_shared<arguments>();
+  auto args = std::make_shared<pow_kv_arguments>();
   CLI::App* app = add_key_command(kv, "put", "Store a value under a key", *args, true);
   const CLI::Option* value =
       app->add_option("VALUE", args->value, "the value; without it, all of standard input")
@@ -86,7 +86,7 @@ void add_pow_kv_put(CLI::App& kv, exit_code&) {
 }
 
 void add_pow_kv_get(CLI::App& kv, exit_code& status) {
-  auto args = std::make_shared<arguments>();
+  auto args = std::make_shared<pow_kv_arguments>();
   CLI::App* app = add_key_command(kv, "get", "Print the value of a key", *args);
   app->add_flag("--raw", args->raw, "print the value's bytes only, without a newline after them");
   args->flags.add_salvage(*app);
@@ -100,7 +100,7 @@ void add_pow_kv_get(CLI::App& kv, exit_code& status) {
 }
 
 void add_pow_kv_del(CLI::App& kv, exit_code& status) {
-  auto args = std::make_shared<arguments>();
+  auto args = std::make_shared<pow_kv_arguments>();
   CLI::App* app = add_key_command(kv, "del", "Remove a key and its value", *args);
   app->footer(
       "Exit status 4: there is no such key.\n"

@@ -16,14 +16,14 @@ namespace scute_tool {
 
 namespace {
 
-struct arguments {
+struct pow_kv_load_arguments {
   std::string path;
   load_flags load;
   store_flags flags;
   bool create = false;
 };
 
-exit_code run(const arguments& args) {
+exit_code run_pow_kv_load(const pow_kv_load_arguments& args) {
   // Before the file is opened, so that a signal from here on ends in a clean close.
   const interrupt stop;
   line_source source(args.load.file, stop.wake_fd());
@@ -39,7 +39,7 @@ exit_code run(const arguments& args) {
 
 void add_pow_kv_load(CLI::App& kv, exit_code& status) {
   CLI::App* app = kv.add_subcommand("load", "Store many keys and values from a file");
-  auto args = std::make_shared<arguments>();
+  auto args = std::make_shared<pow_kv_load_arguments>();
   add_pool_path(*app, args->path);
   args->load.add_to(*app, "section");
   app->add_flag("--create", args->create, "make the file if it is not there");
@@ -51,7 +51,7 @@ void add_pow_kv_load(CLI::App& kv, exit_code& status) {
       "\nExamples:\n"
       "  scute pow kv load notes.pow --create notes.tsv\n"
       "  zcat big.tsv.gz | scute pow kv load notes.pow - --name big --batch 1000");
-  app->callback([args, &status] { status = run(*args); });
+  app->callback([args, &status] { status = run_pow_kv_load(*args); });
 }
 
 }  // namespace scute_tool

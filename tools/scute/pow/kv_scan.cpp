@@ -15,7 +15,7 @@ namespace scute_tool {
 
 namespace {
 
-struct arguments {
+struct pow_kv_scan_arguments {
   std::string path;
   store_flags flags;
   scan_range range;
@@ -23,7 +23,7 @@ struct arguments {
   bool json = false;
 };
 
-void scan(const arguments& args) {
+void scan(const pow_kv_scan_arguments& args) {
   store_file file(args.path, args.flags, store_file::how::read, nullptr);
   const record_format format = args.json ? record_format::json : record_format::tsv;
   kv_map(file, false).scan(args.range, [&](std::string_view key, std::string_view value) {
@@ -32,7 +32,7 @@ void scan(const arguments& args) {
   });
 }
 
-void count(const arguments& args) {
+void count(const pow_kv_scan_arguments& args) {
   store_file file(args.path, args.flags, store_file::how::read, nullptr);
   uint64_t records = 0;
   kv_map(file, false).scan(args.range, [&](std::string_view, std::string_view) { ++records; });
@@ -46,7 +46,7 @@ void count(const arguments& args) {
 
 void add_pow_kv_scan(CLI::App& kv, exit_code&) {
   CLI::App* app = kv.add_subcommand("scan", "Print keys and values in the order of the keys");
-  auto args = std::make_shared<arguments>();
+  auto args = std::make_shared<pow_kv_scan_arguments>();
   add_pool_path(*app, args->path);
   add_scan_flags(*app, args->range, args->keys_only);
   args->flags.add_salvage(*app);
@@ -62,7 +62,7 @@ void add_pow_kv_scan(CLI::App& kv, exit_code&) {
 
 void add_pow_kv_count(CLI::App& kv, exit_code&) {
   CLI::App* app = kv.add_subcommand("count", "Print how many keys there are");
-  auto args = std::make_shared<arguments>();
+  auto args = std::make_shared<pow_kv_scan_arguments>();
   add_pool_path(*app, args->path);
   add_range_flags(*app, args->range);
   args->flags.add_to(*app, false);

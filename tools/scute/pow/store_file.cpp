@@ -19,7 +19,7 @@ scute_medium medium_of(const std::string& name) {
   return name == "ram" ? SCUTE_MEDIUM_RAM : SCUTE_MEDIUM_AUTO;
 }
 
-scute_pow_protection protection_of(const std::string& name) {
+scute_pow_protection store_protection_of(const std::string& name) {
   if (name == "none") return SCUTE_POW_NONE;
   return name == "sealed" ? SCUTE_POW_SEALED : SCUTE_POW_ALWAYS;
 }
@@ -121,7 +121,7 @@ scute::pow::store store_file::open(const store_flags& flags, how mode, progress*
   if (o.max_size < o.size) o.max_size = o.size;
   o.max_memory = flags.max_memory;
   if (flags.segment_size != 0) o.segment_size = flags.segment_size;
-  if (!flags.protection.empty()) o.protection = protection_of(flags.protection);
+  if (!flags.protection.empty()) o.protection = store_protection_of(flags.protection);
   o.details_arg = &found_;
   o.details = [](void* arg, const scute_pow_damage* d) {
     static_cast<std::vector<damage>*>(arg)->emplace_back(*d);

@@ -15,7 +15,7 @@ namespace scute_tool {
 
 namespace {
 
-struct arguments {
+struct pow_verify_arguments {
   std::string path;
   std::string expected;
   store_flags flags;
@@ -37,7 +37,7 @@ class digest {
   uint64_t x_ = 0xcbf29ce484222325;
 };
 
-exit_code run(const arguments& args) {
+exit_code run_pow_verify(const pow_verify_arguments& args) {
   progress bar(args.quiet);
   store_file file(args.path, args.flags, store_file::how::read, &bar);
   digest all;
@@ -88,7 +88,7 @@ exit_code run(const arguments& args) {
 void add_pow_verify(CLI::App& pow, exit_code& status) {
   CLI::App* app =
       pow.add_subcommand("verify", "Read every object as a program would, and sum up the content");
-  auto args = std::make_shared<arguments>();
+  auto args = std::make_shared<pow_verify_arguments>();
   add_pool_path(*app, args->path);
   app->add_option("--expect", args->expected, "the digest that there must be")->type_name("DIGEST");
   args->flags.add_salvage(*app);
@@ -103,7 +103,7 @@ void add_pow_verify(CLI::App& pow, exit_code& status) {
       "\nExamples:\n"
       "  scute pow verify notes.pow\n"
       "  scute pow verify notes.pow --expect 3f6c2b9d00a1e774");
-  app->callback([args, &status] { status = run(*args); });
+  app->callback([args, &status] { status = run_pow_verify(*args); });
 }
 
 }  // namespace scute_tool

@@ -14,7 +14,7 @@ namespace scute::test {
 
 // Runs fn in a process of its own, which must end well: a missing block ends it by a signal.
 template <typename Fn>
-void in_child(Fn&& fn) {
+void in_own_process(Fn&& fn) {
   const pid_t pid = ::fork();
   if (pid == 0) {
     fn();
