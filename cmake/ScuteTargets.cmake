@@ -33,6 +33,9 @@ function(scute_unity target batch)
     set(batch ${CMAKE_UNITY_BUILD_BATCH_SIZE})
   endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${SCUTE_UNITY} UNITY_BUILD_BATCH_SIZE ${batch})
+  if(SCUTE_UNITY)
+    target_compile_options(${target} PRIVATE -Wno-shadow)  # a name of another source is not hidden by mistake
+  endif()
 endfunction()
 
 # scute_test_options(target): for programs that tests are in, whose own speed is of no account. -Og compiles them in two thirds of the time
