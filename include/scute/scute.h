@@ -24,7 +24,7 @@
 #define SCUTE_SCUTE_H
 
 #define SCUTE_VERSION_MAJOR 0
-#define SCUTE_VERSION_MINOR 1
+#define SCUTE_VERSION_MINOR 2
 #define SCUTE_VERSION_PATCH 0
 
 #include <scute/api.h>
@@ -238,8 +238,8 @@ typedef struct scute_info {
   uint64_t finished;       /* fragments of decided ones whose parity was completed since then */
   uint64_t log_cap;        /* engine spec: bytes of its log now, all copies; else 0 */
   uint64_t log_used;       /* of these, in segments that are in use or not yet void */
-  uint64_t log_horizon;    /* engine spec: sequence up to which the log is void, durably; else 0 */
-  uint64_t log_file;       /* engine spec on a disk: bytes of PATH.log, which has its log; else 0 */
+  uint64_t log_truncation_point; /* engine spec: LSN up to which the log is void, durably; else 0 */
+  uint64_t log_file; /* engine spec on a disk: bytes of PATH.log, which has its log; else 0 */
 } scute_info;
 
 /* Fills in *info (set info->struct_size first). Any thread. */

@@ -214,7 +214,7 @@ int scute_pool_info(scute_pool* pool, scute_info* info) {
     const tx::engine::log_state log = in.engine->log();
     i.log_cap = log.cap;
     i.log_used = log.used;
-    i.log_horizon = log.truncation_point;
+    i.log_truncation_point = log.truncation_point;
     i.log_file = log.file;
     c_api::copy_out(info, i, "info");
   });

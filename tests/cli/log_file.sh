@@ -25,7 +25,7 @@ killed_pool() { # POOL
 has_loaded() {
   cp "$1" copy.pool && cp "$1.log" copy.pool.log &&
     [ "$("$scute" kv scan copy.pool 2>/dev/null | wc -l)" -ge 53 ] &&
-    "$scute" info copy.pool --json 2>/dev/null | grep -q '"horizon": [1-9]'
+    "$scute" info copy.pool --json 2>/dev/null | grep -q '"truncation_point": [1-9]'
 }
 loaded() { "$scute" kv scan "$1" | wc -l; }
 
@@ -72,7 +72,7 @@ for command in info stats; do
 done
 expect 0 "$scute" info "$pool" --json
 valid_json
-grep -q '"horizon": [1-9]' out || fail "nothing is void in the log: $(cat out)"
+grep -q '"truncation_point": [1-9]' out || fail "nothing is void in the log: $(cat out)"
 # With its log it is what it was, for who reads it only as well: they leave both as they are.
 expect 0 "$scute" check "$pool"
 in_out '^result  *clean$'

@@ -221,13 +221,14 @@ TEST(spec_help, CommitsFoldFromThreeQuartersOn) {
   for (uint64_t i = 0; i < 400; ++i) oids.push_back(f.alloc(pattern(i, 1000)));
   SCUTE_OKAY(scute_drain(f));
   const scute_info empty = f.info();
-  uint64_t most = 0, before_the_first = 0, checkpoints = 0, truncation_point = empty.log_horizon;
+  uint64_t most = 0, before_the_first = 0, checkpoints = 0,
+           truncation_point = empty.log_truncation_point;
   for (uint64_t i = 0; i < 12000; ++i) {
     f.overwrite(oids[i * 7 % oids.size()], pattern(i, 1000));
     const scute_info now = f.info();
-    if (now.log_horizon != truncation_point) ++checkpoints;
+    if (now.log_truncation_point != truncation_point) ++checkpoints;
     if (checkpoints == 0) before_the_first = now.log_used;
-    truncation_point = now.log_horizon;
+    truncation_point = now.log_truncation_point;
     most = std::max(most, now.log_used);
   }
   EXPECT_GT(before_the_first * 100, empty.log_cap * 65) << "somebody checkpointed before";

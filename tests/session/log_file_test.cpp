@@ -249,13 +249,13 @@ TEST(log_file, TellsReadersHowFullItIs) {
   for (const char* of : {"", ".log"}) write_file(copy.path + of, read_file(f.path + of));
   const scute_info killed = told(copy.path);
   EXPECT_EQ(killed.log_cap, open.log_cap);
-  EXPECT_EQ(killed.log_horizon, open.log_horizon);
+  EXPECT_EQ(killed.log_truncation_point, open.log_truncation_point);
   EXPECT_GT(killed.log_used, 0u);
   f.close();
   const scute_info closed = told(f.path);
   EXPECT_EQ(closed.log_cap, open.log_cap);
   EXPECT_EQ(closed.log_used, 0u);
-  EXPECT_GT(closed.log_horizon, open.log_horizon);
+  EXPECT_GT(closed.log_truncation_point, open.log_truncation_point);
 }
 
 // A transaction larger than the log makes the file longer, for a while.

@@ -187,7 +187,7 @@ void add_session_facts(fact_sheet& facts, const scute_info& info) {
                                                  count_text(info.lost)));
   if (info.log_cap != 0)
     facts.add("log", fmt::format("{} of {} in use, void up to {}", size_text(info.log_used),
-                                 size_text(info.log_cap), count_text(info.log_horizon)));
+                                 size_text(info.log_cap), count_text(info.log_truncation_point)));
   facts.add("policy", policy_text(info.policy, info.scrub_every));
   facts.add("last scrub", info.last_scrub_ns == 0 ? "never" : time_text(info.last_scrub_ns));
   if (info.scrub_position != 0)
@@ -209,8 +209,9 @@ void add_session_json(json& document, const scute_info& info) {
   document["rolled_back"] = info.rolled_back;
   document["finished"] = info.finished;
   if (info.log_cap != 0)
-    document["log"] = {
-        {"cap", info.log_cap}, {"used", info.log_used}, {"horizon", info.log_horizon}};
+    document["log"] = {{"cap", info.log_cap},
+                       {"used", info.log_used},
+                       {"truncation_point", info.log_truncation_point}};
   document["repaired"] = info.repaired;
   document["lost"] = info.lost;
   document["pages_repaired"] = info.pages_repaired;

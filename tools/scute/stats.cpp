@@ -132,7 +132,7 @@ void print_text(const open_pool& pool, const space_use& use) {
   space.add("lent to logs", fmt::format("{} chunks", count_text(use.log_chunks)));
   if (info.log_cap != 0)
     space.add("log", fmt::format("{} of {} in use, void up to {}", size_text(info.log_used),
-                                 size_text(info.log_cap), count_text(info.log_horizon)));
+                                 size_text(info.log_cap), count_text(info.log_truncation_point)));
   space.add("overhead", exact_size_text(info.overhead));
   space.print();
 
@@ -203,7 +203,7 @@ void print_as_json(const open_pool& pool, const space_use& use) {
               {"log_chunks", use.log_chunks},
               {"log_cap", info.log_cap},
               {"log_used", info.log_used},
-              {"log_horizon", info.log_horizon},
+              {"log_truncation_point", info.log_truncation_point},
               {"overhead", info.overhead},
               {"types", std::move(types)},
               {"sizes", std::move(sizes)},
