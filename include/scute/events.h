@@ -56,12 +56,12 @@ typedef struct scute_event {
 } scute_event;
 
 /* Called for each event in no particular thread, never inside a signal handler and never two at a
- * time for one pool, soon after it happened: at the end of the library call that met it, or of the next
- * call of any thread. Must not call into the pool. */
+ * time for one pool, soon after it happened: at the end of the library call that met it, or of the
+ * next call of any thread. Must not call into the pool. */
 typedef void (*scute_event_fn)(void *arg, const scute_event *event);
 
-/* Visits the events that the pool's ring still holds, oldest first (see scute_event). Events of this
- * session that have not been written yet are written first, unless the pool is read-only. */
+/* Visits the events that the pool's ring still holds, oldest first (see scute_event). Events of
+ * this session that have not been written yet are written first, unless the pool is read-only. */
 SCUTE_API int scute_events(scute_pool *pool, scute_event_fn visit, void *arg);
 
 #ifdef __cplusplus

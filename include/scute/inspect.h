@@ -42,13 +42,14 @@ SCUTE_API int scute_locate(scute_pool *pool, uint64_t offset, scute_location *lo
 SCUTE_API int scute_offset_of(scute_pool *pool, uint64_t zone, uint64_t row, uint64_t column,
                               uint64_t *offset);
 
-/* Bytes that one transaction can overwrite for certain, at present, as one range of an object (several
- * ranges cost up to 128 bytes more each; not of ranges in place, whose old bytes take room as well). The log of a
- * transaction that does not fit its lane goes to free chunks, with protection ML and above twice, so a pool may hold an
- * object that is too large to be overwritten at once: the commit then fails with SCUTE_E_NOSPC, and nothing has
- * happened. Do it in parts of this size (scute_tx_add_range). New objects from 16 KiB on do not count; with engine
- * LOGFREE nor does what shares no columns, which needs no log.
- * Grows and shrinks with the free space. Any thread. */
+/* Bytes that one transaction can overwrite for certain, at present, as one range of an object
+ * (several ranges cost up to 128 bytes more each; not of ranges in place, whose old bytes take room
+ * as well). The log of a transaction that does not fit its lane goes to free chunks, with
+ * protection ML and above twice, so a pool may hold an object that is too large to be overwritten
+ * at once: the commit then fails with SCUTE_E_NOSPC, and nothing has happened. Do it in parts of
+ * this size (scute_tx_add_range). New objects from 16 KiB on do not count; with engine LOGFREE nor
+ * does what shares no columns, which needs no log. Grows and shrinks with the free space. Any
+ * thread. */
 SCUTE_API int scute_overwrite_max(scute_pool *pool, uint64_t *bytes);
 
 typedef struct scute_chunk_info {
@@ -87,9 +88,9 @@ typedef void (*scute_finding_fn)(void *arg, const char *what, uint64_t offset, u
                                  scute_oid object, int repaired);
 
 /* Verifies every structure, every object and every column of an open pool, and with repair != 0
- * puts right what the redundancy allows. Recovery that is still pending is finished first. Returns 0
- * when the check ran, whatever it found. Not while transactions run (SCUTE_E_INVALID if the calling
- * thread runs one). progress and finding may be null. */
+ * puts right what the redundancy allows. Recovery that is still pending is finished first. Returns
+ * 0 when the check ran, whatever it found. Not while transactions run (SCUTE_E_INVALID if the
+ * calling thread runs one). progress and finding may be null. */
 SCUTE_API int scute_check(scute_pool *pool, int repair, scute_report *report,
                           scute_finding_fn finding, scute_progress_fn progress, void *arg);
 

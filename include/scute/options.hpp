@@ -100,7 +100,8 @@ struct options {
   /// Applies every SCUTE_<NAME> variable of the environment on top of these options.
   options& apply_env();
 
-  /// The same options for the C interface; `layout` stays owned by this struct. Without the callbacks.
+  /// The same options for the C interface; `layout` stays owned by this struct. Without the
+  /// callbacks.
   scute_options native() const;
 
  private:

@@ -26,8 +26,8 @@ using info = scute_info;          ///< facts about an open pool; see scute.h
 using counters = scute_counters;  ///< what a pool has done since it was opened; see scute.h
 using report = scute_report;      ///< what a check found; see scute.h
 
-/// What pool::inject() does; see scute_injection in scute.h. Made with the defaults: one flip of one
-/// bit anywhere, seed 1.
+/// What pool::inject() does; see scute_injection in scute.h. Made with the defaults: one flip of
+/// one bit anywhere, seed 1.
 struct injection : scute_injection {
   injection() noexcept : scute_injection() { scute_injection_init(this); }
 };
@@ -245,13 +245,13 @@ class pool : public reader {
   }
 
   /// Verifies every structure, object and column, and with `repair` puts right what the redundancy
-  /// allows. Not while transactions run (errc::invalid inside one). An exception that a callback throws is rethrown when the
-  /// check has ended.
+  /// allows. Not while transactions run (errc::invalid inside one). An exception that a callback
+  /// throws is rethrown when the check has ended.
   scute::report check(bool repair = false, const finding_function& finding = {},
                       const progress_function& progress = {}) const;
 
-  /// Verifies and repairs the whole pool while transactions run. Throws errc::busy if a scrub is under
-  /// way. An exception that a callback throws stops it, and is rethrown.
+  /// Verifies and repairs the whole pool while transactions run. Throws errc::busy if a scrub is
+  /// under way. An exception that a callback throws stops it, and is rethrown.
   scute::report scrub(const scrub_options& how = {}) const;
 
   /// The same in threads of its own, which yield the CPU to others; without callbacks.
@@ -271,8 +271,8 @@ class pool : public reader {
   /// Asks a scrub that is under way to stop where it is; it can be resumed. Returns at once.
   void stop_scrub() const noexcept { scute_scrub_stop(native_handle()); }
 
-  /// Engine logfree, after a crash: helps to put right what it left until that is done. Not inside a
-  /// transaction. An exception that progress throws is rethrown when the work has ended.
+  /// Engine logfree, after a crash: helps to put right what it left until that is done. Not inside
+  /// a transaction. An exception that progress throws is rethrown when the work has ended.
   void wait_for_recovery(const progress_function& progress = {}) const {
     detail::progress_call call{&progress};
     const int result = scute_recovery_wait(handle(), detail::progress_call::run, &call);
@@ -282,8 +282,8 @@ class pool : public reader {
     detail::check(result);
   }
 
-  /// Engine logfree: makes the parity of all transactions that have returned durable, so that a crash
-  /// finds nothing to resolve. errc::io if a fence has failed.
+  /// Engine logfree: makes the parity of all transactions that have returned durable, so that a
+  /// crash finds nothing to resolve. errc::io if a fence has failed.
   void drain() const { detail::check(scute_drain(handle())); }
 
   /// What was found damaged, and what became of it: as far as the pool's ring goes back, oldest

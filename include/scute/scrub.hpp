@@ -22,8 +22,8 @@ using finding_function = std::function<void(std::string_view what, uint64_t offs
 
 using zone_report = scute_zone_report;  ///< what a scrub did in one zone; see scute.h
 
-/// How pool::scrub() goes about it; see scute_scrub_options in scute.h. Callbacks may be empty; calls
-/// are made one at a time, and must not call into the pool.
+/// How pool::scrub() goes about it; see scute_scrub_options in scute.h. Callbacks may be empty;
+/// calls are made one at a time, and must not call into the pool.
 struct scrub_options {
   uint32_t threads = 0;  ///< 0: one per CPU that the process may use
   uint64_t rate = 0;     ///< bytes of the pool per second, all threads together; 0: no limit

@@ -21,8 +21,9 @@
 // Link with scute::testing (pkg-config: scute-testing), a static library that brings a copy of
 // Scute along; do not link the shared library into the same program.
 //
-// The persistency model is that of x86 (see docs/internals/testing.md): a crash may leave any subset of the
-// stores that no fence has completed, by lines or, for non-temporal stores, by 8 bytes.
+// The persistency model is that of x86 (see docs/internals/testing.md): a crash may leave any
+// subset of the stores that no fence has completed, by lines or, for non-temporal stores, by 8
+// bytes.
 //
 // A structure that lies in no pool can be explored as well: scute/exploration.hpp.
 #ifndef SCUTE_TESTING_HPP
@@ -58,8 +59,9 @@ class stage : public basic_stage {
 /// scenario must change different objects, or take turns by a testing::mutex.
 class thread : public basic_thread {
  public:
-  /// A step: what it does in a few words (for stories), and the doing. It should be one transaction,
-  /// or several of which the observer sees one; what it throws ends the exploration as a violation.
+  /// A step: what it does in a few words (for stories), and the doing. It should be one
+  /// transaction, or several of which the observer sees one; what it throws ends the exploration as
+  /// a violation.
   thread& step(std::string what, std::function<void(scute::pool&)> body);
   thread& step_on_stage(std::string what, std::function<void(const stage&)> body);
   /// Reads everything that this thread answers for, as text. It is called on pools after every
@@ -108,16 +110,19 @@ class scenario : public basic_scenario {
   /// interleavings, switching threads at their operations on the medium.
   thread in_thread(size_t index);
 
-  /// Steps of one thread are taken by lanes in turn, as if by different threads one after the other.
+  /// Steps of one thread are taken by lanes in turn, as if by different threads one after the
+  /// other.
   scenario& lanes_in_turn();
-  /// All column blocks share this many locks, a power of two, as those of a large pool share what there is.
-  /// Otherwise each block of a small pool has one of its own.
+  /// All column blocks share this many locks, a power of two, as those of a large pool share what
+  /// there is. Otherwise each block of a small pool has one of its own.
   scenario& share_locks(unsigned locks);
-  /// After a crash a fold of engine spec resolves so many column blocks each time, as one of a large pool resolves but a part
-  /// of them. Otherwise it is 64, which is all that a small pool has.
+  /// After a crash a fold of engine spec resolves so many column blocks each time, as one of a
+  /// large pool resolves but a part of them. Otherwise it is 64, which is all that a small pool
+  /// has.
   scenario& late_at_once(unsigned blocks);
-  /// The pool is on a disk, as far as that can be simulated: there is a folder beside it, in which engine spec keeps its log
-  /// in a file of its own. What is durable of the one file says nothing of the other one.
+  /// The pool is on a disk, as far as that can be simulated: there is a folder beside it, in which
+  /// engine spec keeps its log in a file of its own. What is durable of the one file says nothing
+  /// of the other one.
   scenario& with_log_file();
   /// What must work on every recovered pool, without changing what the observers read. Without it:
   /// allocate, write, read and free an object.
@@ -125,9 +130,9 @@ class scenario : public basic_scenario {
   /// A step may fail for want of space: std::exception derived errors with errc::nospc are no
   /// violation, in steps and probes.
   scenario& may_run_full();
-  /// A crash may cost data on top of the damage that the scenario does: that a check finds losses is
-  /// no violation then. What the observers read still has to be right, so they must tell an error that
-  /// reports a loss (errc::corrupt) from wrong contents.
+  /// A crash may cost data on top of the damage that the scenario does: that a check finds losses
+  /// is no violation then. What the observers read still has to be right, so they must tell an
+  /// error that reports a loss (errc::corrupt) from wrong contents.
   scenario& may_lose();
 
  private:

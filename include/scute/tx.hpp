@@ -40,8 +40,8 @@ class tx : public reader {
 
   // ---- opening for writing -----------------------------------------------------------------
 
-  /// The whole object. Verifies its checksum first and repairs it if it is damaged. Throws errc::range
-  /// if it is smaller than a T.
+  /// The whole object. Verifies its checksum first and repairs it if it is damaged. Throws
+  /// errc::range if it is smaller than a T.
   template <class T>
   T& open(ptr<T> p) {
     detail::require_storable<T>();

@@ -95,8 +95,8 @@ void construct([[maybe_unused]] tx& t, T* slot, Args&&... args) {
   }
 }
 
-/// Replaces the value in a slot that holds one. The new value may be the old one, or be made of it: it is
-/// complete before anything of the old one is freed.
+/// Replaces the value in a slot that holds one. The new value may be the old one, or be made of it:
+/// it is complete before anything of the old one is freed.
 template <class T, class Arg>
 void replace(tx& t, T& slot, Arg&& arg) {
   if constexpr (std::same_as<T, std::remove_cvref_t<Arg>> && !std::is_lvalue_reference_v<Arg&&>) {

@@ -2,11 +2,12 @@
 //
 // identity.hpp: the number by which a store tells types apart. Part of <scute/pow.hpp>.
 //
-// A type with a name (SCUTE_TYPE, or scute_type in it; scute/type_number.hpp) is identified by that name. Any other type
-// whose bytes are stored as they are is identified by its layout: its size, and offset, size and kind of each field
-// (signed, unsigned, floating point, bool, char), as far as the compiler shows them (scute/fields.hpp); of a class with a
-// constructor, a base class or a private member by its size alone. A type with a codec of its own and without a name
-// cannot be told from others: give it a name.
+// A type with a name (SCUTE_TYPE, or scute_type in it; scute/type_number.hpp) is identified by that
+// name. Any other type whose bytes are stored as they are is identified by its layout: its size,
+// and offset, size and kind of each field (signed, unsigned, floating point, bool, char), as far as
+// the compiler shows them (scute/fields.hpp); of a class with a constructor, a base class or a
+// private member by its size alone. A type with a codec of its own and without a name cannot be
+// told from others: give it a name.
 #ifndef SCUTE_POW_IDENTITY_HPP
 #define SCUTE_POW_IDENTITY_HPP
 

@@ -37,8 +37,9 @@ consteval void require_kept() {
                 "noexcept: an aborted section puts old values back, and that must not fail");
 }
 
-/// Face has: void write(uint64_t index, bytes_out&), void found(uint64_t id, bytes_in&). size: of plain objects; 0: they
-/// vary. A face must not move: the store has its address. Its destructor calls close().
+/// Face has: void write(uint64_t index, bytes_out&), void found(uint64_t id, bytes_in&). size: of
+/// plain objects; 0: they vary. A face must not move: the store has its address. Its destructor
+/// calls close().
 template <class Face>
 class keeper {
  protected:
@@ -48,7 +49,8 @@ class keeper {
     require_open();
     check(scute_pow_table_open(store_, name_.c_str(), &k_, &table_));
   }
-  /// To be called before anything of the face goes: what an open section of this thread has changed in it is put back now.
+  /// To be called before anything of the face goes: what an open section of this thread has changed
+  /// in it is put back now.
   void close() noexcept {
     if (table_ != nullptr && *store_is_open_) scute_pow_table_close(std::exchange(table_, nullptr));
   }
@@ -79,8 +81,8 @@ class keeper {
   void erase_object(scute_pow_section* s, uint64_t id) const {
     check(scute_pow_erase(s, table_, id));
   }
-  /// Behind edit_object() or erase_object(): on_abort(s, save(), back). If there is no memory for that the object is as it
-  /// was, and the next edit is the first one again.
+  /// Behind edit_object() or erase_object(): on_abort(s, save(), back). If there is no memory for
+  /// that the object is as it was, and the next edit is the first one again.
   template <class Save, class Back>
   void on_abort_of(scute_pow_section* s, uint64_t id, Save&& save, Back back) {
     or_take_back(s, id, [&] { on_abort(s, save(), back); });

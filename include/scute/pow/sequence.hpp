@@ -11,7 +11,8 @@
 
 namespace scute::pow {
 
-/// Elements with numbers from 0; each is an object of its own. Guarded by the program's lock, as a whole.
+/// Elements with numbers from 0; each is an object of its own. Guarded by the program's lock, as a
+/// whole.
 template <class T>
 class vector : private detail::keeper<vector<T>> {
   using base = detail::keeper<vector<T>>;
