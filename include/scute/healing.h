@@ -14,7 +14,7 @@ extern "C" {
 
 /* ---- scrubbing ------------------------------------------------------------------------------- */
 
-/* What a scrub did in one zone. */
+/* The result of a scrub in one zone. */
 typedef struct scute_zone_report {
   uint64_t zone;
   uint64_t bytes; /* of data rows and parity that were read */
@@ -26,7 +26,7 @@ typedef struct scute_scrub_options {
   size_t struct_size;
   uint32_t threads;           /* 0: one per CPU that the process may use */
   uint64_t rate;              /* bytes of the pool per second, all threads together; 0: no limit */
-  int resume;                 /* 1: go on where an interrupted scrub stopped, if there was one */
+  int resume;                 /* 1: continue where an interrupted scrub stopped, if there was one */
   scute_finding_fn finding;   /* these callbacks may be null; calls are made one at a time, */
   scute_progress_fn progress; /* from the scrub's threads */
   void (*zone)(void *arg, const scute_zone_report *zone); /* at each zone's end */
@@ -60,13 +60,13 @@ SCUTE_API void scute_scrub_stop(scute_pool *pool);
 /* ---- recovery of log-free pools -------------------------------------------------------------- */
 
 /* After a crash a pool of engine logfree opens in milliseconds, whatever its size. Every call that
- * hands out or changes objects puts right first what the crash left there, so nothing of an
- * undecided transaction is ever seen; a background thread per spare CPU does the rest. Pointers
+ * returns or changes objects first resolves the traces of the crash there. So no caller ever sees a
+ * part of an undecided transaction. One background thread per spare CPU resolves the rest. Pointers
  * kept from scute_direct_base() bypass that: wait for the end of recovery before using any.
  *
  * Takes part in the work until everything is resolved. progress (may be null) is called now and
- * then. Does nothing if nothing is pending. A pool may be closed before: the next session goes on.
- * SCUTE_E_IO. Any thread; not inside a transaction. */
+ * then. Does nothing if nothing is pending. The pool may be closed earlier: the next session
+ * continues. SCUTE_E_IO. Any thread; not inside a transaction. */
 SCUTE_API int scute_recovery_wait(scute_pool *pool, scute_progress_fn progress, void *arg);
 
 /* Bytes of columns that are resolved, and their number; both 0 if the pool was opened with nothing
@@ -101,7 +101,7 @@ enum scute_injury SCUTE_ENUM {
 #define SCUTE_REGION_ANY (-1)
 #define SCUTE_ANYWHERE UINT64_MAX
 
-/* What to injure. The same injection of the same pool hits the same places. */
+/* An injury to make. The same injection into the same pool hits the same places. */
 typedef struct scute_injection {
   size_t struct_size;
   enum scute_injury kind;
@@ -117,7 +117,7 @@ typedef struct scute_injection {
 /* Fills in the defaults: one flip of one bit anywhere, seed 1. */
 SCUTE_API void scute_injection_init(scute_injection *injection);
 
-/* Damages an open pool behind its own back, for drills; transactions may run. Visits each injury
+/* Damages an open pool without its knowledge, for drills; transactions may run. Visits each injury
  * with its place (visit may be null) and returns their number in *done (may be null).
  * SCUTE_E_NOENT: the pool has no byte in such a region; SCUTE_E_READONLY; SCUTE_E_RANGE. Any
  * thread. By rate, 0 is a possible result. In what protects a file, an injury that reaches the

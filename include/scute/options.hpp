@@ -5,8 +5,8 @@
 //   scute::pool::create(path, {.size = 1ULL << 30, .layout = "shop",
 //                              .protection = scute::protection::mlp});
 //
-// Fields, meanings and defaults are those of scute_options in scute.h, which is their one home;
-// fields marked [create] are stored in the pool and ignored by open.
+// Fields, meanings and defaults are those of scute_options in scute.h. Fields marked [create] are
+// stored in the pool and ignored by open.
 #ifndef SCUTE_OPTIONS_HPP
 #define SCUTE_OPTIONS_HPP
 

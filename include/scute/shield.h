@@ -4,15 +4,15 @@
  * Part of scute.h, which programs include; its conventions hold here as well.
  *
  * A file FILE under the shield keeps its name, its size and its bytes: after a clean close it is
- * what it would be without Scute. Beside it lies FILE.scute, a pool with a checksum for every 4096
- * bytes of FILE, parity over N slices of it, and logs. Whoever opens that pool has FILE checked,
- * scrubbed, repaired (flipped bits, overwritten ranges, pages that cannot be read) and changed by
- * transactions, with all calls of scute.h: FILE's bytes are the payload of its objects. (The log of
- * engine spec on a disk lies in FILE.scute.log.)
+ * what it would be without Scute. Next to it lies FILE.scute, a pool with a checksum for every 4096
+ * bytes of FILE, parity over N slices of it, and logs. FILE's bytes are the payload of that pool's
+ * objects. A program that opens the pool can check, scrub and change FILE with all calls of
+ * scute.h. Repair covers flipped bits, overwritten ranges, and pages that cannot be read. (The log
+ * of engine spec on a disk lies in FILE.scute.log.)
  *
- * Only one process at a time has the pool open; FILE.scute is what is locked, FILE itself never: a
- * program's own locks of it work. While the pool is open nobody else may write to FILE; what
- * somebody writes there all the same is taken for damage.
+ * Only one process at a time has the pool open. It locks FILE.scute and never FILE, so a program's
+ * own locks on FILE work. While the pool is open no other process may write to FILE; such writes
+ * are taken for damage.
  *
  * Between two sessions FILE may have been changed:
  *  - after a proper close, and FILE has another inode or other times (if it is guarded, another
@@ -20,8 +20,8 @@
  *    is accepted. If not, or if it has another size, the pool is not opened: SCUTE_E_CHANGED.
  *    scute_shield_adopt() takes what FILE holds for right; the flag SCUTE_DAMAGED takes it for
  *    damage, to be repaired.
- *  - after any other end a file of another inode or size is refused, SCUTE_DAMAGED or not; its
- *    times say nothing then, and what differs in it is damage.
+ *  - after any other end a file of another inode or size is refused, SCUTE_DAMAGED or not. Its
+ *    times say nothing then, and bytes that differ are damage.
  */
 #ifndef SCUTE_SHIELD_H
 #define SCUTE_SHIELD_H
@@ -45,10 +45,10 @@ enum {
 };
 
 /* Protects `file`: reads it, and makes FILE.scute, which gets its name when it is whole and
- * durable. Nobody may have the file open for writing. options: as for scute_create(); null for the
- * defaults. size is ignored. rows: into so many slices FILE is cut, 0 for 100; room to grow makes
+ * durable. No process may have the file open for writing. options: as for scute_create(); null for
+ * the defaults. size is ignored. rows: the number of slices of FILE, 0 for 100; room to grow makes
  * further ones. lanes: 0 for 4. progress is called as "protect". capacity: FILE may grow to so many
- * bytes, 0 for a quarter more than it has; room costs no space but for checksums (0.8 %). FILE's
+ * bytes, 0 for a quarter more than it has; room costs no space except for checksums (0.8 %). FILE's
  * holes get blocks. flags: SCUTE_SHIELD_*. FILE.scute takes about parity / rows + 0.8 % of FILE's
  * size, and some MiB for logs. SCUTE_E_NOENT, SCUTE_E_FORMAT: no regular file; SCUTE_E_RANGE: it is
  * empty, or larger than the capacity; SCUTE_E_EXISTS: there is a FILE.scute; SCUTE_E_BUSY: another
@@ -59,12 +59,12 @@ enum {
 SCUTE_API int scute_shield_add(const char *file, const struct scute_options *options,
                                uint64_t capacity, uint32_t flags);
 
-/* Takes FILE's bytes for right, as they are, whatever FILE.scute says: makes FILE.scute anew. What
- * a session that was not closed properly has left in its logs is given up. options null: the
- * defaults, with SCUTE_SHIELD_KEEP. That keeps the capacity (if FILE is not larger) as well. What
- * was guarded stays so in any case. Else, and errors, as for scute_shield_add(); SCUTE_E_NOENT:
- * there is no FILE.scute; SCUTE_E_BUSY: it is open; SCUTE_E_EXISTS: what is there protects nothing.
- * After an error the old FILE.scute is there. */
+/* Accepts FILE's bytes as they are, whatever FILE.scute says, and makes a new FILE.scute. Discards
+ * the logs of a session that was not closed properly. options null: the defaults, with
+ * SCUTE_SHIELD_KEEP. That keeps the capacity (if FILE is not larger) as well. A file that was
+ * guarded stays so in any case. Otherwise, and for errors, as scute_shield_add(). SCUTE_E_NOENT:
+ * there is no FILE.scute; SCUTE_E_BUSY: it is open; SCUTE_E_EXISTS: the pool there protects no
+ * file. After an error the old FILE.scute remains. */
 SCUTE_API int scute_shield_adopt(const char *file, const struct scute_options *options,
                                  uint64_t capacity, uint32_t flags);
 
@@ -82,7 +82,7 @@ SCUTE_API int scute_shield_remove(const char *file, const struct scute_options *
 SCUTE_API int scute_shield_open(const char *file, const struct scute_options *options,
                                 scute_pool **pool);
 
-/* What a pool protects; set struct_size before the call. */
+/* The file that a pool protects; set struct_size before the call. */
 typedef struct scute_shield_state {
   size_t struct_size;
   uint64_t size;     /* of FILE; 0: the pool is one of its own, and protects no other file */
@@ -96,7 +96,7 @@ typedef struct scute_shield_state {
 } scute_shield_state;
 SCUTE_API int scute_shield_info(scute_pool *pool, scute_shield_state *state);
 
-/* What the next opening of a shielded file would meet. */
+/* The state in which the next opening of a shielded file would find it. */
 typedef enum scute_shield_condition {
   SCUTE_SHIELD_IN_USE = 1,  /* its pool is open, in this process or in another one */
   SCUTE_SHIELD_CLEAN = 2,   /* the last session was closed properly, and FILE is as it left it */
@@ -142,12 +142,11 @@ typedef struct scute_shield_change {
 SCUTE_API int scute_shield_write(scute_pool *pool, const scute_shield_change *changes,
                                  size_t count);
 
-/* The same for a caller who has verified what he replaces, and still has it: as scute_shield_read()
- * gave it, or as his own last change of it was. Nothing else is read of the pages then, where all
- * is as it should be. In the order of their offsets; none overlaps another. Where `old` is not what
- * FILE holds the page is verified, and repaired, and `bytes` are written all the same. `bytes` and
- * `old` do not lie in a pool: they are read while parts of FILE are locked. SCUTE_E_INVALID: out of
- * order; else as scute_shield_write(). */
+/* The same for a caller that still has the verified old bytes, from scute_shield_read() or its own
+ * last change. Where FILE holds `old`, nothing else of the pages is read. Where it does not, the
+ * page is verified and repaired, and `bytes` are written all the same. The changes are sorted by
+ * offset, and none overlaps another. `bytes` and `old` do not lie in a pool: they are read while
+ * parts of FILE are locked. SCUTE_E_INVALID: out of order; else as scute_shield_write(). */
 typedef struct scute_shield_replacement {
   uint64_t offset;
   const void *bytes;
@@ -157,9 +156,9 @@ typedef struct scute_shield_replacement {
 SCUTE_API int scute_shield_replace(scute_pool *pool, const scute_shield_replacement *changes,
                                    size_t count);
 
-/* FILE gets longer, by zeros, to `size` bytes, which have blocks. A crash leaves the old size or
- * the new one. SCUTE_E_RANGE: beyond the capacity, or shorter than it is; SCUTE_E_NOSPC;
- * SCUTE_E_IO. Nobody else changes its last bytes meanwhile. */
+/* Extends FILE by zeros to `size` bytes, which have blocks. A crash leaves the old size or the new
+ * one. SCUTE_E_RANGE: beyond the capacity, or shorter than it is; SCUTE_E_NOSPC; SCUTE_E_IO. No
+ * other thread may change its last bytes meanwhile. */
 SCUTE_API int scute_shield_grow(scute_pool *pool, uint64_t size);
 
 #ifdef __cplusplus

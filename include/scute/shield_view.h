@@ -24,8 +24,8 @@ extern "C" {
  * flushes cache lines unheard (see the shield's page of the manual); SCUTE_E_NOMEM, SCUTE_E_IO. */
 SCUTE_API int scute_shield_map(const char *file, void **at, uint64_t *size);
 
-/* `at` is what scute_shield_map() gave. What was stored and not committed is written first.
- * SCUTE_E_IO: it could not be, and the file stays mapped. SCUTE_E_INVALID. */
+/* `at` is an address from scute_shield_map(). Stores that are not committed are written first.
+ * SCUTE_E_IO: that failed, and the file stays mapped. SCUTE_E_INVALID. */
 SCUTE_API int scute_shield_unmap(void *at);
 
 /* Returns when [at, at + n) is durable, with all that other threads have flushed, in one
@@ -34,13 +34,13 @@ SCUTE_API int scute_shield_unmap(void *at);
  * handlers may call it. */
 SCUTE_API int scute_shield_commit(const void *at, size_t n);
 
-/* Between the two this thread's commits in the file that is mapped at `at`, and its fences, are put
- * off to the end of the window, where they become durable together. They nest; the outermost
- * counts. A commit in another file ends the window early. SCUTE_E_INVALID. */
+/* Defers this thread's commits in the file that is mapped at `at`, and its fences, to the end of
+ * the window. There they become durable together. They nest; the outermost counts. A commit in
+ * another file ends the window early. SCUTE_E_INVALID. */
 SCUTE_API int scute_shield_window_begin(const void *at);
 SCUTE_API int scute_shield_window_end(void);
 
-/* What was counted since the file was opened; set struct_size before. SCUTE_E_INVALID. */
+/* Counts since the file was opened; set struct_size before. SCUTE_E_INVALID. */
 SCUTE_API int scute_shield_audit(const void *at, scute_shield_counts *counts);
 
 /* The calling thread's last error in one of these calls; "" if there was none. */

@@ -5,9 +5,9 @@
 // is another one. Derive from subject, and describe its steps with a scenario_of
 // (scute/exploration.hpp).
 //
-// A subject lies in a memory, which knows of every store whether it was durable yet. The subject
-// stores through a writer, and the explorer makes of the memory what a power failure may have left,
-// then lets the subject open it, check it and work on.
+// A subject lies in a memory, which tracks for every store whether it is durable yet. The subject
+// stores through a writer. The explorer turns the memory into a state that a power failure may have
+// left. It then lets the subject open it, check it and continue.
 //
 // This header needs nothing of Scute but the library to link with: scute::testing.
 #ifndef SCUTE_SUBJECT_HPP
@@ -34,11 +34,11 @@ class memory {
   /// Made by the explorer.
   explicit memory(model::simulated_memory& m) noexcept : memory_(&m) {}
 
-  /// What the program sees; subject::size() bytes, at a multiple of 4096. It may be read freely.
-  /// Stores go through a writer, or straight to these bytes: then they are found by comparing
-  /// images at the next operation of a writer, and nothing is known of their order. In open(), and
-  /// in whatever runs after it on a recovered memory, such stores must be flushed before the next
-  /// fence.
+  /// The bytes that the program sees: subject::size() of them, at a multiple of 4096. It may be
+  /// read freely. Stores go through a writer, or straight to these bytes: then they are found by
+  /// comparing images at the next operation of a writer, and nothing is known of their order. In
+  /// open(), and in all code that runs after it on a recovered memory, such stores must be flushed
+  /// before the next fence.
   std::span<std::byte> bytes() const noexcept;
   /// True if caches are durable (explore_options::eadr): store() needs no flush() then.
   bool eadr() const noexcept;
@@ -51,12 +51,12 @@ class memory {
 };
 
 /// One thread's way to the memory. As with CPUs, a fence completes what the same thread has flushed
-/// or streamed before it through the same writer, and nothing else. A writer may go from hand to
-/// hand, but one thread has it from the first store to the fence behind the last one. It belongs to
-/// one opening: close() and abandon() have to drop it, and the next open() makes a new one.
+/// or streamed before it through the same writer, and nothing else. Threads may pass a writer on,
+/// but one thread has it from the first store to the fence after the last one. It belongs to one
+/// opening: close() and abandon() have to drop it, and the next open() makes a new one.
 ///
-/// Every operation is a point where, with several threads, another one may go on. Ranges must lie
-/// in the memory; otherwise std::out_of_range is thrown, and nothing was done.
+/// At every operation, with several threads, another one may run. Ranges must lie in the memory;
+/// otherwise std::out_of_range is thrown, and nothing was done.
 class writer {
  public:
   explicit writer(const memory& m) noexcept;
@@ -78,10 +78,10 @@ class writer {
   unsigned number_;
 };
 
-/// What a check has found.
+/// The result of a check.
 struct findings {
   std::vector<std::string> texts;  ///< one for each, with its place; for stories
-  uint64_t damaged = 0;            ///< places that were wrong, mended by now or not
+  uint64_t damaged = 0;            ///< places that were wrong, repaired by now or not
   uint64_t lost = 0;               ///< of them, beyond repair
 
   /// One more that is wrong.
@@ -91,27 +91,27 @@ struct findings {
   }
 };
 
-/// Bytes that change behind the subject's back, as by a media error or a scribble.
+/// Bytes that change without the subject's knowledge, as by a media error or a scribble.
 struct injury {
   uint64_t offset = 0;
-  std::vector<std::byte> bytes;  ///< what lies there from now on; none: nothing happens
-  std::string text;              ///< what it hits, for stories
+  std::vector<std::byte> bytes;  ///< the new bytes there; none: nothing happens
+  std::string text;              ///< the structure that it hits, for stories
 };
 
 /// When a fault on top of a crash comes.
 enum class fault_moment : uint8_t {
-  before_recovery,  ///< open() finds it, and has mended it when it returns
+  before_recovery,  ///< open() finds it, and has repaired it when it returns
   after_recovery    ///< while the subject is open; check(true) is called right after it
 };
 
-/// A structure that can be explored. An object of it is closed at first; create() or open() open
-/// it, close() or abandon() close it again, any number of times, each time in another image. The
-/// explorer makes one for an exploration (with a function that the scenario has) and destroys it,
-/// closed, at the end.
+/// A structure that can be explored. A subject is closed at first. create() and open() open it,
+/// close() and abandon() close it again, any number of times, each time in another image. The
+/// explorer makes one for an exploration (with the scenario's function) and destroys it, closed, at
+/// the end.
 ///
-/// Threads: one call at a time. Only the steps of a scenario with several threads are run by
-/// threads of their own; those take turns, which change at operations of writers and wherever a
-/// testing::mutex is waited for. All other calls come from the thread that called explore().
+/// Threads: one call at a time. Only the steps of a scenario with several threads run in threads of
+/// their own. Those take turns. Turns change at operations of writers and at waits for a
+/// testing::mutex. All other calls come from the thread that called explore().
 ///
 /// Errors: what create(), open(), check(), probe() or close() throw, derived from std::exception,
 /// ends the exploration as a violation, with the text in its story. (open() may refuse a memory in
@@ -139,11 +139,12 @@ class subject {
   /// to be flushed.
   virtual void open(memory& m) = 0;
   /// Verifies the invariants of the open subject that do not depend on what the program has stored.
-  /// With `repair` it mends what it can. It must find nothing after a crash alone, and, after an
-  /// injury() or basic_stage::damage(), nothing lost; what it has mended must not be found again.
+  /// With `repair` it repairs what it can. After a crash alone it must find nothing. After an
+  /// injury() or basic_stage::damage() it must find nothing lost, and must not find repaired places
+  /// again.
   virtual findings check(bool repair) = 0;
-  /// Does some work on the open subject, to see whether it still can, and throws if it cannot. What
-  /// observers read must be the same after it. A scenario may have a probe of its own instead.
+  /// Does some work on the open subject, to see whether it still can, and throws if it cannot.
+  /// Observers must read the same after it. A scenario may have a probe of its own instead.
   virtual void probe() = 0;
   /// Closes it properly; the next open() finds what observers read before.
   virtual void close() = 0;
@@ -154,12 +155,12 @@ class subject {
 
   // ---- what a subject may be able to do, and what happens if it is not --------------------------
 
-  /// What it is, in a word, for stories. Default: "structure".
+  /// Its kind, in a word, for stories. Default: "structure".
   virtual std::string noun() const;
   /// A name for a place of an image, such as "slot 1 +8", for stories. Default: "offset +N".
   virtual std::string place(std::span<const std::byte> image, uint64_t offset) const;
-  /// What the last open() recovered, in a few words, for stories; called once after it. Default: an
-  /// empty text, and stories say nothing of it.
+  /// A description of what the last open() recovered, in a few words, for stories; called once
+  /// after it. Default: an empty text, and stories do not mention it.
   virtual std::string recovered();
   /// The calling thread acts as the one of this number from now on: for subjects that keep
   /// something per thread, so that the same number means the same every time. Default: nothing.
@@ -177,7 +178,7 @@ class subject {
   /// Everything in it follows from the image and the number. Default: none.
   virtual injury injure(fault_moment when, std::span<const std::byte> image, uint64_t number) const;
   /// Takes away the page at this offset while the subject is open (basic_stage::lose_page()): it
-  /// becomes noise that nobody can read. Default: throws std::logic_error.
+  /// becomes noise that cannot be read. Default: throws std::logic_error.
   virtual void lose_page(uint64_t offset);
 };
 

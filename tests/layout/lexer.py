@@ -1,10 +1,12 @@
-"""Splits sources into tokens: C and C++, Python, shell and CMake. Used by same_tokens.py and phrases.py."""
+"""Splits sources into tokens: C and C++, Python, shell and CMake. Used by same_tokens.py and
+phrases.py."""
 
 import io
 import re
 import tokenize
 
-# Kinds of tokens: "comment", "string" (with its quotes), "code" (everything else). Whitespace is left out.
+# Kinds of tokens: "comment", "string" (with its quotes), "code" (everything else). Whitespace is
+# left out.
 CPP = re.compile(
     r"""
       (?P<splice> \\\r?\n )
@@ -69,8 +71,9 @@ def python_tokens(text):
 
 
 def line_tokens(text):
-    """Shell and CMake: yields (kind, line, number). A line is a token. Only a line that begins with # is a comment, and
-    not the first one if it names an interpreter, nor one in a here-document: less is taken for a comment than is one."""
+    """Shell and CMake: yields (kind, line, number). A line is a token. Only a line that begins
+    with # is a comment, and not the first one if it names an interpreter, nor one in a
+    here-document: less is taken for a comment than is one."""
     ends = []
     for number, line in enumerate(text.split("\n"), 1):
         words = line.strip()

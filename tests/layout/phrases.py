@@ -84,7 +84,7 @@ def comment_lines(text, first):
 
 def code_paragraphs(lex, text):
     """(paragraph, whether it is a comment) of a source."""
-    comments, strings, code_line, string_line, last_column = [], [], 0, 0, -1
+    comments, strings, code_line, string_line, last_column, open_line = [], [], 0, 0, -1, 0
     source = text.split("\n")
     for kind, word, line in lex(text):
         if kind == "comment":
@@ -92,8 +92,10 @@ def code_paragraphs(lex, text):
             moved, last_column = column != last_column, column
             for number, words in comment_lines(word, line):
                 begins = number == line and (moved or line == code_line) or "   " in words.strip()
-                example = words.startswith("     ") and code_line != number and not STARTS.match(words.strip())
-                comments.append((number, "" if example else words.strip(), begins))
+                # A line of an example is indented, and does not follow one of text.
+                example = words.startswith("   ") and open_line != number - 1 and not STARTS.match(words.strip())
+                open_line = number if words.strip() and not example else 0
+                comments.append((number, words.strip(), begins or example))
             continue
         code_line = line + word.count("\n")
         if kind == "string" or lex is line_tokens:

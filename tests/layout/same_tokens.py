@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """same_tokens.py [--strings] [OLD [NEW]]
 
-Proves that a rewrite of comments changes no code: compares the tokens of two revisions, by default HEAD~1 with the
-working tree. C, C++ and Python are compared token by token, without comments and the space between tokens; shell
-and CMake line by line, without lines that are comments. The first difference of each file is printed, and the exit
-status is 1 if there is one. A file that only one side has is a difference.
+Proves that a rewrite of comments changes no code: compares the tokens of two revisions, by
+default HEAD~1 with the working tree. C, C++ and Python are compared token by token, without
+comments and the space between tokens; shell and CMake line by line, without lines that are
+comments. The first difference of each file is printed, and the exit status is 1 if there is one.
+A file that only one side has is a difference.
 
---strings allows string literals to change, and to be divided differently, and prints each changed pair. In shell and
-CMake it allows nothing more: there, a string is a part of its line.
+--strings allows string literals to change, and to be divided differently, and prints each
+changed pair. In shell and CMake it allows nothing more: there, a string is a part of its line.
 """
 
 import subprocess
@@ -29,7 +30,8 @@ def content(root, revision, path):
 
 
 def tokens(lex, text, join):
-    """[(kind, text, line)] without comments. With `join`, string literals that follow one another are one."""
+    """[(kind, text, line)] without comments. With `join`, string literals that follow one
+    another are one."""
     result = []
     for kind, word, line in lex(text):
         if kind == "comment":

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # same_tokens_planted.sh SAME_TOKENS_PY
-# same_tokens.py lets a rewrite of comments pass and finds each other change, in a repository that this makes in the
-# current folder.
+# same_tokens.py lets a rewrite of comments pass and finds each other change, in a repository that
+# this makes in the current folder.
 set -euo pipefail
 
 tool=$1

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """wrap.py FILE...
 
-Wraps comments that end after column 100, in C, C++, Python, shell and CMake. A paragraph is wrapped as a whole, with the
-indentation that its second line has. A comment next to code that does not fit there becomes lines above that code. Tables
-and pictures (three spaces within a line) stay as they are, and are named. Run clang-format and same_tokens.py afterwards.
+Wraps comments that end after column 100, in C, C++, Python, shell and CMake. A paragraph is
+wrapped as a whole, with the indentation that its second line has. A comment next to code that
+does not fit there becomes lines above that code. Tables and pictures (three spaces within a
+line) stay as they are, and are named. Run clang-format and same_tokens.py afterwards.
 """
 
 import re
@@ -32,13 +33,21 @@ def comments_of(path, text):
 
 def wrapped(words, first, hanging, end=""):
     """The lines of a paragraph. `end` closes a block comment and must fit as well."""
-    lines = textwrap.wrap(words + (" " + end if end else ""), WIDTH, initial_indent=first, subsequent_indent=hanging,
-                          break_long_words=False, break_on_hyphens=False)
-    return lines
+    words += "\2" + end if end else ""
+    lines = textwrap.wrap(words, WIDTH, initial_indent=first, subsequent_indent=hanging, break_long_words=False,
+                          break_on_hyphens=False)
+    return [line.replace("\2", " ") for line in lines]
+
+
+def ends_early(words, following):
+    """Whether a line is a paragraph of its own, as a title is: much shorter than its place."""
+    return len(words) <= 60 and (following[:1].isupper() and not words.endswith(",")
+                                 or words.split()[-1].strip("[]").isupper())
 
 
 def wrap_block(body, prefixes, touched, end):
-    """body: [(inner indentation, words)]; prefixes: of each line. Returns the new lines and those left alone."""
+    """body: [(inner indentation, words)]; prefixes: of each line. Returns the new lines and
+    those left alone."""
     result, left, i = [], [], 0
     while i < len(body):
         indent, words = body[i]
@@ -55,10 +64,13 @@ def wrap_block(body, prefixes, touched, end):
         mark = MARK.match(words)
         j = i + 1
         hanging = body[j][0] if j < len(body) and body[j][1] and not MARK.match(body[j][1]) else None
+        if hanging is not None and not touched and ends_early(words, body[j][1]):
+            hanging = None
         if hanging is not None and (hanging < indent or not mark and hanging != indent and not (i == 0 and prefixes[0] != prefixes[-1])):
             hanging = None
         if hanging is not None:
-            while j < len(body) and body[j][1] and body[j][0] == hanging and not MARK.match(body[j][1]):
+            while j < len(body) and body[j][1] and body[j][0] == hanging and not MARK.match(body[j][1]) \
+                    and (touched or not ends_early(body[j - 1][1], body[j][1])):
                 j += 1
         else:
             hanging = indent + (len(mark[1]) if mark else 0)
@@ -82,8 +94,8 @@ def wrap_block(body, prefixes, touched, end):
 
 
 def wrap(path, text, touched=frozenset()):
-    """The text with wrapped comments, and the numbers (from 0) of lines that are too long still. touched: lines whose
-    paragraphs are wrapped in any case."""
+    """The text with wrapped comments, and the numbers (from 0) of lines that are too long still.
+    touched: lines whose paragraphs are wrapped in any case."""
     lines, out, left, done = text.split("\n"), [], [], 0
     comments, c = comments_of(path, text), 0
     while c < len(comments):

@@ -143,7 +143,7 @@ class tree {
     }
   }
 
-  /// Adds `key` and the node to its right at a level, beside the child that the path took there.
+  /// Adds `key` and the node to its right at a level, next to the child that the path took there.
   void insert_child(tx& t, path& p, size_t level, const K& key, scute_oid right) {
     if (level == height_) {
       if (height_ == tree_height_max) {
@@ -193,7 +193,7 @@ class tree {
 
   // ---- shrinking ---------------------------------------------------------------------------
 
-  /// Takes the entry at a position out of its leaf; what it owned has been released.
+  /// Removes the entry at a position from its leaf; the objects that it owned have been released.
   void close_slot(tx& t, path& p, ptr<leaf> where, size_t position) {
     auto& used = t.edit(where, &leaf::used);
     const uint8_t s = used.order[position];

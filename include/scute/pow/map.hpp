@@ -103,7 +103,7 @@ class basic_map : private keeper<basic_map<Container, K, V>> {
     if (there == all_.end()) return false;
     // All memory is taken before, and none when the section aborts.
     auto gone = std::make_shared<typename Container::node_type>();
-    // If another section edits it, nothing of it may be put back.
+    // If another section edits it, nothing of it may be restored.
     this->erase_object(s, there->second.id);
     this->on_abort_of(s, there->second.id, [&] { return gone; }, bring_back{});
     slab_.at(index_of(there->second.id)) = nullptr;
@@ -131,7 +131,7 @@ class basic_map : private keeper<basic_map<Container, K, V>> {
         }
         return;
       }
-      // What was erased behind the edit has been brought back by now.
+      // Entries erased after the edit have been restored by now.
       there->second = std::move(*s.old);
       m.slab_.at(index_of(there->second.id)) = &*there;
     }

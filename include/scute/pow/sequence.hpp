@@ -28,7 +28,7 @@ class vector : private detail::keeper<vector<T>> {
   ~vector() { this->close(); }
   uint64_t size() const noexcept { return size_; }
   bool empty() const noexcept { return size_ == 0; }
-  /// Throws error(errc::range) behind the end.
+  /// Throws error(errc::range) past the end.
   const T& operator[](uint64_t i) const {
     require(i);
     return *slab_.find(i);

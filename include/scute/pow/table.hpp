@@ -65,8 +65,8 @@ class slab {
 }  // namespace detail
 
 /// Objects of one type, in DRAM, at addresses that do not change while the store is open. Reading
-/// is a plain read, under the program's locks; what edit() and make() return may be written until
-/// the section commits, or streams.
+/// is a plain read, under the program's locks. The references from edit() and make() may be written
+/// until the section commits, or streams.
 template <class T>
 class table : private detail::keeper<table<T>> {
   using base = detail::keeper<table<T>>;
@@ -129,8 +129,8 @@ class table : private detail::keeper<table<T>> {
     p.value = std::move(nothing);
   }
   uint64_t size() const noexcept { return count_.load(std::memory_order_relaxed); }
-  /// Calls fn(ref, object) for each that there is, in no order that means anything. Nobody changes
-  /// the table meanwhile.
+  /// Calls fn(ref, object) for each object, in an unspecified order. No thread may change the table
+  /// meanwhile.
   template <class Fn>
   void for_each(Fn&& fn) const {
     for (uint64_t i = 0, left = size(); left != 0; ++i) {
