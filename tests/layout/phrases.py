@@ -137,6 +137,12 @@ def long_sentences(paragraph):
             yield sentence, len(words)
 
 
+def in_path(text, match):
+    """Whether the match is a part of a path, as in mend/repair.hpp."""
+    return text[match.end() : match.end() + 1] == "/" or text[match.start() - 1 : match.start()] == "/" \
+        or re.match(r"\.(hpp|h|cpp|c|txt|md|py|sh)\b", text[match.end() :]) is not None
+
+
 class Phrases:
     def __init__(self, root):
         self.phrases = self.read(root / "phrases.txt", 2)
@@ -157,8 +163,9 @@ class Phrases:
     def find(self, path, paragraph):
         for phrase, instead in self.phrases:
             for match in re.finditer(phrase, paragraph.text, re.I):
-                if not self.excused(path, paragraph.text, match):
-                    yield paragraph.line(match.start()), f'"{match[0].strip()}": {instead}'
+                if in_path(paragraph.text, match) or self.excused(path, paragraph.text, match):
+                    continue
+                yield paragraph.line(match.start()), f'"{match[0].strip()}": {instead}'
 
     def excused(self, path, text, match):
         for place, (where, good, _) in enumerate(self.allowed):
