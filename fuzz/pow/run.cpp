@@ -182,7 +182,7 @@ class one_run {
       // A file that was closed has nothing torn: without a word of it nothing is missing (POW-12).
       if (!salvage && first_open_ && plain_ && image_->closed && !damaged_.contains(UINT64_MAX) &&
           t.all != image_->there)
-        breach("something is missing, and nobody was told");
+        breach("something is missing, and it was not reported");
       static_cast<void>(s->check(false, false));
       if (!read_only) work(*s, t, of);
       return true;

@@ -113,8 +113,8 @@ bool may_be_read(const std::string& path, unsigned mode) {
 [[noreturn]] void busy(const std::string& path, const char* why) {
   errno = EAGAIN;
   throw failure(SCUTE_E_BUSY, path + " is " + why +
-                                  " another process; let it go first, so that nobody writes to it "
-                                  "while its checksums are made");
+                                  " another process; let it close the file first, so that no "
+                                  "process writes to it while its checksums are made");
 }
 
 }  // namespace
@@ -154,7 +154,7 @@ std::unique_ptr<user_file> open_user_file(const std::string& path, access how, u
                                           "pool with SCUTE_READONLY");
     if (why == EBUSY)
       throw failure(SCUTE_E_BUSY,
-                    path + " is being opened by somebody who does not come to an end of that");
+                    path + " is being opened by another process that does not finish");
     if (why == EISDIR) throw failure(SCUTE_E_FORMAT, path + " is a directory");
     throw_errno("open " + path, why);
   }

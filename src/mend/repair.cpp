@@ -109,7 +109,7 @@ outcome repair_once(pool::state& s, pool::lane* by, const pool::fragment& f, con
             "its columns hold more damage than " +
                 (s.geo.parity == 1 ? "one row of parity"
                                    : std::to_string(s.geo.parity) + " rows of parity") +
-                " can mend");
+                " can repair");
   }
   format::fragment_header h;
   std::memcpy(&h, image.data(), sizeof h);

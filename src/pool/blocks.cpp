@@ -111,7 +111,7 @@ void fill_holes(const state& s, std::vector<uint32_t>& marks) {
 void fill_holes(const state& s, uint64_t offset, uint64_t length) {
   if (s.read_only || !s.geo.in_data(offset, length)) return;
   const int e = fill_columns(s, offset, length);
-  if (e != 0) refuse(s, "what its logs have to replay; or open the pool read-only", e);
+  if (e != 0) refuse(s, "the bytes that its logs have to replay; or open the pool read-only", e);
 }
 
 }  // namespace scute::core::pool

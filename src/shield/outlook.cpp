@@ -31,8 +31,7 @@ void require_sidecar(const std::string& file, const std::string& path) {
   if (medium::leads_nowhere(path))
     throw failure(SCUTE_E_FORMAT,
                   path +
-                      " is a symbolic link to where there is nothing; mend the link, or remove "
-                      "it if " +
+                      " is a symbolic link to a missing file; correct the link, or remove it if " +
                       file + " is to be used without protection");
   if (::stat(path.c_str(), &st) != 0) throw_errno("examine " + path, errno);
   if (!S_ISREG(st.st_mode))

@@ -57,8 +57,8 @@ class run {
       if (!m.left_behind()) continue;
       result_.failed = "a fence of thread " + std::to_string(e.actor) + " (event " +
                        std::to_string(i) +
-                       ") leaves behind what another thread had begun to write back through the "
-                       "same writer, and no fence will complete";
+                       ") leaves lines unfenced that another thread had begun to write back "
+                       "through the same writer, and no fence will complete them";
     }
   }
 

@@ -34,7 +34,7 @@ small="--size 4194304"
   # A file under the shield, with what protects it: every page is compared with what the file holds by itself.
   expect 0 rest --shielded --size 1000001 --trials 2 --rows 20,100 --rates 1e-7,1e-6,1e-5 --json shielded.json
   has '^result: all that had to survive did'
-  has '^the errors fell beside it'
+  has '^the errors fell outside it'
   has '^damaged cells than parities every page came back in '
   grep -q '"errors_beside": [1-9]' shielded.json || fail "nothing fell into FILE.scute"
   grep -q '"shielded": true' shielded.json

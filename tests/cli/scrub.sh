@@ -50,7 +50,7 @@ for attempt in $(seq 20); do
   wait "$scrubber" || status=$?
   [ "$status" = 130 ] || continue
   in_out '^result  *stopped'
-  in_out 'goes on from here'
+  in_out 'continues from here'
   expect 0 "$scute" scrub "$pool" --json
   valid_json
   equal "$(json result)" clean

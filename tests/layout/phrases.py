@@ -138,8 +138,9 @@ def long_sentences(paragraph):
 
 
 def in_path(text, match):
-    """Whether the match is a part of a path, as in mend/repair.hpp."""
-    return text[match.end() : match.end() + 1] == "/" or text[match.start() - 1 : match.start()] == "/" \
+    """Whether the match is a part of a path or a name, as in mend/repair.hpp or logs-beside."""
+    before, after = text[max(0, match.start() - 1) : match.start()], text[match.end() : match.end() + 1]
+    return before in ("/", "-", "$", "{") or after == "/" or re.match(r"-\w", text[match.end() :]) is not None \
         or re.match(r"\.(hpp|h|cpp|c|txt|md|py|sh)\b", text[match.end() :]) is not None
 
 

@@ -81,7 +81,7 @@ std::string state_in(const std::string& story) {
 }
 // What is wrong, and what was read.
 std::string wrong_in(const std::string& story) {
-  const auto at = story.find("what is wrong:");
+  const auto at = story.find("violation:");
   return at == story.npos ? "" : story.substr(at, story.find("repeat: ", at) - at);
 }
 

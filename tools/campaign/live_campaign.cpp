@@ -87,8 +87,8 @@ bool print_live(const live_settings& how, const live_result& r) {
   row("transactions", fmt::format("{}", r.transactions));
   row("faults",
       fmt::format("{} flips, {} scribbles, {} lost pages", r.flips, r.scribbles, r.pages));
-  row("healed by", fmt::format("{} checks, {} scrubs ({} repairs), and whoever came first",
-                               r.checks, r.scrubs, r.repaired));
+  row("repaired by", fmt::format("{} checks, {} scrubs ({} repairs), and the first user", r.checks,
+                                 r.scrubs, r.repaired));
   row("compared", fmt::format("{} reads, {} MiB; {} objects at the end", r.reads,
                               r.bytes_compared >> 20, r.objects));
   row("refused", fmt::format("{}", r.refused));

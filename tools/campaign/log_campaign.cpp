@@ -311,7 +311,7 @@ class log_trials {
     if (!wrong.empty()) return wrong;
     // And once more: told once.
     need(scute_open(pool_.c_str(), nullptr, &pool));
-    if (lost(pool) != 0) wrong = "it is told twice";
+    if (lost(pool) != 0) wrong = "it is reported twice";
     scute_close(pool);
     return wrong;
   }
@@ -348,9 +348,9 @@ class log_trials {
         return fmt::format("opening tells {} losses, and nothing is missing", losses);
       // Beside what a kill tears that may be, and costs nothing.
       sum_.unfounded += p.quiet ? 1 : 0;
-      if (!names_a_place(pool)) return "a loss is told, and no place named";
+      if (!names_a_place(pool)) return "a loss is reported, and no place named";
     } else if (p.told) {
-      return "records are missing from the middle of the log, and nobody is told";
+      return "records are missing from the middle of the log, and that is not reported";
     }
     const bool checksums = kind_ != log_kind::one_copy;
     bool last_there = false, last_missing = false;  // of the transaction that was under way
@@ -401,7 +401,8 @@ void print(const tally& t, const std::string& name) {
   if (t.unchecked != 0) fmt::print(", {} unchecked", t.unchecked);
   if (t.intact + t.told + t.refused_opens != 0)
     fmt::print(
-        "; {} within the redundancy, {} told as lost ({} had to be, {} for nothing), {} not opened",
+        "; {} within the redundancy, {} reported as lost ({} had to be, {} for nothing), {} not "
+        "opened",
         t.intact, t.told, t.had_to_tell, t.unfounded, t.refused_opens);
   fmt::print("; {} failed\n", t.failures);
 }

@@ -170,12 +170,12 @@ int run_rest(rest_arguments a) {
 
 void add_rest(CLI::App& root, int& status) {
   CLI::App* app = root.add_subcommand(
-      "rest", "injure a pool at rest at a rate over its whole file, heal it, read everything");
+      "rest", "injure a pool at rest at a rate over its whole file, repair it, read everything");
   auto a = std::make_shared<rest_arguments>();
   auto* levels = add_levels(app, a->levels, "protection levels (default none,ml,mlp,mlpc)");
   app->add_flag("--shielded", a->how.shielded,
                 "files under the shield instead of pools: they are injured with the FILE.scute "
-                "beside them, and compared page by page (level mlpc)")
+                "next to them, and compared page by page (level mlpc)")
       ->excludes(levels);
   add_variant(app, a->how.kind);
   add_list(app, "--rows", a->how.rows, "data rows per parity row (default 1,20,100)");
@@ -234,8 +234,9 @@ void add_live(CLI::App& root, int& status) {
   add_number(app, "--seconds", a->how.seconds, "for each level (default 10)");
   add_number(app, "--threads", a->how.threads, "that work (default 3)");
   add_number(app, "--seed", a->how.seed, "of the work and the faults; not of their moments");
-  app->add_flag("--wild", a->how.wild,
-                "faults fall anywhere, also where they cannot be healed: losses must be reported");
+  app->add_flag(
+      "--wild", a->how.wild,
+      "faults fall anywhere, also where they cannot be repaired: losses must be reported");
   app->add_option("--heal", a->heal,
                   "between showers: by checks, by scrubs, or both in turn (default)")
       ->check(in({"check", "scrub", "both"}))

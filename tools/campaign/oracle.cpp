@@ -138,7 +138,7 @@ std::string oracle::describe(uint32_t object) const {
                                 e.offset >= where_.used_end && e.offset < where_.parity_begin()
                                     ? ", never used"
                                     : "",
-                                own_[e.offset] == nothing ? ", mended" : "");
+                                own_[e.offset] == nothing ? ", repaired" : "");
       }
     };
     tell("header", f.header, f.header + header_size);

@@ -111,7 +111,7 @@ class overwriting {
     need(scute_open(image_.path().c_str(), &options, &pool));
     std::string wrong;
     const auto told = [&](const char* what, const scute_report& r) {
-      if (wrong.empty() && r.lost != 0) wrong = fmt::format("{} tells of {} losses", what, r.lost);
+      if (wrong.empty() && r.lost != 0) wrong = fmt::format("{} reports {} losses", what, r.lost);
     };
     try {
       scute_report r = sized<scute_report>();

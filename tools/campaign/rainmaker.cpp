@@ -125,7 +125,7 @@ void rainmaker::heal(bool while_working) {
     ++s_.result.checks;
   }
   if (code != SCUTE_OK) {
-    if (!s_.how.wild) s_.broken(fmt::format("healing: {}", scute_errormsg()));
+    if (!s_.how.wild) s_.broken(fmt::format("repair: {}", scute_errormsg()));
     return;
   }
   s_.result.repaired += r.repaired;

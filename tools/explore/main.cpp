@@ -57,7 +57,7 @@ int main(int argc, char** argv) {
   app.add_option("--each", each, "the same for each scenario, in place of --states")
       ->excludes(total);
   app.add_option("-t,--seconds", seconds_max,
-                 "go on with further seeds, in rounds over all scenarios, for so long")
+                 "continue with further seeds, in rounds over all scenarios, for so long")
       ->excludes(total);
   app.add_option("-s,--seed", how.each.seed, "of all random choices")->capture_default_str();
   app.add_option("-i,--interleavings", how.each.interleavings,

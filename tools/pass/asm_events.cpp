@@ -99,8 +99,8 @@ class reader {
           "loop in C");
     if (moved_ && (locked_ || stored_after_fence_))
       return refuse(
-          "a fence, a store and a flush in one assembly cannot be told of in time; put them into "
-          "an asm each");
+          "a fence, a store and a flush in one assembly cannot be reported in time; put each into "
+          "its own asm");
     result_.stores = stored_;
     result_.before = !(moved_ && stored_);
     result_.skippable = alone && flush_begins_.size() == 1 && call_.getType()->isVoidTy();

@@ -13,7 +13,7 @@
 namespace {
 
 llvm::cl::opt<std::string> option_text(
-    "scute-shield", llvm::cl::desc("what to tell of: flush, detect, loads, trace"),
+    "scute-shield", llvm::cl::desc("events to report: flush, detect, loads, trace"),
     llvm::cl::init("flush"), llvm::cl::ZeroOrMore);
 llvm::cl::opt<std::string> plant_text("scute-shield-plant", llvm::cl::desc("a bug, for the tests"),
                                       llvm::cl::Hidden, llvm::cl::ZeroOrMore);

@@ -59,11 +59,12 @@ void print_facts(const view_counts& v) {
   facts.add("never flushed", unflushed);
   facts.add("never fenced", fmt::format("{} lines", count_text(c.unfenced_lines)));
   if (c.stray_lines != 0)
-    facts.add("stray stores", fmt::format("{} lines{}", count_text(c.stray_lines),
-                                          v.untold_objects.empty()
-                                              ? std::string()
-                                              : "; it may have been " + v.untold_objects +
-                                                    ", which nobody compiled with -fscute=detect"));
+    facts.add(
+        "stray stores",
+        fmt::format("{} lines{}", count_text(c.stray_lines),
+                    v.untold_objects.empty() ? std::string()
+                                             : "; it may have been " + v.untold_objects +
+                                                   ", which was not compiled with -fscute=detect"));
   if (c.signal != 0) facts.add("killed by signal", fmt::format("{}", c.signal));
   facts.print();
 }

@@ -178,8 +178,8 @@ void add_inject(CLI::App& root, exit_code&) {
   args->options.add_to(*app, pool_options::use::open);
   add_json_flag(*app, args->json);
   app->footer(
-      "WARNING: this damages the data in the pool. What the redundancy does not cover is lost for\n"
-      "good; use it on a copy. The pool is left as a crash would leave it.\n"
+      "WARNING: this damages the data in the pool. Damage beyond the redundancy is permanent:\n"
+      "use it on a copy. The pool is left as a crash would leave it.\n"
       "\nExamples:\n"
       "  scute inject copy.pool --kind lose-page --region object\n"
       "  scute inject copy.pool --kind flip --rate 1e-6 --bits 8 --seed 7\n"

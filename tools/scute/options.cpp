@@ -48,8 +48,8 @@ constexpr option_text options_table[] = {
     {"no_fault_handler", nullptr, true, "leave SIGBUS alone: a lost page ends the process"},
     {"account", nullptr, true, "count the object bytes that are read untested"},
     {"lazy_recovery", nullptr, true,
-     "after a crash of engine logfree or spec put right only what is used, without a scan in the "
-     "background"},
+     "after a crash of engine logfree or spec resolve only the objects that are used, without a "
+     "scan in the background"},
     {"damaged", nullptr, true,
      "a shielded file that is not as Scute left it is damaged: to be repaired, with check "
      "--repair"},

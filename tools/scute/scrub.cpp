@@ -111,7 +111,7 @@ void print_summary(const outcome& o, const char* result) {
   facts.add("read", fmt::format("{} in {}, {}", exact_size_text(r.bytes),
                                 duration_text(static_cast<double>(r.elapsed_ns) / 1e9),
                                 throughput_text(r)));
-  if (o.resumed > 0) facts.add("went on from", size_text(o.resumed));
+  if (o.resumed > 0) facts.add("continued from", size_text(o.resumed));
   if (o.repaired_at_open > 0) facts.add("repaired by opening", count_text(o.repaired_at_open));
   if (o.records_lost > 0) facts.add("log records lost", count_text(o.records_lost));
   if (o.repaired_by_reading > 0)
@@ -123,7 +123,7 @@ void print_summary(const outcome& o, const char* result) {
   facts.add("result", result);
   facts.print();
   if (r.complete == 0)
-    fmt::print("The next `scute scrub` goes on from here ({} of {}).\n", size_text(o.position),
+    fmt::print("The next `scute scrub` continues from here ({} of {}).\n", size_text(o.position),
                size_text(o.size));
 }
 
@@ -248,8 +248,8 @@ void add_scrub(CLI::App& root, exit_code& status) {
   add_json_flag(*app, args->json);
   add_quiet_flag(*app, args->quiet);
   app->footer(
-      "Verifies structures, objects, logs and parity, and puts right what the redundancy allows.\n"
-      "SIGINT and SIGTERM stop it; the next scrub goes on from there. A running program scrubs "
+      "Verifies structures, objects, logs and parity, and repairs what the redundancy allows.\n"
+      "SIGINT and SIGTERM stop it; the next scrub continues from there. A running program scrubs "
       "its\n"
       "own pool with scute_scrub() or the policy scrub:N.\n"
       "Exit status: 0 clean; 2 damage was found and is repaired; 3 data is lost; 130, 143 "

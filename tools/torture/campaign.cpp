@@ -227,7 +227,7 @@ void campaign::create_again(const std::string& path) {
     const std::string found = entry.path().filename();
     // The log of engine spec on a disk is the pool's.
     if (found.starts_with(name) && found != name && found != name + ".log")
-      throw violation(fmt::format("after a kill in creating, {} is left behind.", found));
+      throw violation(fmt::format("after a kill in creating, {} remains.", found));
   }
   fs::remove(path);
   fs::remove(path + ".log");

@@ -107,8 +107,8 @@ class crowd_actor final : public actor {
       std::memcpy(expected.data() + copy * where_.stride, bytes + copy * where_.stride, words_size);
     const std::string differs = difference(bytes, expected.data(), where_.size);
     if (!differs.empty())
-      throw violation(
-          fmt::format("{}: object {:#x}, which nobody writes there: {}", name(), root_, differs));
+      throw violation(fmt::format("{}: object {:#x}, which no worker writes there: {}", name(),
+                                  root_, differs));
   }
 
   std::string describe(uint64_t n, way) const override {

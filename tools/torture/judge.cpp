@@ -40,7 +40,7 @@ void campaign::judge() {
   if (info.clean == 0) book_.opened += 1;
   if (clean_ && !spoilt && *clean_ != (info.clean != 0))
     throw violation(*clean_ ? "the worker closed the pool, and it is not marked clean."
-                            : "the worker was killed at work, and the pool is marked clean.");
+                            : "the worker was killed while running, and the pool is marked clean.");
   actors_.find_roots(pool);
   judge_structures(pool);  // and the end of recovery, if any is pending
   if (ended_some(pool)) book_.replayed += 1;

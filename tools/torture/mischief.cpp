@@ -85,7 +85,7 @@ void fork_in_transaction(const scute::pool& pool, const actor& a, ledger& book) 
   }
   see_off(pid);
   if (a.number_in(pool) != before)
-    throw violation(a.name() + ": a transaction that was aborted beside a fork has happened.");
+    throw violation(a.name() + ": a transaction that was aborted during a fork has happened.");
 }
 
 // pthread_create() and no std::thread: one that is cancelled ends through no frame of its.
@@ -186,7 +186,7 @@ void judge_children(const ledger& book) {
     std::this_thread::sleep_for(1ms);
   if (book.failed) throw violation("a child of a worker found: " + book.story());
   if (book.children_ended < book.children)
-    throw violation(fmt::format("{} of {} children that workers forked did not come to their end.",
+    throw violation(fmt::format("{} of {} children that workers forked did not end.",
                                 book.children - book.children_ended, book.children.load()));
 }
 

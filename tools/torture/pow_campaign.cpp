@@ -295,7 +295,7 @@ void pow_campaign::judge() {
   const uint64_t lost = db.check(SCUTE_POW_COMPARE | repair, [&](const char* what, bool is_lost) {
     if (is_lost) found += std::string(what) + "; ";
   });
-  if (lost != 0) throw violation("the check tells of losses: " + found);
+  if (lost != 0) throw violation("the check reports losses: " + found);
   const auto info = db.info();
   tally_.dropped += info.recovered_dropped;
   tally_.repaired += info.recovered_repaired;
@@ -350,7 +350,7 @@ int run_pow(const settings& how, const std::string& folder, bool& keep) {
   } catch (const violation& e) {
     failure = e.what();
   } catch (const scute::error& e) {
-    failure = fmt::format("the judge was told: {}", e.what());
+    failure = fmt::format("the judge failed: {}", e.what());
   }
   watch(0);
   const pow_tally& t = c.result();

@@ -61,7 +61,7 @@ horizon_words look_at_horizon(const pool::state& s, const log_home& home) noexce
 
 void require_sequence(const pool::state& s, uint64_t sequence) {
   if (sequence < sequence_max || SCUTE_PLANTED(horizon_wraps)) return;
-  throw failure(SCUTE_E_CORRUPT, s.path + ": its log tells of a sequence that no log can have (" +
+  throw failure(SCUTE_E_CORRUPT, s.path + ": its log has a sequence that no log can have (" +
                                      std::to_string(sequence) +
                                      "); restore the pool from a backup");
 }

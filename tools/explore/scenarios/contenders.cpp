@@ -346,8 +346,8 @@ void add_contender_scenarios(std::vector<entry>& to) {
         undone_whole},
        {"contenders-undone-ranges", "the same, and the other one opens ranges", undone_ranges},
        {"contenders-undone-large", "the same, with an object of several fragments", undone_large},
-       {"contenders-taken-back", "what is taken back in place gets into no copy", taken_back_whole},
-       {"contenders-taken-back-in-place", "nor into what another range in place puts back",
+       {"contenders-taken-back", "bytes rolled back in place get into no copy", taken_back_whole},
+       {"contenders-taken-back-in-place", "nor into the old bytes of another range in place",
         taken_back_in_place}},
       to);
   add_log_free({{"contenders-opened-before",

@@ -117,7 +117,7 @@ testing::scenario in_place(const level& l) {
       c.edit_in_place(of, last_of(of) - 30, 60, 20 + k);
       c.overwrite(small_b, 21 + k);
     });
-    step(s, "another fragment beside it", [=](change& c) {
+    step(s, "another fragment next to it", [=](change& c) {
       c.edit_in_place(of, last_of(of) + 600, 64, 30 + k);
       c.edit(of, 20, 64, 31 + k);
     });

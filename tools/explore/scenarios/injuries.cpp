@@ -432,7 +432,7 @@ void add_injury_scenarios(std::vector<entry>& to) {
         {"lost-extent", "a zone descriptor that seems to say empty", lost_extent},
         {"row-scribble", "a scribble as long as a row", row_scribble},
         {"opened-damaged", "damaged objects are opened for a change", opened_damaged},
-        {"damaged-in-place", "a repair beside an open in-place range", damaged_in_place},
+        {"damaged-in-place", "a repair next to an open in-place range", damaged_in_place},
         {"lost-columns", "two cells of a column damaged, one comes back", lost_columns},
         {"blind-column", "damage that nothing can locate", blind_column},
         {"decode-beside-commit", "a column is decoded while it changes", decode_beside_commit},

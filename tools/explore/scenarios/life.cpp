@@ -110,7 +110,7 @@ testing::scenario superblock(const level& l) {
 void add_life_scenarios(std::vector<entry>& to) {
   add_at_all_levels({{"create", "a pool comes into being", create},
                      {"reopen", "closed and opened again, with changes in between", reopen},
-                     {"killed", "processes die, others go on", killed},
+                     {"killed", "processes die, others continue", killed},
                      {"superblock", "copies of the superblock are damaged", superblock}},
                     to);
 }

@@ -195,7 +195,7 @@ testing::scenario scribbled(const level& kind, uint64_t seed) {
       scribble(at, from, where.row_size - page * (k + 1), 5 + k);
       at.open();
     });
-    s.step("the rest is put right", [](scute::pool& p) {
+    s.step("the rest is resolved", [](scute::pool& p) {
       if (p.check(true, {}, {}).lost != 0) throw std::runtime_error("something is lost");
     });
   }

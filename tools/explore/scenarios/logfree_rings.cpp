@@ -258,7 +258,7 @@ testing::scenario in_place(const level& kind, uint64_t) {
       c.edit_in_place(1, 40, 60, 10 * k + 14);
     });
     step(s, "the object that was given up", [k](change& c) { c.overwrite(1, 10 * k + 7); });
-    step(s, "in place, a change beside it, an allocation", [k](change& c) {
+    step(s, "in place, a change next to it, an allocation", [k](change& c) {
       c.edit_in_place(0, 0, 64, 10 * k + 8);
       c.edit(0, 200, 64, 10 * k + 9);
       c.overwrite(2, 10 * k + 10);

@@ -140,15 +140,15 @@ void death::undo(const range& r) const {
 std::vector<death::range> death::end(phase in, uint64_t dice, column durable) const {
   scute::detail::check(scute_drain(at_.pool().native_handle()));
   if (at_.pool().stats().logged != logged_)
-    throw std::runtime_error("what was to be cut short went through a log");
+    throw std::runtime_error("the transaction to be cut short went through a log");
   if (at_.pool().info().unresolved != unresolved_)
-    throw std::runtime_error("what was to be cut short resolved something first");
+    throw std::runtime_error("the transaction to be cut short resolved something first");
   at_.abandon();
   const auto now = at_.bytes();
   const layout where(now);
   const uint64_t parity = where.parity(0);
   if (!differences(before_, now, where.zone, where.chunks, word).empty())
-    throw std::runtime_error("what was to be cut short made steps");
+    throw std::runtime_error("the transaction to be cut short made steps");
   std::mt19937_64 random(dice);
   if (in == phase::any) in = static_cast<phase>(random() % 4);
   std::vector<range> lost;

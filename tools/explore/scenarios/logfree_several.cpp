@@ -71,7 +71,7 @@ testing::scenario open_cells(const level& kind, uint64_t seed) {
   });
   const auto ring = [](change& c, unsigned v) { overwrite_all(c, {0, 1}, v); };
   for (unsigned k = 0; k < 4; ++k)
-    cut_short(s, "somebody writes", dice_of(seed, k), phase::any, 2 * k + 2, ring,
+    cut_short(s, "another thread writes", dice_of(seed, k), phase::any, 2 * k + 2, ring,
               [k](scute::pool& p) {
                 if (k == 0) resolve(p);
                 if (k == 1) commit_ring(p, 0, {3}, 2 * k + 3);
@@ -168,9 +168,9 @@ void add_several_scenarios(std::vector<entry>& to) {
   for (const log_free& k :
        {log_free{"several-cells", "two cells of a column without a log, three with one", cells},
         {"several-open", "a ring with two cells of a column is cut short", open_cells},
-        {"several-damage", "damage beside a ring that is cut short", damaged},
+        {"several-damage", "damage next to a ring that is cut short", damaged},
         {"several-lost-pages", "two pages of a column are lost", lost_pages},
-        {"several-injuries", "two cells of a column are injured, and healed", injuries}})
+        {"several-injuries", "two cells of a column are injured, and repaired", injuries}})
     to.push_back({std::string(k.name) + "/logfree2", k.about,
                   [make = k.make](uint64_t seed) { return make(levels[5], seed); }});
 }

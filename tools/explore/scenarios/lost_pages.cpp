@@ -138,7 +138,7 @@ testing::scenario under_hands(const level& l) {
             static_cast<void>(*reinterpret_cast<const volatile char*>(&file_of(p)[where]));
           });
   // What the parity makes of the data by now.
-  other.step_on_stage("lose it once more, and look", [](const testing::stage& at) {
+  other.step_on_stage("lose it a second time, and look", [](const testing::stage& at) {
     scute::pool& p = at.pool();
     for (const uint64_t slot : {0u, 1u}) {
       const uint64_t where = offset_of(p, 0, slot) + 150 * slot;

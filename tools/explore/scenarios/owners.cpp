@@ -141,7 +141,7 @@ void add_owner_scenarios(std::vector<entry>& to) {
          {none, ml, free},
          in_place},
         {"owners-column", "two threads in one column", {mlp, mlpc, free, two_rows}, column},
-        {"owners-reuse", "a span's chunks are used anew", {none, ml, mlp, mlpc, free}, reuse}})
+        {"owners-reuse", "a span's chunks are used again", {none, ml, mlp, mlpc, free}, reuse}})
     for (const level& l : k.at)
       to.push_back({std::string(k.name) + "/" + l.name, k.about,
                     [make = k.make, l](uint64_t) { return make(l); }});

@@ -213,7 +213,7 @@ void add_repair_scenarios(std::vector<entry>& to) {
     testing::scenario (*make)(const level&);
   };
   for (const kind& k :
-       {kind{"repair-objects", "objects are injured, and healed when opened or checked", objects},
+       {kind{"repair-objects", "objects are injured, and repaired when opened or checked", objects},
         {"repair-flips", "bits are flipped in several rows", flips},
         {"damaged-while-open", "an object is damaged while it is open", while_open},
         {"repair-metadata", "headers and tables are injured", metadata},

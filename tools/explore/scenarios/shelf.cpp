@@ -170,7 +170,7 @@ testing::scenario threads(const level& l) {
       const unsigned fill = 10 + 40 * t + 20 * k;
       step("a small change", [=](change& c) { c.edit(0, 50, 30, fill); });
       step("more than a ring holds", [=](change& c) { c.overwrite(0, fill + 1); });
-      step("once more", [=](change& c) { c.overwrite(0, fill + 2); });
+      step("again", [=](change& c) { c.overwrite(0, fill + 2); });
       step("a span", [=](change& c) { c.alloc(2, chunk + 1000, fill + 3); });
       step("no more of it", [](change& c) { c.free(2); });
     }

@@ -321,7 +321,7 @@ void add_spec_scenarios(std::vector<entry>& to) {
                   "engine spec: commits of ranges in place while others fold",
                   [l](uint64_t seed) { return commit_fold(l, seed); }});
     to.push_back({std::string("spec-first-touch/") + l.name,
-                  "engine spec: a fold beside the first touch of a range",
+                  "engine spec: a fold concurrent with the first touch of a range",
                   [l](uint64_t seed) { return first_touch(l, seed); }});
     to.push_back({std::string("spec-overtaken/") + l.name,
                   "engine spec: commits overtake the folds of another thread",

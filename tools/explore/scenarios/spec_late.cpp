@@ -45,7 +45,7 @@ testing::scenario late_by(const std::string& name, const level& l, unsigned at_o
     s.step("overwrite one of them",
            [k](scute::pool& p) { commit(p, 0, [&](change& c) { c.overwrite(k % 3, 30 + k); }); });
     if (k != 1) fold(s);
-    s.step_on_stage("die once more", [](const testing::stage& at) {
+    s.step_on_stage("die again", [](const testing::stage& at) {
       at.abandon();
       at.open();
     });
@@ -128,7 +128,7 @@ void add_late_scenarios(std::vector<entry>& to) {
                                            spec_levels[3], spec_levels[5]};
   add_at(at,
          {{"spec-late", "engine spec: columns that an opening leaves unresolved", late},
-          {"spec-late-turns", "engine spec: a log that is turned over behind such an opening",
+          {"spec-late-turns", "engine spec: a log that is turned over after such an opening",
            late_turns}},
          to);
   // Without parity nothing is left.

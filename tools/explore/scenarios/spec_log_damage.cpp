@@ -80,7 +80,7 @@ testing::scenario mended(const level& l) {
   s.observe([](scute::pool& p) { return contents(p, 0); });
   for (unsigned k = 0; k < 4; ++k)
     s.step_on_stage(
-        "a page of the log is lost in one copy, mended, and the record damaged in the other one",
+        "a page of the log is lost in one copy, repaired, and the record damaged in the other one",
         [k](const testing::stage& at) {
           const appended a = log_of(at, [k](change& c) { c.overwrite(0, 10 + k); }, 0);
           at.lose_page(a.lines[k % 2].front());
@@ -102,7 +102,7 @@ testing::scenario lists(const level& l) {
       s.step("overwrite",
              [i, k](scute::pool& p) { commit(p, 0, [&](change& c) { c.overwrite(i, 10 + k); }); });
     }
-    s.step_on_stage("one copy of the list is damaged, mended, and then the other one",
+    s.step_on_stage("one copy of the list is damaged, repaired, and then the other one",
                     [k](const testing::stage& at) {
                       spoil_list(at, k);
                       at.pool().check(true);
@@ -171,7 +171,7 @@ std::string when_folded(scute::pool& p) {
 testing::scenario folded(const level& l) {
   auto s = spec_scene("spec-log-folded", l, 1);
   s.may_lose().observe(when_folded);
-  s.step_on_stage("pages of the log are lost in all copies, and mended",
+  s.step_on_stage("pages of the log are lost in all copies, and repaired",
                   [](const testing::stage& at) {
                     const appended a = log_of(at, [](change& c) { c.overwrite(0, 30); }, 0);
                     for (const auto& lines : a.lines) at.lose_page(lines.front());
@@ -181,7 +181,7 @@ testing::scenario folded(const level& l) {
          [](scute::pool& p) { commit(p, 0, [](change& c) { c.overwrite(1, 40); }); });
   s.step_on_stage("die", die);
   s.step("nothing is missing", [](scute::pool& p) {
-    if (p.info().lost != 0) throw std::runtime_error("a loss is told, and there is none");
+    if (p.info().lost != 0) throw std::runtime_error("a loss is reported, and there is none");
   });
   return s;
 }
@@ -198,7 +198,7 @@ testing::scenario of_void(const level& l) {
                       spoil(at, a.lines[k], false);
                       commit(at.pool(), 0, [k](change& c) { c.overwrite(0, 20 + k); });
                       if (at.pool().check(false).damaged != 0)
-                        throw std::runtime_error("damage to a void record is told");
+                        throw std::runtime_error("damage to a void record is reported");
                     });
   return s;
 }
@@ -233,10 +233,11 @@ testing::scenario gone(const level& l) {
                           for (const uint64_t x : lines) scribble(at, x / page * page, line, 77);
                       at.open();
                       if (at.pool().info().lost == 0)
-                        throw std::runtime_error("nobody is told what is missing");
+                        throw std::runtime_error("the missing records are not reported");
                       at.pool().drain();
                       die(at);
-                      if (at.pool().info().lost != 0) throw std::runtime_error("it is told twice");
+                      if (at.pool().info().lost != 0)
+                        throw std::runtime_error("it is reported twice");
                     });
   }
   s.step("overwrite", [](scute::pool& p) { commit(p, 0, [](change& c) { c.overwrite(0, 50); }); });
@@ -254,7 +255,7 @@ testing::scenario checked(const level& l, uint64_t) {
     });
     s.in_thread(1).step("check", [](scute::pool& p) {
       if (p.check(false).damaged != 0)
-        throw std::runtime_error("what is being written is told as damage");
+        throw std::runtime_error("a record being written is reported as damage");
     });
   }
   return s;
@@ -275,7 +276,8 @@ void add_log_damage_scenarios(std::vector<entry>& to) {
          {{"spec-list-places", "engine spec: either place of the list is damaged", list_places}},
          to);
   for (const level& l : {spec_levels[1], spec_levels[2]})
-    to.push_back({std::string("spec-log-checked/") + l.name, "engine spec: checks beside commits",
+    to.push_back({std::string("spec-log-checked/") + l.name,
+                  "engine spec: checks concurrent with commits",
                   [l](uint64_t seed) { return checked(l, seed); }});
 }
 

@@ -98,7 +98,7 @@ testing::scenario older(const level& l) {
   });
   overwrite(s, 0, 11);
   s.step_on_stage("close", [](const testing::stage& at) { at.close(); });
-  s.step_on_stage("put the copy back", [=](const testing::stage& at) { at.damage(pool, *copy); });
+  s.step_on_stage("restore the copy", [=](const testing::stage& at) { at.damage(pool, *copy); });
   s.step_on_stage("open", [](const testing::stage& at) { at.open(); });
   overwrite(s, 1, 12);
   return s;
@@ -334,21 +334,22 @@ testing::scenario allocators(const level& l, uint64_t) {
 void add_log_file_scenarios(std::vector<entry>& to) {
   const std::initializer_list<level> at = {spec_levels[0], spec_levels[1], spec_levels[2],
                                            spec_levels[3], spec_levels[5]};
-  add_at(at,
-         {{"log-file-create", "engine spec, a log file: a pool is created", create},
-          {"log-file-folds", "engine spec, a log file: blocks are folded between commits", folds},
-          {"log-file-sessions", "engine spec, a log file: closed, opened, killed", sessions},
-          {"log-file-killed", "engine spec, a log file: killed and opened", killed},
-          {"log-file-older", "engine spec, a log file: an older copy of it beside the pool", older},
-          {"log-file-switches", "engine spec, a log file: the pool gets other engines", switches},
-          {"log-file-grows", "engine spec, a log file: a transaction larger than the log", grows},
-          {"log-file-in-place", "engine spec, a log file: ranges in place over folds", in_place},
-          {"log-file-pending",
-           "engine spec, a log file: chunks and runs that wait for a transaction", pending},
-          {"log-file-pending-slots", "engine spec, a log file: slots that wait for a transaction",
-           pending_slots},
-          {"log-file-killed-crowd", "engine spec, a log file: killed between lanes", killed_crowd}},
-         to);
+  add_at(
+      at,
+      {{"log-file-create", "engine spec, a log file: a pool is created", create},
+       {"log-file-folds", "engine spec, a log file: blocks are folded between commits", folds},
+       {"log-file-sessions", "engine spec, a log file: closed, opened, killed", sessions},
+       {"log-file-killed", "engine spec, a log file: killed and opened", killed},
+       {"log-file-older", "engine spec, a log file: an older copy of it next to the pool", older},
+       {"log-file-switches", "engine spec, a log file: the pool gets other engines", switches},
+       {"log-file-grows", "engine spec, a log file: a transaction larger than the log", grows},
+       {"log-file-in-place", "engine spec, a log file: ranges in place over folds", in_place},
+       {"log-file-pending", "engine spec, a log file: chunks and runs that wait for a transaction",
+        pending},
+       {"log-file-pending-slots", "engine spec, a log file: slots that wait for a transaction",
+        pending_slots},
+       {"log-file-killed-crowd", "engine spec, a log file: killed between lanes", killed_crowd}},
+      to);
   for (const level& l : at)
     to.push_back({std::string("log-file-threads/") + l.name,
                   "engine spec, a log file: lanes append to one stream",

@@ -139,7 +139,7 @@ testing::scenario mended(const level& l) {
   s.observe([](scute::pool& p) { return contents(p, 0); });
   for (unsigned t = 0; t < tracks; ++t)
     s.step_on_stage(
-        "a page of track " + std::to_string(t) + " is lost, mended, and another damaged",
+        "a page of track " + std::to_string(t) + " is lost, repaired, and another damaged",
         [t](const testing::stage& at) {
           const appended a = log_of(at, [t](change& c) { c.overwrite(long_slot, 10 + t); });
           at.lose_page(a[t].front());
@@ -147,7 +147,7 @@ testing::scenario mended(const level& l) {
           at.abandon();
           spoil_page(at, a[(t + 4) % tracks].front(), 77);
           at.open();
-          if (at.pool().info().lost != 0) throw std::runtime_error("a loss is told");
+          if (at.pool().info().lost != 0) throw std::runtime_error("a loss is reported");
         });
   return s;
 }
@@ -167,7 +167,7 @@ testing::scenario dead(const level& l) {
                       at.abandon();
                       spoil_page(at, a[t].back(), 70 + t);
                       at.open();
-                      if (at.pool().info().lost != 0) throw std::runtime_error("a loss is told");
+                      if (at.pool().info().lost != 0) throw std::runtime_error("a loss is reported");
                     });
   s.step("overwrite", [](scute::pool& p) { commit(p, 0, [](change& c) { c.overwrite(0, 50); }); });
   return s;
@@ -187,10 +187,11 @@ testing::scenario gone(const level& l) {
       for (const unsigned t : {k, k + 4})
         for (const uint64_t x : a[t]) scribble(at, x, line, 77);
       at.open();
-      if (at.pool().info().lost == 0) throw std::runtime_error("nobody is told what is missing");
+      if (at.pool().info().lost == 0)
+        throw std::runtime_error("the missing records are not reported");
       at.pool().drain();
       die(at);
-      if (at.pool().info().lost != 0) throw std::runtime_error("it is told twice");
+      if (at.pool().info().lost != 0) throw std::runtime_error("it is reported twice");
     });
   return s;
 }
@@ -220,7 +221,7 @@ testing::scenario folded(const level& l) {
          [](scute::pool& p) { commit(p, 0, [](change& c) { c.overwrite(1, 40); }); });
   s.step_on_stage("die", die);
   s.step("nothing is missing", [](scute::pool& p) {
-    if (p.info().lost != 0) throw std::runtime_error("a loss is told, and there is none");
+    if (p.info().lost != 0) throw std::runtime_error("a loss is reported, and there is none");
   });
   return s;
 }
@@ -249,7 +250,7 @@ testing::scenario beside(const level& l, uint64_t) {
       };
       p.check(false, found);
       if (!told.empty())
-        throw std::runtime_error("what is being written is told as damage:" + told);
+        throw std::runtime_error("a record being written is reported as damage:" + told);
     });
     s.in_thread(1).step("fold", [](scute::pool& p) { p.drain(); });
   }
@@ -276,7 +277,7 @@ void add_track_scenarios(std::vector<entry>& to) {
        {"spec-tracks-folded", "engine spec, a log in tracks: two pages lost, and folded", folded}},
       to);
   to.push_back({std::string("spec-tracks-beside/") + l.name,
-                "engine spec, a log in tracks: checks and folds beside commits",
+                "engine spec, a log in tracks: checks and folds concurrent with commits",
                 [l](uint64_t seed) { return beside(l, seed); }});
 }
 

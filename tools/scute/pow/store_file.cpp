@@ -106,8 +106,8 @@ void store_flags::add_to(CLI::App& app, bool create) {
 
 void store_flags::add_salvage(CLI::App& app) {
   app.add_flag("--salvage", salvage,
-               "open a file that is damaged beyond repair, too: what is lost is told, and the rest "
-               "is there");
+               "open a file that is damaged beyond repair, too: losses are reported, and the rest "
+               "is present");
 }
 
 scute::pow::store store_file::open(const store_flags& flags, how mode, progress* bar) {
