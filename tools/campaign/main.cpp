@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// main.cpp: scute-campaign: errors at set rates and sizes over pools at rest, and over a live
-// workload; what came back, what was refused, and what was silently wrong.
+// SPDX-License-Identifier: BSD-3-Clause main.cpp: scute-campaign: errors at set rates and sizes
+// over pools at rest, and over a live workload; bytes that came back, that were refused, and that
+// were silently wrong.
 #include "crossing_campaign.hpp"
 #include "live_campaign.hpp"
 #include "log_campaign.hpp"
@@ -54,7 +54,7 @@ class workplace {
   std::string folder_;
 };
 
-// What every campaign is told besides its settings.
+// The arguments of every campaign besides its settings.
 struct arguments {
   std::string dir, drill_name;
 
@@ -104,7 +104,7 @@ void add_dir(CLI::App* app, std::string& into, const char* what) {
       ->type_name("DIR");
 }
 
-// The options that come last; what each drill does.
+// The options that come last, and each drill's action.
 void add_end(CLI::App* app, std::string& drill_name, bool& quiet,
              const std::vector<std::pair<const char*, const char*>>& drills) {
   std::vector<std::string> names;

@@ -33,7 +33,7 @@ class overwriting {
     for (size_t i = 0; i < l_.objects.size(); ++i) order_.push_back(i);
   }
 
-  // What was not as it should be; empty if all was.
+  // The deviation; empty if there was none.
   std::string run(shape where, unsigned number) {
     dice random(mix(mix(how_.how.seed, static_cast<uint64_t>(where)), mix(parity_, number)));
     image_.restore();

@@ -18,7 +18,7 @@ uint64_t trouble_of(const scute_shield_site_counts& c) {
          c.unchanged_flushes + c.empty_fences;
 }
 
-// What may lose data comes first.
+// Causes of lost data come first.
 bool is_worse(const site_counts* a, const site_counts* b) {
   const auto key = [](const site_counts& s) {
     return std::pair(s.counts.stray_lines + s.counts.unflushed_lines + s.counts.unfenced_lines,

@@ -34,19 +34,20 @@ struct finding {
   uint64_t length;
   scute_oid object;
   bool repaired;
-  uint64_t others;  // alike ones on these bytes, told as one
+  uint64_t others;  // alike ones on these bytes, reported as one
 };
 
 using findings = std::vector<finding>;
 
-// What opening the pool, and the recovery of it, have put right: in the file, or in private memory.
+// Repairs by opening the pool, and by its recovery: in the file, or in private memory.
 finding found_at_open(const scute_event& e, bool repair) {
   const bool repaired = repair && e.outcome == SCUTE_OUTCOME_REPAIRED;
   return {name_of(e.kind), e.offset, e.length, e.object, repaired, e.count - 1};
 }
 
-// What was put right already: by opening, and lost pages that came back when the check read them. And records of the log
-// that opening found to be missing, and objects that were lost with pages, which nothing in the pool tells of any more.
+// Earlier repairs: by opening, and lost pages that came back when the check read them. And records
+// of the log that opening found to be missing, and objects that were lost with pages, of which the
+// pool has no other trace.
 struct repaired_before {
   uint64_t at_open = 0, by_reading = 0, records_lost = 0, lost_with_pages = 0;
 };
@@ -148,7 +149,7 @@ exit_code run(const arguments& args) {
   };
   open_pool pool(args.path, options,
                  args.repair ? open_pool::how::open_to_write : open_pool::how::open_to_read);
-  // Recovery first: the damage that it finds and puts right counts as well.
+  // Recovery first: the damage that it finds and repairs counts as well.
   working_on(args.path, [&] { pool.pool().wait_for_recovery(bar.callback()); });
   const scute_info before = pool.info();
   opening = false;
@@ -160,7 +161,7 @@ exit_code run(const arguments& args) {
   const scute_report report = working_on(
       args.path, [&] { return pool.pool().check(args.repair, on_finding, bar.callback()); });
   bar.finish();
-  const scute_info info = pool.info();  // what recovery did, which check() has finished
+  const scute_info info = pool.info();  // the work of recovery, which check() has finished
   pool.close();
 
   const repaired_before repaired{before.repaired, info.pages_healed - before.pages_healed,

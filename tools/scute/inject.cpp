@@ -62,7 +62,7 @@ struct injury {
     return region == last_region ? name_of(region)
                                  : fmt::format("{} to {}", name_of(region), name_of(last_region));
   }
-  // What no check reads: a drill that hits nothing else shows nothing.
+  // Bytes that no check reads: a drill that hits nothing else shows nothing.
   bool in_no_use() const {
     const auto unused = [](scute_region r) {
       return r == SCUTE_REGION_FREE || r == SCUTE_REGION_PADDING;

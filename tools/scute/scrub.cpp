@@ -70,12 +70,12 @@ struct outcome {
   uint64_t records_lost = 0;         // of the log, as opening has found
   uint64_t repaired_by_reading = 0;  // lost pages that came back when the scrub read them
   uint64_t lost_with_pages = 0;      // objects
-  uint64_t position = 0;             // where the next run goes on
+  uint64_t position = 0;             // where the next run continues
   uint64_t resumed = 0;              // where this one did
   uint64_t size = 0;
 };
 
-// What opening the pool, or reading it, already put right counts as damage too.
+// Repairs by opening the pool, or by reading it, count as damage too.
 exit_code verdict(const outcome& o) {
   if (o.report.lost + o.records_lost + o.lost_with_pages > 0) return exit_lost;
   return o.report.damaged + o.repaired_at_open + o.repaired_by_reading > 0 ? exit_damaged : exit_ok;
@@ -172,7 +172,7 @@ exit_code run(const arguments& args) {
   };
   open_pool pool(args.path, options, open_pool::how::open_to_write);
 
-  // Recovery first: the damage that it finds and puts right counts as well.
+  // Recovery first: the damage that it finds and repairs counts as well.
   working_on(args.path, [&] { pool.pool().wait_for_recovery(bar.callback()); });
   opening = false;
   const scute_info before = pool.info();

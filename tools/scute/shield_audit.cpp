@@ -29,7 +29,7 @@ struct arguments {
   }
 };
 
-// What the run fails for; null: nothing.
+// The reason for which the run fails; null: none.
 const char* failing(const arguments& args, const audit_totals& t) {
   if (t.certain_strays > 0 && args.fails_on("strays")) return "there were stray stores";
   if (t.unflushed > t.unsure && args.fails_on("unflushed")) return "stores were never flushed";

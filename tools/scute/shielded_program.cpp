@@ -44,7 +44,7 @@ void tell_failure(void*, const char* file, const char* why) {
   tell("scute: {}: {}\n", file, why);
 }
 
-// Who takes a file for protected that is not would find out when it is too late.
+// A user who wrongly takes a file for protected would find out when it is too late.
 void require_shielded(const std::string& file) {
   scute_shield_condition condition{};
   scute_shield_state state{};

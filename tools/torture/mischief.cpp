@@ -32,7 +32,8 @@ ledger* book_of_child = nullptr;
 #endif
 }
 
-// A child may do little, since threads of its parent may have held any lock; refused calls are that little.
+// A child may do little, since threads of its parent may have held any lock; refused calls are that
+// little.
 template <typename Fn>
 pid_t fork_child(ledger& book, Fn body) {
   const pid_t pid = fork();
@@ -52,7 +53,7 @@ void must_be(ledger& book, int found, int expected, const char* what) {
                           scute_errorname(expected)));
 }
 
-// It is told by the book if it does not end.
+// The book reports it if it does not end.
 void see_off(pid_t pid) {
   for (int i = 0; i < 2000 && waitpid(pid, nullptr, WNOHANG) == 0; ++i)
     std::this_thread::sleep_for(50us);

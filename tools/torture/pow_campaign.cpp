@@ -205,7 +205,8 @@ void pow_campaign::round() {
     throw violation(fmt::format("the worker was ended by status {:#x}", status));
 }
 
-// Pages that can be lost: one of each segment, or, with groups, of each group, of whatever member or the seal.
+// Pages that can be lost: one of each segment, or, with groups, of each group, of whatever member
+// or the seal.
 std::vector<uint64_t> pow_campaign::pages_to_lose(uint64_t size) {
   std::vector<uint64_t> pages;
   if (options().protection == SCUTE_POW_ALWAYS) {
@@ -320,12 +321,12 @@ void pow_campaign::run() {
     round();
     if (!drilled && spoil()) {
       drilled = true;
-      judge();  // before anybody goes on from there, and confirms less than was confirmed
+      judge();  // before any worker continues from there, and confirms less than was confirmed
     } else if (!drilled && confirmed_earlier_ == 0 && tally_.kills > 3) {
       fs::copy_file(path(), earlier_path(), fs::copy_options::overwrite_existing);
       confirmed_earlier_ = sections() + 1;
     }
-    // What recovery meets may be what a recovery left that was killed.
+    // Recovery may meet the state that a killed recovery left.
     if (dice_.one_in(3) && drilled) continue;
     if (protects && dice_.one_in(4)) damage();
     judge();

@@ -26,7 +26,7 @@ struct arguments {
 exit_code run(const arguments& args) {
   progress bar(args.quiet);
   store_flags flags = args.flags;
-  // Reading alone changes nothing, so all that is wrong can be told.
+  // Reading alone changes nothing, so every fault can be reported.
   flags.salvage = flags.salvage || !args.repair;
   store_file file(args.path, flags, args.repair ? store_file::how::write : store_file::how::read,
                   &bar);

@@ -53,7 +53,7 @@ damage::damage(const scute_pow_damage& d)
   }
 }
 
-// What is not known is not there.
+// Unknown values are left out.
 json damage::in_json() const {
   json j{{"what", what}, {"lost", lost}};
   if (segment != SCUTE_POW_NO_SEGMENT) j["segment"] = segment;
