@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Engine spec: folds between and within transactions, a log that is turned over, ranges in place whose bytes the log has,
-// and has not.
+// Engine spec: folds between and within transactions, a log that is turned over, ranges in place
+// whose bytes the log has, and has not.
 #include <functional>
 #include <memory>
 #include <vector>
@@ -10,8 +10,8 @@
 namespace scute::explore {
 namespace {
 
-// Each state of a block: in the log alone, half written back, folded, changed again. Recoveries are cut short as well (REPLAY-2,
-// SPEC-11).
+// Each state of a block: in the log alone, half written back, folded, changed again. Recoveries are
+// cut short as well (REPLAY-2, SPEC-11).
 testing::scenario folds(const level& l) {
   auto s = spec_scene("spec-folds", l);
   s.observe([](scute::pool& p) { return contents(p, 0); });
@@ -30,7 +30,8 @@ testing::scenario folds(const level& l) {
   return s;
 }
 
-// Segments of a page hold one such frame each, so the log is used again and again (SPEC-8, CLOG-2, SPEC-10).
+// Segments of a page hold one such frame each, so the log is used again and again (SPEC-8, CLOG-2,
+// SPEC-10).
 testing::scenario turns(const level& l) {
   auto s = spec_scene("spec-turns", l, 1);
   s.observe([](scute::pool& p) { return contents(p, 0); });
@@ -90,7 +91,8 @@ testing::scenario granules(const level& l) {
   return s;
 }
 
-// The log lies in chunks of the pool: lent, taken back, and lent again (SPEC-5: the horizon does not fall; LIST-1).
+// The log lies in chunks of the pool: lent, taken back, and lent again (SPEC-5: the horizon does
+// not fall; LIST-1).
 testing::scenario switches(const level& l) {
   auto s = spec_scene("spec-switches", l);
   s.observe([](scute::pool& p) { return contents(p, 0); });
@@ -123,7 +125,8 @@ testing::scenario switches(const level& l) {
   return s;
 }
 
-// A range stays open while another thread commits beside it and folds: its old bytes must come back.
+// A range stays open while another thread commits next to it and folds: its old bytes must come
+// back.
 testing::scenario open_fold(const level& l, uint64_t) {
   auto s = spec_scene("spec-open-fold", l, 2);
   for (unsigned t = 0; t < 2; ++t)
@@ -149,7 +152,8 @@ testing::scenario open_fold(const level& l, uint64_t) {
   return s;
 }
 
-// Commits of ranges in place, again and again, while another thread does nothing but fold (SPEC-6, SPEC-7).
+// Commits of ranges in place, again and again, while another thread does nothing but fold (SPEC-6,
+// SPEC-7).
 testing::scenario commit_fold(const level& l, uint64_t) {
   auto s = spec_scene("spec-commit-fold", l, 2);
   for (unsigned t = 0; t < 2; ++t)
@@ -163,7 +167,8 @@ testing::scenario commit_fold(const level& l, uint64_t) {
   return s;
 }
 
-// Threads whose objects lie in the same column blocks, each with a log of its own (TABLE-1, FOLD-1).
+// Threads whose objects lie in the same column blocks, each with a log of its own (TABLE-1,
+// FOLD-1).
 testing::scenario neighbours(const level& l, uint64_t) {
   auto s = spec_scene("spec-neighbours", l, 2);
   for (unsigned t = 0; t < 2; ++t) {
@@ -198,7 +203,7 @@ testing::scenario parts(const level& l) {
   return s;
 }
 
-// What is placed is not logged; and what takes its place later is.
+// A placed object is not logged; and one that takes its place later is.
 testing::scenario placed(const level& l) {
   auto s = spec_scene("spec-placed", l);
   s.observe([](scute::pool& p) { return contents(p, 0); });
@@ -217,7 +222,7 @@ testing::scenario placed(const level& l) {
   return s;
 }
 
-// What was freed is lent to the log while the log has records of it (SPEC-12).
+// Freed chunks are lent to the log while the log has records of them (SPEC-12).
 testing::scenario lent(const level& l) {
   auto s = spec_scene("spec-lent", l, 1, 32768);
   s.observe([](scute::pool& p) { return contents(p, 0); });
@@ -235,7 +240,8 @@ testing::scenario lent(const level& l) {
   return s;
 }
 
-// A fold comes between the first touch of a range, which logs what it held, and the range (TABLE-2).
+// A fold comes between the first touch of a range, which logs what it held, and the range
+// (TABLE-2).
 testing::scenario first_touch(const level& l, uint64_t) {
   auto s = spec_scene("spec-first-touch", l, 2);
   s.in_thread(0).observe([](scute::pool& p) { return contents(p, 0); });
@@ -249,7 +255,8 @@ testing::scenario first_touch(const level& l, uint64_t) {
   return s;
 }
 
-// Folds whose horizon stays behind what another thread commits meanwhile, in a log that is turned over (CLOG-1).
+// Folds whose horizon stays behind what another thread commits meanwhile, in a log that is turned
+// over (CLOG-1).
 testing::scenario overtaken(const level& l, uint64_t) {
   auto s = spec_scene("spec-overtaken", l, 2);
   for (unsigned t = 0; t < 2; ++t)
@@ -267,7 +274,8 @@ testing::scenario overtaken(const level& l, uint64_t) {
   return s;
 }
 
-// Three lanes: ranges in place that end well and do not, folds, and a log that is turned over (SPEC-5 to SPEC-8).
+// Three lanes: ranges in place that end well and do not, folds, and a log that is turned over
+// (SPEC-5 to SPEC-8).
 testing::scenario crowd(const level& l, uint64_t) {
   auto s = spec_scene("spec-crowd", l, 3);
   for (unsigned t = 0; t < 2; ++t)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Engine spec: damage to the log itself, while the pool is open (engine/spec/log_care.hpp) and before a crash is recovered from
-// (engine/spec/log_evidence.hpp). Of pools whose log is in two copies.
+// Engine spec: damage to the log itself, while the pool is open (engine/spec/log_care.hpp) and
+// before a crash is recovered from (engine/spec/log_evidence.hpp). Of pools whose log is in two
+// copies.
 #include <algorithm>
 #include <cstring>
 #include <functional>
@@ -16,7 +17,8 @@ namespace {
 
 constexpr uint64_t line = 64, horizon_at = 32, list_number = 16;
 
-// The lines of the log that a transaction has written, by their copies. The first line of a segment is its head.
+// The lines of the log that a transaction has written, by their copies. The first line of a segment
+// is its head.
 struct appended {
   std::vector<uint64_t> lines[2];
 };
@@ -56,7 +58,8 @@ void spoil_list(const testing::stage& at, uint64_t replica) {
   scribble(at, lane + horizon_at, lane_ring - horizon_at, 88);
   scribble(at, lane + lane_ring, where.ring_size(), 88);
 }
-// One of the two places of the list, in all replicas: that of the higher number; of two alike, this one.
+// One of the two places of the list, in all replicas: that of the higher number; of two alike, this
+// one.
 void spoil_place(const testing::stage& at, uint64_t place, uint64_t replicas) {
   const layout where(at);
   const uint64_t half = where.ring_size() / 2 / line * line;
@@ -73,8 +76,8 @@ void die(const testing::stage& at) {
   at.open();
 }
 
-// What one copy lacks comes from the other, before that one is needed as well (CARE-2, LOSTLOG-1). Of an open pool pages are lost:
-// before other damage the explorer lets all be folded.
+// Records that one copy lacks come from the other, before that one is needed as well (CARE-2,
+// LOSTLOG-1). Of an open pool pages are lost: before other damage the explorer lets all be folded.
 testing::scenario mended(const level& l) {
   auto s = spec_scene("spec-log-mended", l, 1);
   s.observe([](scute::pool& p) { return contents(p, 0); });
@@ -92,7 +95,8 @@ testing::scenario mended(const level& l) {
   return s;
 }
 
-// The same of the list and the horizon: while the pool is open, and when it is opened (CARE-2, CARE-4).
+// The same of the list and the horizon: while the pool is open, and when it is opened (CARE-2,
+// CARE-4).
 testing::scenario lists(const level& l) {
   auto s = spec_scene("spec-log-lists", l, 1);
   s.observe([](scute::pool& p) { return contents(p, 0); });
@@ -125,7 +129,7 @@ testing::scenario lists(const level& l) {
   return s;
 }
 
-// What an older list names may be objects by now: one place is as good as the other (LIST-3).
+// The chunks of an older list may be objects by now: one place is as good as the other (LIST-3).
 testing::scenario list_places(const level& l) {
   auto s = spec_scene("spec-list-places", l, 1, 32768);
   const uint64_t replicas = l.protection.protection == SCUTE_PROTECT_NONE ? 1 : 2;
@@ -167,7 +171,7 @@ std::string when_folded(scute::pool& p) {
   return "folded";
 }
 
-// What no copy tells any more is folded at once, and nobody goes on behind it (CARE-3).
+// A record that no copy has any more is folded at once, and no lane continues after it (CARE-3).
 testing::scenario folded(const level& l) {
   auto s = spec_scene("spec-log-folded", l, 1);
   s.may_lose().observe(when_folded);
@@ -186,7 +190,7 @@ testing::scenario folded(const level& l) {
   return s;
 }
 
-// Damage to what is void is nobody's (CARE-1).
+// Damage to void records does not count (CARE-1).
 testing::scenario of_void(const level& l) {
   auto s = spec_scene("spec-log-void", l, 1);
   s.observe([](scute::pool& p) { return contents(p, 0); });
@@ -203,8 +207,8 @@ testing::scenario of_void(const level& l) {
   return s;
 }
 
-// What was decided, and is missing from all copies, is told when the pool is opened, and once (EVID-2, EVID-3, EVID-5), as soon as all is
-// folded.
+// Decided records that are missing from all copies are reported when the pool is opened, and once
+// (EVID-2, EVID-3, EVID-5), as soon as all is folded.
 testing::scenario gone(const level& l) {
   auto s = spec_scene("spec-log-gone", l, 1);
   s.may_lose().observe([](scute::pool& p) { return contents(p, 0); });
@@ -244,7 +248,7 @@ testing::scenario gone(const level& l) {
   return s;
 }
 
-// A check beside commits: what is being appended is nobody's damage (CARE-1, CLOG-5).
+// A check concurrent with commits: a record being appended is no damage (CARE-1, CLOG-5).
 testing::scenario checked(const level& l, uint64_t) {
   auto s = spec_scene("spec-log-checked", l, 2);
   auto one = s.in_thread(0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Engine spec with its log in a file of its own: two files, each durable by its own syncs; openings, closings and
-// switches of engines, which make and remove the file.
+// Engine spec with its log in a file of its own: two files, each durable by its own syncs;
+// openings, closings and switches of engines, which make and remove the file.
 #include <memory>
 #include <vector>
 
@@ -74,7 +74,8 @@ testing::scenario sessions(const level& l) {
   return s;
 }
 
-// Nothing but openings of a pool that is killed each time: each of them, and the power with it, fails at any moment (BESIDE-3).
+// Nothing but openings of a pool that is killed each time: each of them, and the power with it,
+// fails at any moment (BESIDE-3).
 testing::scenario killed(const level& l) {
   auto s = start("log-file-killed", l);
   s.observe([](scute::pool& p) { return contents(p, 0); });
@@ -85,7 +86,8 @@ testing::scenario killed(const level& l) {
   return s;
 }
 
-// An older copy of the log beside a pool that was closed: nothing of it counts, whenever the next opening ends (BESIDE-9).
+// An older copy of the log next to a pool that was closed: nothing of it counts, whenever the next
+// opening ends (BESIDE-9).
 testing::scenario older(const level& l) {
   auto s = start("log-file-older", l);
   s.observe([](scute::pool& p) { return contents(p, 0); });
@@ -175,8 +177,8 @@ testing::scenario threads(const level& l, uint64_t) {
   return s;
 }
 
-// The same of three lanes: beside a fold, ranges in place that end well and do not, a transaction larger than the log, and the
-// end of the process (CLOG-7, SPEC-7, BESIDE-4, BESIDE-6).
+// The same of three lanes: during a fold, ranges in place that end well and do not, a transaction
+// larger than the log, and the end of the process (CLOG-7, SPEC-7, BESIDE-4, BESIDE-6).
 testing::scenario crowd(const level& l, uint64_t) {
   testing::scenario s = with_directories(std::string("log-file-crowd/") + l.name, l.protection, 3);
   s.with_log_file();
@@ -218,7 +220,7 @@ testing::scenario crowd(const level& l, uint64_t) {
   return s;
 }
 
-// One transaction behind each kill, in a stream that lanes shared before (BESIDE-2, SPEC-8).
+// One transaction after each kill, in a stream that lanes shared before (BESIDE-2, SPEC-8).
 testing::scenario killed_crowd(const level& l) {
   auto s = start("log-file-killed-crowd", l);
   s.lanes_in_turn();
@@ -247,8 +249,8 @@ void allocate_in_vain(testing::scenario& s, uint64_t size) {
   });
 }
 
-// Chunks come into use and become runs with transactions that end well, and with the one after those that do not; a span
-// comes between, and a close (PEND-1, PEND-3, PEND-4).
+// Chunks come into use and become runs with transactions that end well, and with the one after
+// those that do not; a span comes between, and a close (PEND-1, PEND-3, PEND-4).
 testing::scenario pending(const level& l) {
   auto s = start("log-file-pending", l);
   s.observe([](scute::pool& p) { return contents(p, 0); });
@@ -271,7 +273,8 @@ testing::scenario pending(const level& l) {
   return s;
 }
 
-// A run passes its mark in one transaction, and in one after what was aborted; then the process ends (PEND-3).
+// A run passes its mark in one transaction, and in one after what was aborted; then the process
+// ends (PEND-3).
 testing::scenario pending_slots(const level& l) {
   testing::scenario s =
       with_directories(std::string("log-file-pending-slots/") + l.name, l.protection);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Engine spec with its log in tracks, eight and their XOR: crashes, of which the explorer damages a page of the log before it
-// recovers from them; and pages that are lost or damaged by hand, one of each track. A log of segments that are large
-// enough needs a pool that is larger than the others.
+// Engine spec with its log in tracks, eight and their XOR: crashes, of which the explorer damages a
+// page of the log before it recovers from them; and pages that are lost or damaged by hand, one of
+// each track. A log of segments that are large enough needs a pool that is larger than the others.
 #include <array>
 #include <cstring>
 #include <functional>
@@ -15,8 +15,9 @@
 namespace scute::explore {
 namespace {
 
-// The smallest log that is made in tracks: for each lane, and the fold's, two segments, and two more; a chunk has one segment.
-// 64 KiB would be too small, since a segment shall have twice nine pages.
+// The smallest log that is made in tracks: for each lane, and the fold's, two segments, and two
+// more; a chunk has one segment. 64 KiB would be too small, since a segment shall have twice nine
+// pages.
 constexpr uint64_t segment = 131072;
 constexpr unsigned tracks = 9;
 constexpr uint64_t track_size = segment / page / tracks * page;
@@ -71,7 +72,8 @@ void die(const testing::stage& at) {
   at.open();
 }
 
-// Each state of a block, with ranges in place and without; frames of one row and of many (SEG-1, SEG-4).
+// Each state of a block, with ranges in place and without; frames of one row and of many (SEG-1,
+// SEG-4).
 testing::scenario folds(const level& l) {
   auto s = scene("spec-tracks-folds", l);
   with_long_object(s);
@@ -131,8 +133,8 @@ testing::scenario parts(const level& l) {
   return s;
 }
 
-// A page of each track in turn is lost while the pool is open, and mended; then one of another track is noise before a
-// crash is recovered from (CARE-2, LOSTLOG-1).
+// A page of each track in turn is lost while the pool is open, and repaired; then one of another
+// track is noise before a crash is recovered from (CARE-2, LOSTLOG-1).
 testing::scenario mended(const level& l) {
   auto s = scene("spec-tracks-mended", l);
   with_long_object(s);
@@ -152,7 +154,8 @@ testing::scenario mended(const level& l) {
   return s;
 }
 
-// A page of each track in turn is noise when the log is needed: all of it comes back, and nothing is told as lost (SEG-4).
+// A page of each track in turn is noise when the log is needed: all of it comes back, and nothing
+// is reported as lost (SEG-4).
 testing::scenario dead(const level& l) {
   auto s = scene("spec-tracks-dead", l);
   with_long_object(s);
@@ -167,14 +170,15 @@ testing::scenario dead(const level& l) {
                       at.abandon();
                       spoil_page(at, a[t].back(), 70 + t);
                       at.open();
-                      if (at.pool().info().lost != 0) throw std::runtime_error("a loss is reported");
+                      if (at.pool().info().lost != 0)
+                        throw std::runtime_error("a loss is reported");
                     });
   s.step("overwrite", [](scute::pool& p) { commit(p, 0, [](change& c) { c.overwrite(0, 50); }); });
   return s;
 }
 
-// Two tracks are more than the XOR makes up for: what was decided is told as lost, once (EVID-2). Behind it another
-// transaction: a last record that is missing is told by nobody (EVID-4).
+// Two tracks are more than the XOR makes up for: a decided transaction is reported as lost, once
+// (EVID-2). After it another transaction: a missing last record leaves no trace (EVID-4).
 testing::scenario gone(const level& l) {
   auto s = scene("spec-tracks-gone", l);
   s.may_lose().observe([](scute::pool& p) { return contents(p, 0); });
@@ -207,7 +211,8 @@ std::string when_folded(scute::pool& p) {
   return "folded";
 }
 
-// Pages of two tracks are lost while the pool is open: all is folded at once, and nothing is missing (CARE-3).
+// Pages of two tracks are lost while the pool is open: all is folded at once, and nothing is
+// missing (CARE-3).
 testing::scenario folded(const level& l) {
   auto s = scene("spec-tracks-folded", l);
   with_long_object(s);
@@ -226,7 +231,7 @@ testing::scenario folded(const level& l) {
   return s;
 }
 
-// A check, and a fold, beside commits (CARE-1, CLOG-5).
+// A check, and a fold, concurrent with commits (CARE-1, CLOG-5).
 testing::scenario beside(const level& l, uint64_t) {
   auto s = scene("spec-tracks-beside", l, 2);
   for (unsigned t = 0; t < 2; ++t)
@@ -244,7 +249,8 @@ testing::scenario beside(const level& l, uint64_t) {
     s.in_thread(1).step("check", [](scute::pool& p) {
       std::string told;
       const auto found = [&](std::string_view what, uint64_t offset, auto...) {
-        // (Of objects a check says so where transactions run, which it is not for; of the log it does not.)
+        // (Of objects a check says so where transactions run, which it is not for; of the log it
+        // does not.)
         if (what.find("log") != std::string_view::npos)
           told += " " + std::string(what) + " at " + std::to_string(offset);
       };
