@@ -216,7 +216,8 @@ class one_run {
       if (known == image_->ever.end() || !known->second.contains(text))
         breach("object " + std::to_string(index) + " has bytes that it never had");
     }
-    // (Older than what was committed: only where something is said to be lost, or the end of the log is missing.)
+    // (Older than what was committed: only where something is said to be lost, or the end of the
+    // log is missing.)
     static_cast<void>(s);
   }
 

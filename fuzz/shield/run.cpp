@@ -178,8 +178,9 @@ class one_run {
     }
   }
 
-  // Whatever the library hands out as FILE's bytes, FILE has had. After a kill and damage together less is promised: what recovery
-  // computes anew it takes for right. Of a superblock that somebody has forged, or pages of another pool, nothing is.
+  // Whatever the library hands out as FILE's bytes, FILE has had. After a kill and damage together
+  // less is promised: what recovery computes anew it takes for right. Of a superblock that somebody
+  // has forged, or pages of another pool, nothing is.
   bool judged() const { return !forged_ && !foreign_page_ && (image_.clean || !damaged_); }
 
   void look() {

@@ -13,8 +13,8 @@
 #include "run.hpp"
 
 #if defined(__SANITIZE_THREAD__)
-// On the simulated medium the handler of a lost page records what it stores, in memory that grows. Its faults come
-// from loads of the medium only, where no allocation is under way.
+// On the simulated medium the handler of a lost page records what it stores, in memory that grows.
+// Its faults come from loads of the medium only, where no allocation is under way.
 extern "C" const char* __tsan_default_options();
 extern "C" const char* __tsan_default_options() {
   return "report_signal_unsafe=0";

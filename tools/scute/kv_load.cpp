@@ -37,7 +37,8 @@ bool file_is_missing(const std::string& path) {
   return stat(path.c_str(), &status) != 0 && errno == ENOENT;
 }
 
-// Of a pool that is there these are chosen already, and asking for others must not look as if it had helped.
+// Of a pool that is there these are chosen already, and asking for others must not look as if it
+// had helped.
 void require_as_asked(const arguments& args, const scute_info& is) {
   const scute_options o = args.options.resolve().native();
   const auto differs = [&](const char* name, uint64_t asked, uint64_t got,

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// shield.cpp: scute shield add|adopt|remove FILE, and the commands that look into what protects a file, by its name
+// SPDX-License-Identifier: BSD-3-Clause shield.cpp: scute shield add|adopt|remove FILE, and the
+// commands that look into what protects a file, by its name
 #include "command.hpp"
 #include "failure.hpp"
 #include "open_pool.hpp"

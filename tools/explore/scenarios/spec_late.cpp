@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Engine spec: columns that an opening has left unresolved (engine/spec/unresolved.hpp), where a fold resolves all of them at once,
-// as in so small a pool, and where it resolves one, as in a large one a small part.
+// Engine spec: columns that an opening has left unresolved (engine/spec/unresolved.hpp), where a
+// fold resolves all of them at once, as in so small a pool, and where it resolves one, as in a
+// large one a small part.
 #include <functional>
 #include <memory>
 #include <stdexcept>
@@ -14,7 +15,8 @@ namespace {
 
 constexpr unsigned all_at_once = 64;
 
-// The power fails with the parity of a commit not written back: the next process has its columns unresolved.
+// The power fails with the parity of a commit not written back: the next process has its columns
+// unresolved.
 void die_with_old_parity(const testing::stage& at, const std::function<void(change&)>& body,
                          unsigned thread = 0) {
   scute::detail::check(scute_drain(at.pool().native_handle()));
@@ -29,8 +31,8 @@ void die_with_old_parity(const testing::stage& at, const std::function<void(chan
   at.open();
 }
 
-// Columns that an opening has left unresolved: others are written, some are resolved by a fold, all are, or none; and then the
-// power fails again (LATE-1, LATE-3, LATE-4).
+// Columns that an opening has left unresolved: others are written, some are resolved by a fold, all
+// are, or none; and then the power fails again (LATE-1, LATE-3, LATE-4).
 testing::scenario late_by(const std::string& name, const level& l, unsigned at_once) {
   auto s = spec_scene(name, l, 2);
   s.late_at_once(at_once);
@@ -61,7 +63,8 @@ testing::scenario late_by(const std::string& name, const level& l, unsigned at_o
   return s;
 }
 
-// Segments whose columns are unresolved are not used again, however much is written (LATE-3, LATE-5).
+// Segments whose columns are unresolved are not used again, however much is written (LATE-3,
+// LATE-5).
 testing::scenario turns_by(const std::string& name, const level& l, unsigned at_once) {
   auto s = spec_scene(name, l, 1);
   s.late_at_once(at_once);
@@ -78,8 +81,8 @@ testing::scenario turns_by(const std::string& name, const level& l, unsigned at_
   return s;
 }
 
-// What the log has brought back is damaged, or lost, before its columns are resolved: what they tell is older, and no one is told
-// it (LATE-2, PAGE-9).
+// What the log has brought back is damaged, or lost, before its columns are resolved: what they
+// tell is older, and no one is told it (LATE-2, PAGE-9).
 testing::scenario late_damage(const level& l) {
   auto s = spec_scene("spec-late-damage", l, 2);
   s.late_at_once(1).may_lose();
