@@ -19,7 +19,8 @@ enum class checksum_kind : uint8_t { none = 0, crc32c = 1, adler32 = 2 };
 [[nodiscard]] uint32_t checksum(checksum_kind kind, const void* a, size_t na, const void* b,
                                 size_t nb) noexcept;
 
-// That of a message with these n bytes behind it, given its own; begun with checksum(kind, nullptr, 0, nullptr, 0).
+// That of a message with these n bytes behind it, given its own; begun with checksum(kind, nullptr,
+// 0, nullptr, 0).
 [[nodiscard]] uint32_t checksum_more(checksum_kind kind, uint32_t sum, const void* p,
                                      size_t n) noexcept;
 

@@ -48,8 +48,8 @@ inline constexpr auto coefficients = [] {
 // ranges rows[i] of `n` bytes each and the first out.size() <= parities_max parities; zeros if
 // `count` is 0. The row numbers are each < rows_max, in any order, none twice. An out[p] may be
 // exactly one of the rows, but no two of them are the same.
-// Of all rows this makes the parities. Of the rows that survive it makes what decode_rows() needs, once
-// the parities themselves are added (xor_into).
+// Of all rows this makes the parities. Of the rows that survive it makes what decode_rows() needs,
+// once the parities themselves are added (xor_into).
 void syndromes(std::span<std::byte* const> out, const void* const* rows,
                const uint16_t* row_numbers, size_t count, size_t n) noexcept;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a program's call will find where its arguments point, which may be nothing: then the call is made all the same, and fails as it would have.
+// What a program's call will find where its arguments point, which may be nothing: then the call is
+// made all the same, and fails as it would have.
 #pragma once
 
 #include <sys/types.h>

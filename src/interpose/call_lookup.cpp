@@ -1,14 +1,17 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// dlsym(3) and dlvsym(3): who takes a function from a library by its name (plug-ins, ctypes and other foreign-function interfaces) gets
-// the interposed one.
+// SPDX-License-Identifier: BSD-3-Clause dlsym(3) and dlvsym(3): who takes a function from a library
+// by its name (plug-ins, ctypes and other foreign-function interfaces) gets the interposed one.
 //
-// LOOK-1 By a handle: if what the real call gives is the very function that the interposed one of that name goes on to, the program gets the
-//    interposed one, and what was given else. So a library's own function of that name stays its own, and a library that stands between us and the
-//    C library never finds itself behind us.
-// LOOK-2 RTLD_DEFAULT and RTLD_NEXT go by who calls: the real call is jumped to, with the caller's return address. But RTLD_NEXT leads objects
-//    behind this one around it, and so does RTLD_DEFAULT with a version, of which our functions have none. One gets the interposed function if nobody
-//    but itself has a function of that name besides us and the one that we go on to: then it stands in no chain that leads there.
-// LOOK-3 dlerror() and errno are as the real call leaves them. What is not interposed is the real call's affair alone.
+// LOOK-1 By a handle: if what the real call gives is the very function that the interposed one of
+//    that name goes on to, the program gets the interposed one, and what was given else. So a
+//    library's own function of that name stays its own, and a library that stands between us and
+//    the C library never finds itself behind us.
+// LOOK-2 RTLD_DEFAULT and RTLD_NEXT go by who calls: the real call is jumped to, with the caller's
+//    return address. But RTLD_NEXT leads objects behind this one around it, and so does
+//    RTLD_DEFAULT with a version, of which our functions have none. One gets the interposed
+//    function if nobody but itself has a function of that name besides us and the one that we go on
+//    to: then it stands in no chain that leads there.
+// LOOK-3 dlerror() and errno are as the real call leaves them. What is not interposed is the real
+//        call's affair alone.
 #include <dlfcn.h>
 
 #include <cerrno>
@@ -36,7 +39,8 @@ void* look_up_really(void* handle, const char* name, const char* version) noexce
                             : real_lookup::dlsym()(handle, name);
 }
 
-// Where an interposed function looks for the next one if no library that everybody sees has it (next_call.hpp).
+// Where an interposed function looks for the next one if no library that everybody sees has it
+// (next_call.hpp).
 const char* plug_in_with(const char* name) noexcept {
   constexpr struct {
     const char *begin, *library;

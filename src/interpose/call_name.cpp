@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls that take a name from a file, or give it to another one.
 //
-// NAME-1 A shielded file keeps its name while it is shielded, and so does its protection, which lies beside it under that name: what would remove
-//    it, move it or put another file in its place fails with EBUSY. Programs that replace a file as a whole (editors, tar, mv, install) say so instead of
-//    leaving a file that nobody can open, or nothing.
+// NAME-1 A shielded file keeps its name while it is shielded, and so does its protection, which
+//    lies beside it under that name: what would remove it, move it or put another file in its place
+//    fails with EBUSY. Programs that replace a file as a whole (editors, tar, mv, install) say so
+//    instead of leaving a file that nobody can open, or nothing.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>

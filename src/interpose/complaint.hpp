@@ -13,7 +13,8 @@ namespace scute::core::interpose {
 // When the image begins.
 void remember_standard_error() noexcept;
 
-// "scute: WHAT: why"; keeps errno. Nothing, where descriptor 2 has become a file or a connection of the program's own.
+// "scute: WHAT: why"; keeps errno. Nothing, where descriptor 2 has become a file or a connection of
+// the program's own.
 void complain(const std::string& what, const std::string& why) noexcept;
 
 // The error number that comes closest.

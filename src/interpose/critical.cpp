@@ -19,7 +19,8 @@ critical::~critical() {
   ::pthread_mutex_unlock(&mutex);
 }
 
-// Signals wait as in a scope (CRIT-1): a handler that runs when fork() is over would wait for the mutex of its own thread.
+// Signals wait as in a scope (CRIT-1): a handler that runs when fork() is over would wait for the
+// mutex of its own thread.
 void lock_for_fork() noexcept {
   sigset_t before;
   hold_signals(before);

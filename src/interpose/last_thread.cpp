@@ -97,7 +97,8 @@ void main_thread_ends(void*) {
   if (!waits) std::exit(0);
 }
 
-// The kernel has so many of the program's. One of the runtime's that has just been made, and does not count itself yet, may look like one more for a while.
+// The kernel has so many of the program's. One of the runtime's that has just been made, and does
+// not count itself yet, may look like one more for a while.
 bool are_left(unsigned threads) noexcept {
   constexpr int looks = 200;
   for (int i = 0; i < looks; ++i) {
@@ -122,7 +123,8 @@ void watch_main_thread() noexcept {
 }
 
 bool ends_process() noexcept {
-  // Without threads of the runtime's the kernel ends it as it should; and what shares its parent's memory is no process of ours.
+  // Without threads of the runtime's the kernel ends it as it should; and what shares its parent's
+  // memory is no process of ours.
   if (guarded_file::first() == nullptr || is_borrowed()) return false;
   {
     const critical now;

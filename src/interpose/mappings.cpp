@@ -7,8 +7,9 @@ constinit mapping_table mappings;
 
 namespace {
 
-// What this thread has found last, for find(). A handler may read and change it between any two steps of whoever it
-// interrupts: busy keeps it from changing what is half written, version tells of a change.
+// What this thread has found last, for find(). A handler may read and change it between any two
+// steps of whoever it interrupts: busy keeps it from changing what is half written, version tells
+// of a change.
 struct last_found {
   mapped_range range;
   uint64_t sequence;  // of the table, when it was found; an odd one: nothing

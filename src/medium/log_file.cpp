@@ -18,7 +18,8 @@
 namespace scute::core::medium {
 
 log_file::log_file(file_handle file, access how) : file_(std::move(file)) {
-  // A write behind the limit fails, also where the file has bytes: better now than in a commit. (A mapping knows no limit.)
+  // A write behind the limit fails, also where the file has bytes: better now than in a commit. (A
+  // mapping knows no limit.)
   if (rlimit limit{}; how != access::read && ::getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
                       limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < file_.size()) {
     errno = EFBIG;
@@ -83,7 +84,7 @@ void log_file::cut(uint64_t size) noexcept {
   if (::ftruncate(file_.fd(), static_cast<off_t>(size)) == 0) size_ = size;
 }
 
-// ---- pieces ---------------------------------------------------------------------------------------------
+// ---- pieces -------------------------------------------------------------------------------------
 
 bool log_file::write(uint64_t offset, const std::byte* from, size_t n) noexcept {
   while (n != 0) {

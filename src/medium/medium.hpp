@@ -53,16 +53,17 @@ class medium {
   // ---- lost pages: a page that cannot be read faults on access (SIGBUS; emulated: SIGSEGV) ----
   static constexpr uint64_t page = 4096;
 
-  // All of these are async-signal-safe; offset is a multiple of page. Here they serve media that are
-  // plain memory and whose threads take turns.
+  // All of these are async-signal-safe; offset is a multiple of page. Here they serve media that
+  // are plain memory and whose threads take turns.
   //
   // Emulates a media error: the page holds `noise` from now on (page bytes), and every access to it
   // faults until restore_page().
   virtual void lose_page(uint64_t offset, const std::byte* noise) noexcept;
   // Takes all access to the page away, so that nobody sees it half repaired.
   virtual void revoke_page(uint64_t offset) noexcept;
-  // Gives the page new bytes, durably, and then access to all of it at once. False if the device does not
-  // take them: the page is still out of reach then, or the medium has failed, and they are there for now.
+  // Gives the page new bytes, durably, and then access to all of it at once. False if the device
+  // does not take them: the page is still out of reach then, or the medium has failed, and they are
+  // there for now.
   virtual bool restore_page(writer& w, uint64_t offset, const std::byte* bytes) noexcept;
 
   // Access to the page is taken away at this moment.
@@ -78,45 +79,49 @@ class medium {
 
   // Copies from the file; false if the bytes cannot be read, where an access would fault.
   virtual bool read(uint64_t offset, void* to, size_t n) const noexcept;
-  // Copies what is mapped; false if a page of it is lost. For who may not wait until it is rebuilt. A system call.
+  // Copies what is mapped; false if a page of it is lost. For who may not wait until it is rebuilt.
+  // A system call.
   bool read_unless_lost(uint64_t offset, void* to, size_t n) const noexcept;
-  // These bytes will be read soon: a hint, for whoever reads a pool from end to end. On a page cache pages
-  // come one by one otherwise.
+  // These bytes will be read soon: a hint, for whoever reads a pool from end to end. On a page
+  // cache pages come one by one otherwise.
   virtual void will_read(uint64_t offset, uint64_t n) const noexcept;
-  // These bytes, all zeros so far, come into use: a hint. Shared memory gets them in huge pages, as a DAX
-  // file has them. Any thread; not in signal handlers.
+  // These bytes, all zeros so far, come into use: a hint. Shared memory gets them in huge pages, as
+  // a DAX file has them. Any thread; not in signal handlers.
   virtual void will_use(uint64_t offset, uint64_t n) noexcept;
-  // Gives blocks to bytes that come into use, so that no store to them can find the file system full: 0,
-  // or an errno. Nobody stores there meanwhile. Any thread; not in signal handlers.
+  // Gives blocks to bytes that come into use, so that no store to them can find the file system
+  // full: 0, or an errno. Nobody stores there meanwhile. Any thread; not in signal handlers.
   virtual int reserve(uint64_t offset, uint64_t n) noexcept;
   // The same for bytes that are in use, where the file has holes.
   virtual int fill_holes(uint64_t offset, uint64_t n) noexcept;
-  // The file goes on to offset + n, with blocks and zeros from `offset` on, durably: 0, or an errno. Only where it was mapped
-  // for more than it has (map_file()). One thread at a time.
+  // The file goes on to offset + n, with blocks and zeros from `offset` on, durably: 0, or an
+  // errno. Only where it was mapped for more than it has (map_file()). One thread at a time.
   virtual int grow(uint64_t offset, uint64_t n) noexcept;
-  // The file ends at offset; nobody touches what lay behind it, until it has grown again. Where that is not possible the bytes
-  // stay.
+  // The file ends at offset; nobody touches what lay behind it, until it has grown again. Where
+  // that is not possible the bytes stay.
   virtual void cut(uint64_t offset) noexcept;
-  // These parts come from the first `size` bytes of another file from now on (medium/composition.hpp), which stays open as
-  // long as the medium. Before anybody has pointers to them. as_copy: nothing that is stored there reaches that file;
-  // until it is joined once more.
+  // These parts come from the first `size` bytes of another file from now on
+  // (medium/composition.hpp), which stays open as long as the medium. Before anybody has pointers
+  // to them. as_copy: nothing that is stored there reaches that file; until it is joined once more.
   enum class sharing : uint8_t { shared, as_copy };
   virtual void join(const file_handle& other, const segments& where, uint64_t size, sharing how);
-  // That file has become longer, by zeros; what is here now holds zeros, and nobody writes there meanwhile.
+  // That file has become longer, by zeros; what is here now holds zeros, and nobody writes there
+  // meanwhile.
   virtual void extend_joined(uint64_t size);
 
   // Pages (offsets, ascending) that the kernel knows to be bad. Empty where it cannot tell.
   virtual std::vector<uint64_t> bad_pages() const { return {}; }
 
-  // Makes sure that what is seen here is what a power failure would leave, as far as nobody has stored
-  // anything meanwhile: a process that was killed, or whose fence failed, may have left bytes in a page
-  // cache that the device does not have, and that no later sync would write. To be called before anything
-  // rests on the content, and before anybody else has pointers into the mapping. Where stores are
-  // durable by CPU caches alone, whoever rests on them writes them back. Throws failure(SCUTE_E_IO).
+  // Makes sure that what is seen here is what a power failure would leave, as far as nobody has
+  // stored anything meanwhile: a process that was killed, or whose fence failed, may have left
+  // bytes in a page cache that the device does not have, and that no later sync would write. To be
+  // called before anything rests on the content, and before anybody else has pointers into the
+  // mapping. Where stores are durable by CPU caches alone, whoever rests on them writes them back.
+  // Throws failure(SCUTE_E_IO).
   virtual void refresh() {}
 
-  // True once a fence, or a page's restoration, could not make bytes durable (EIO). The pool must then
-  // stop writing: what the file holds is no longer known (a later fsync may claim success for lost pages).
+  // True once a fence, or a page's restoration, could not make bytes durable (EIO). The pool must
+  // then stop writing: what the file holds is no longer known (a later fsync may claim success for
+  // lost pages).
   bool failed() const noexcept { return failed_.load(std::memory_order_acquire) != 0; }
   int failure() const noexcept { return failed_.load(std::memory_order_acquire); }
   // Another file that this one cannot do without has failed.
@@ -165,11 +170,12 @@ struct dirty_range {
   uint64_t begin, end;
 };
 
-// One thread's way to the medium: its counters, and what it has written since its last fence. A fence
-// covers what the same thread has written through the same writer, and nothing else: CPUs complete their
-// own write-backs only, and a page cache the pages that the writer has listed. So a writer may go from
-// hand to hand, but one thread has it from the first store to the fence behind the last one; who takes it
-// over before that fence has to begin the write-backs again (engine/logfree/window.hpp, WIN-3).
+// One thread's way to the medium: its counters, and what it has written since its last fence. A
+// fence covers what the same thread has written through the same writer, and nothing else: CPUs
+// complete their own write-backs only, and a page cache the pages that the writer has listed. So a
+// writer may go from hand to hand, but one thread has it from the first store to the fence behind
+// the last one; who takes it over before that fence has to begin the write-backs again
+// (engine/logfree/window.hpp, WIN-3).
 class writer {
  public:
   explicit writer(medium& m) : medium_(&m) { dirty.reserve(8); }
@@ -178,8 +184,8 @@ class writer {
     account(dst, n, why);
     medium_->do_stream(*this, dst, src, n);
   }
-  // Whole lines of a log: dst and n are multiples of 64. They go past the cache, however few they are: nobody reads
-  // them soon, and the line's old bytes need not be fetched.
+  // Whole lines of a log: dst and n are multiples of 64. They go past the cache, however few they
+  // are: nobody reads them soon, and the line's old bytes need not be fetched.
   void append(void* dst, const void* src, size_t n, purpose why) noexcept {
     account(dst, n, why);
     medium_->do_append(*this, dst, src, n);
@@ -189,14 +195,15 @@ class writer {
     account(p.dst, p.n, why);
     medium_->do_encode(*this, p, done);
   }
-  // Cached stores with their write-back started, so that any other writer can finish it by a flush() and
-  // a fence() of its own.
+  // Cached stores with their write-back started, so that any other writer can finish it by a
+  // flush() and a fence() of its own.
   void push(void* dst, const void* src, size_t n, purpose why, volatile uint32_t* done) noexcept {
     account(dst, n, why);
     medium_->do_push(*this, dst, src, n, done);
   }
-  // The stores alone; their write-back is begun by somebody's write_back(). The first locked instruction behind a
-  // write-back waits for it as a fence does; behind these stores it waits for nothing.
+  // The stores alone; their write-back is begun by somebody's write_back(). The first locked
+  // instruction behind a write-back waits for it as a fence does; behind these stores it waits for
+  // nothing.
   void put(void* dst, const void* src, size_t n, purpose why, volatile uint32_t* done) noexcept {
     account(dst, n, why);
     medium_->do_put(dst, src, n, done);

@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A pool file in the making.
 //
-// FILE-1 What is at a pool's path is a whole pool, or what was there before. The file gets the path as its
-//    name when it is one: publish() makes its bytes durable, then its name, then says so.
-// FILE-2 Until then it has no name at all and goes with the process that makes it, however that ends. Where
-//    a file system has no files without names, and from the end of a replacement's making to its rename,
-//    it has the name temporary_name(path).
-// FILE-3 Its lock is taken before anybody else can take it for left over, or the maker notices and begins
-//    again: a file of the temporary name that can be locked is one whose maker is gone. The next creation
-//    at this path, or the next opening of it, removes it, holding its lock, if it is ours and has that name
-//    still (OURS-1, OURS-2). One that cannot be locked is left alone, and so is one of somebody else's, which
-//    a creation that needs the name is refused for.
-// FILE-4 What is replaced is the file at the end of symbolic links, and the links stay: somebody has put them
-//    there so that the pool lies elsewhere. temporary_name() is that of this file then. A link that leads
-//    nowhere is neither followed nor replaced.
-// FILE-5 A file that replaces another one, or that protects it, has the user, group and permission bits of that one before it
-//    has any name: else the programs of that user could not open it. Where the process may not give it those it is not made.
-// FILE-6 Whoever opens the file by its new name finds it locked. Some file systems in user space take each name of a file for a file of its own, with
-//    locks of its own: there, the name is given by a rename, whose file stays the one that is locked.
+// FILE-1 What is at a pool's path is a whole pool, or what was there before. The file gets the path
+//    as its name when it is one: publish() makes its bytes durable, then its name, then says so.
+// FILE-2 Until then it has no name at all and goes with the process that makes it, however that
+//    ends. Where a file system has no files without names, and from the end of a replacement's
+//    making to its rename, it has the name temporary_name(path).
+// FILE-3 Its lock is taken before anybody else can take it for left over, or the maker notices and
+//    begins again: a file of the temporary name that can be locked is one whose maker is gone. The
+//    next creation at this path, or the next opening of it, removes it, holding its lock, if it is
+//    ours and has that name still (OURS-1, OURS-2). One that cannot be locked is left alone, and so
+//    is one of somebody else's, which a creation that needs the name is refused for.
+// FILE-4 What is replaced is the file at the end of symbolic links, and the links stay: somebody
+//    has put them there so that the pool lies elsewhere. temporary_name() is that of this file
+//    then. A link that leads nowhere is neither followed nor replaced.
+// FILE-5 A file that replaces another one, or that protects it, has the user, group and permission
+//    bits of that one before it has any name: else the programs of that user could not open it.
+//    Where the process may not give it those it is not made.
+// FILE-6 Whoever opens the file by its new name finds it locked. Some file systems in user space
+//    take each name of a file for a file of its own, with locks of its own: there, the name is
+//    given by a rename, whose file stays the one that is locked.
 //
 // What a crash leaves at path and at temporary_name(path), and who goes on:
 //    in the making          as before, nothing (FILE-2: or the unfinished file, which FILE-3 removes)
@@ -38,9 +40,9 @@ namespace scute::core::medium {
 
 class new_file {
  public:
-  // The file that is to be at path, empty and locked. With replace, what is there is going to be replaced;
-  // without, nothing may be there: SCUTE_E_EXISTS. SCUTE_E_BUSY if another process makes the same one
-  // under its temporary name.
+  // The file that is to be at path, empty and locked. With replace, what is there is going to be
+  // replaced; without, nothing may be there: SCUTE_E_EXISTS. SCUTE_E_BUSY if another process makes
+  // the same one under its temporary name.
   new_file(std::string path, const ownership& as, bool replace);
   ~new_file();  // what was not published is gone
   new_file(const new_file&) = delete;
@@ -49,8 +51,8 @@ class new_file {
   // The same file once more, with the same lock, made `size` bytes long.
   file_handle open(uint64_t size) const;
 
-  // Gives the file its name. When this throws, nothing has changed at path; only if a replacement's name
-  // could not be made durable (SCUTE_E_IO), path is the new file already.
+  // Gives the file its name. When this throws, nothing has changed at path; only if a replacement's
+  // name could not be made durable (SCUTE_E_IO), path is the new file already.
   void publish();
 
  private:
@@ -70,7 +72,8 @@ class new_file {
 // Of the file that is going to be at path.
 std::string temporary_name(const std::string& path);
 
-// The file that is meant by path (FILE-4): path itself if that is no symbolic link, or one that leads nowhere.
+// The file that is meant by path (FILE-4): path itself if that is no symbolic link, or one that
+// leads nowhere.
 std::string followed(const std::string& path);
 
 // There is a symbolic link at path, and no file behind it.

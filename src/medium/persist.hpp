@@ -16,8 +16,8 @@ struct persist_ops {
   void (*fence)() noexcept;
 };
 
-// The best of what may be used (codec/cpu.hpp). SCUTE_FLUSH=clwb|clflushopt|clflush|none overrides it (none: for
-// measurements only; nothing is then durable across power loss).
+// The best of what may be used (codec/cpu.hpp). SCUTE_FLUSH=clwb|clflushopt|clflush|none overrides
+// it (none: for measurements only; nothing is then durable across power loss).
 const persist_ops& persist() noexcept;
 
 // From this many bytes on a non-temporal copy beats cached stores plus write-back. Measured: 16

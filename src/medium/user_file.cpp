@@ -194,8 +194,8 @@ void require_unused(const std::string& path, unsigned mode) {
   } else {
     ::flock(d.get(), LOCK_UN);
   }
-  // A read lease is refused where somebody has the file open, or mapped, for writing. Who does not own the file is
-  // granted none, and not every file system has them.
+  // A read lease is refused where somebody has the file open, or mapped, for writing. Who does not
+  // own the file is granted none, and not every file system has them.
   // Should somebody open it at this moment, this process gets a signal that nobody minds.
   ::fcntl(d.get(), F_SETSIG, SIGURG);
   if (::fcntl(d.get(), F_SETLEASE, F_RDLCK) == 0)

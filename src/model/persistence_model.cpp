@@ -121,7 +121,8 @@ void persistence_model::make_durable(size_t i) {
   }
 }
 
-// MODEL-3: what other threads have done through the same writer is not completed by anything any more.
+// MODEL-3: what other threads have done through the same writer is not completed by anything any
+//          more.
 void persistence_model::forget_others(source by) {
   uint64_t bits = 0;
   for (size_t i = 0; i < flushers_.size(); ++i)

@@ -6,8 +6,8 @@
 // The memory outlives the pools opened in it, as a file outlives its openings. Not for threads that
 // really run at the same time.
 //
-// It needs no explorer: who listens may be a persistence model alone, and whatever stores through stream(),
-// store(), flush() and fence() can be looked at store by store.
+// It needs no explorer: who listens may be a persistence model alone, and whatever stores through
+// stream(), store(), flush() and fence() can be looked at store by store.
 #pragma once
 
 #include <cstddef>
@@ -65,8 +65,8 @@ class simulated_memory {
   // True if a page that was not touched differs from `image`: a store that was never announced.
   bool strayed(std::span<const std::byte> image) const noexcept;
 
-  // What a medium does: changes the bytes, and tells the listener. Writers are known by numbers. The range
-  // has at least one byte.
+  // What a medium does: changes the bytes, and tells the listener. Writers are known by numbers.
+  // The range has at least one byte.
   void stream(uint64_t offset, const void* from, size_t n, unsigned writer);
   void store(uint64_t offset, const void* from, size_t n);
   void flush(uint64_t offset, size_t n, unsigned writer);

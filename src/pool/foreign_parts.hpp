@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The parts of a foreign pool's spans that are in use, and what of the file's last page is in no file.
+// The parts of a foreign pool's spans that are in use, and what of the file's last page is in no
+// file.
 #pragma once
 
 #include "base/rounding.hpp"
@@ -7,7 +8,8 @@
 
 namespace scute::core::pool {
 
-// The parts of a foreign pool's span in one zone that are in use. The rest of the span is room to grow.
+// The parts of a foreign pool's span in one zone that are in use. The rest of the span is room to
+// grow.
 struct foreign_parts {
   uint64_t headers, headers_end;
   uint64_t payload, payload_end;

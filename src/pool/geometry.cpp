@@ -55,7 +55,8 @@ const engine_facts& choose_engine(const scute_options& o, bool on_disk) {
 }
 
 void require_choices(const scute_options& o) {
-  // Not known yet: whether it will be on a disk. What SCUTE_ENGINE_AUTO takes elsewhere has to do for the limits.
+  // Not known yet: whether it will be on a disk. What SCUTE_ENGINE_AUTO takes elsewhere has to do
+  // for the limits.
   const engine_facts& engine = choose_engine(o, false);
   if (o.protection < SCUTE_PROTECT_NONE || o.protection > SCUTE_PROTECT_MLPC)
     refuse("protection must be none, ml, mlp or mlpc");

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Between those who leave something for an idle moment (a deferred window) and the thread that looks after
-// it (session/idle_drain.hpp): it looks every so often while there is something, and sleeps for good, without
-// a timer, when there is not.
+// Between those who leave something for an idle moment (a deferred window) and the thread that
+// looks after it (session/idle_drain.hpp): it looks every so often while there is something, and
+// sleeps for good, without a timer, when there is not.
 //
-// IDLE-1 It sleeps only after a look that found nothing and that began a whole pause after it had announced to
-//    doze. Who defers something first stores that and then tests for the announcement: either the look finds
-//    it, or the announcement was there, and he wakes the thread. Without a fence a store may come to light
-//    after the test, by the time that a store buffer takes; the pause is a hundred thousand times as long.
+// IDLE-1 It sleeps only after a look that found nothing and that began a whole pause after it had
+//    announced to doze. Who defers something first stores that and then tests for the announcement:
+//    either the look finds it, or the announcement was there, and he wakes the thread. Without a
+//    fence a store may come to light after the test, by the time that a store buffer takes; the
+//    pause is a hundred thousand times as long.
 #pragma once
 
 #include <atomic>

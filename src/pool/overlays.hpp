@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Ranges whose parity encodes other bytes than the medium holds: chunks lent to a log (parity sees
 // zeros) and in-place ranges of open transactions (parity sees the old bytes, which are in DRAM).
-// Whoever decodes a column reads these cells through the overlay. What an open and a commit ask, whether somebody has an
-// object open in place, takes no lock where nobody has: counters tell. (One lock of all threads is much of a short commit.)
+// Whoever decodes a column reads these cells through the overlay. What an open and a commit ask,
+// whether somebody has an object open in place, takes no lock where nobody has: counters tell. (One
+// lock of all threads is much of a short commit.)
 #pragma once
 
 #include <algorithm>
@@ -59,8 +60,8 @@ class overlays {
  public:
   static constexpr uint32_t no_lane = UINT32_MAX;
 
-  // bytes null: zeros. The bytes stay valid until remove(). Ranges never overlap. lane: whose in-place range
-  // it is.
+  // bytes null: zeros. The bytes stay valid until remove(). Ranges never overlap. lane: whose
+  // in-place range it is.
   void add(uint64_t offset, uint64_t length, const std::byte* bytes, uint32_t lane = no_lane) {
     const locked turn(lock_);
     SCUTE_ASSERT(find_first(ranges_, offset, length) == ranges_.end());
@@ -70,9 +71,10 @@ class overlays {
     count_open(offset, length, 1);
     revise(offset, length);
   }
-  // Another number whenever a part of these pages was opened or closed in place meanwhile. Who reads between two
-  // equal ones, and patches, has read no byte of a transaction that was not decided (tx/conflict.hpp, CONFLICT-2). Of
-  // large pools some pages share a counter, so it may change for nothing.
+  // Another number whenever a part of these pages was opened or closed in place meanwhile. Who
+  // reads between two equal ones, and patches, has read no byte of a transaction that was not
+  // decided (tx/conflict.hpp, CONFLICT-2). Of large pools some pages share a counter, so it may
+  // change for nothing.
   uint64_t revision(uint64_t offset, uint64_t length) const noexcept {
     std::atomic_signal_fence(std::memory_order_seq_cst);  // what was read before stays before
     uint64_t sum = 0;
@@ -122,7 +124,8 @@ class overlays {
     const auto it = first_in(offset, 1);
     return it != ranges_.end() && it->lane == lane;
   }
-  // Calls fn(offset, length) for what is open in place of these bytes. fn must not touch the medium.
+  // Calls fn(offset, length) for what is open in place of these bytes. fn must not touch the
+  // medium.
   template <typename Fn>
   void for_each_in_place(uint64_t offset, uint64_t length, Fn&& fn) const {
     if (!may_be_open(offset, length)) return;
@@ -147,8 +150,8 @@ class overlays {
         std::memcpy(buffer + p.at, it->bytes + p.inside, p.length);
     }
   }
-  // Calls fn(offset, length) for what is not overlaid, without the lock, since who touches the medium can
-  // fault (see hold.hpp).
+  // Calls fn(offset, length) for what is not overlaid, without the lock, since who touches the
+  // medium can fault (see hold.hpp).
   template <typename Fn>
   void for_each_gap(uint64_t offset, uint64_t length, Fn&& fn) const noexcept {
     const uint64_t end = offset + length;
@@ -169,8 +172,8 @@ class overlays {
 
   // ---- in-place ranges and lost pages ----
 
-  // A copy in DRAM of what the range that begins at offset holds by now, valid until remove(). False
-  // if what was stored there is lost: see renew().
+  // A copy in DRAM of what the range that begins at offset holds by now, valid until remove().
+  // False if what was stored there is lost: see renew().
   bool keep(uint64_t offset, const std::byte* now) noexcept {
     const locked turn(lock_);
     const auto it = at(offset);
@@ -223,7 +226,8 @@ class overlays {
       lent_[at % lent_counters].fetch_add(static_cast<uint32_t>(by), std::memory_order_release);
     if (by < 0) count_one(all_lent_, -1);
   }
-  // False: nothing of it is open in place, or lent. (What shares a counter makes it true for nothing.)
+  // False: nothing of it is open in place, or lent. (What shares a counter makes it true for
+  // nothing.)
   bool may_be_open(uint64_t offset, uint64_t length) const noexcept {
     std::atomic_signal_fence(std::memory_order_seq_cst);  // what was read before stays before
     if (all_open_.load(std::memory_order_acquire) == 0) return false;

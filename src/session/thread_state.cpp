@@ -17,9 +17,9 @@ namespace {
 
 std::atomic<uint32_t> next_ordinal{0};
 
-// Holders in use and free, and the lives of pools; never destroyed, since pools may outlive threads and
-// statics, and threads may outlive both. Those of another process stay where they are (PROC-5 in
-// base/process.hpp).
+// Holders in use and free, and the lives of pools; never destroyed, since pools may outlive threads
+// and statics, and threads may outlive both. Those of another process stay where they are (PROC-5
+// in base/process.hpp).
 struct process_store {
   uint64_t process;
   process_store* before;

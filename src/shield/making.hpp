@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A file comes under the shield, stays there although somebody has changed it, and leaves it.
 //
-// MAKE-1 What is at FILE.scute is a whole pool of FILE, or what was there before (FILE-1 in medium/new_file.hpp): whoever is
-//    killed in the middle has changed nothing.
-// MAKE-2 FILE is only read. It is compared before and after by inode, size and times, and nothing is stored to it, although it
-//    is mapped.
+// MAKE-1 What is at FILE.scute is a whole pool of FILE, or what was there before (FILE-1 in
+//    medium/new_file.hpp): whoever is killed in the middle has changed nothing.
+// MAKE-2 FILE is only read. It is compared before and after by inode, size and times, and nothing
+//    is stored to it, although it is mapped.
 // MAKE-3 FILE.scute goes when FILE has all that was committed, durably, and its permissions.
-// MAKE-4 What is damaged is repaired before that, as long as there is something to repair it with; FILE stays under the shield if something is
-//    lost. (Found by an attack from outside.)
-// MAKE-5 Who opened FILE before FILE.scute was there is not under the shield, and who opens it later looks for that. So when it is there FILE is
-//    looked at once more, before anybody can open the pool: if somebody has FILE open for writing, or it has changed, FILE.scute goes again.
+// MAKE-4 What is damaged is repaired before that, as long as there is something to repair it with;
+//    FILE stays under the shield if something is lost. (Found by an attack from outside.)
+// MAKE-5 Who opened FILE before FILE.scute was there is not under the shield, and who opens it
+//    later looks for that. So when it is there FILE is looked at once more, before anybody can open
+//    the pool: if somebody has FILE open for writing, or it has changed, FILE.scute goes again.
 //    (Found by an attack from outside.)
 #pragma once
 

@@ -35,8 +35,9 @@ struct recrash {
 // What a failure leaves, and what goes wrong after it.
 struct crash_state {
   model::persistence_model::choice durable;
-  // The process dies instead, and the machine does not: its successor sees every store (all are chosen in
-  // `durable`), and what was not durable still is not. Then the power fails in the first of `again`.
+  // The process dies instead, and the machine does not: its successor sees every store (all are
+  // chosen in `durable`), and what was not durable still is not. Then the power fails in the first
+  // of `again`.
   bool killed = false;
   fault damage;
   std::vector<recrash> again;
@@ -58,8 +59,8 @@ class judge {
   // The image that later crash states differ from.
   void base(std::span<const std::byte> durable);
 
-  // One state: base with some bytes changed. With recoveries that crash, one after the other, the last
-  // image is judged as well as each one before. states counts what was judged.
+  // One state: base with some bytes changed. With recoveries that crash, one after the other, the
+  // last image is judged as well as each one before. states counts what was judged.
   verdict run(const model::persistence_model& m, const crash_state& c, const expectation& e,
               uint64_t& states);
 

@@ -47,7 +47,8 @@ class run {
   }
 
  private:
-  // Two threads in one writer do harm only if the power fails at the right moment, so they are looked for.
+  // Two threads in one writer do harm only if the power fails at the right moment, so they are
+  // looked for.
   void look_at_writers() {
     model::persistence_model m(memory_.eadr());
     m.reset(result_.events.base);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Threads that run one at a time, in an order that is chosen beforehand: the same schedule gives the
-// same interleaving every time.
+// Threads that run one at a time, in an order that is chosen beforehand: the same schedule gives
+// the same interleaving every time.
 //
 // A thread gives up its turn at its operations on the medium, where the schedule says so, and
-// whenever it would have to wait for another one (base/waiting.hpp); in a build with planted bugs also
-// where one thread reads without a lock what another one may store to (switch_point()). Between two such
-// points it runs alone, so races on volatile memory are not what this finds (ThreadSanitizer does).
+// whenever it would have to wait for another one (base/waiting.hpp); in a build with planted bugs
+// also where one thread reads without a lock what another one may store to (switch_point()).
+// Between two such points it runs alone, so races on volatile memory are not what this finds
+// (ThreadSanitizer does).
 #pragma once
 
 #include <cstdint>
@@ -42,8 +43,8 @@ class scheduler {
   void run(const std::vector<std::function<void()>>& bodies, const schedule& s,
            const std::function<void(unsigned)>& turn_given);
 
-  // To be called by the running thread: at each operation, and instead of waiting. Switch points count as
-  // fences: there, too, protocols go from one state to the next.
+  // To be called by the running thread: at each operation, and instead of waiting. Switch points
+  // count as fences: there, too, protocols go from one state to the next.
   void operation(bool fence = false);
   void wait();
   uint64_t operations() const noexcept { return operations_; }

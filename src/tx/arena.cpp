@@ -92,7 +92,8 @@ void arena::empty(block& b) noexcept {
   b.page_count = 0;
 }
 
-// What was used last stays rather than what was not used now: another object may be the one that is edited from now on.
+// What was used last stays rather than what was not used now: another object may be the one that is
+// edited from now on.
 void arena::give_back() {
   uint64_t kept = 0;
   for (const auto& b : spare_) kept += b.page_count * page;

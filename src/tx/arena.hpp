@@ -34,8 +34,8 @@ class arena {
     return payload;
   }
 
-  // Bytes of a buffer that take() gave out are about to be written for the first time in this transaction. Who leaves
-  // that out makes the arena keep more memory than it thinks.
+  // Bytes of a buffer that take() gave out are about to be written for the first time in this
+  // transaction. Who leaves that out makes the arena keep more memory than it thinks.
   void touch(const std::byte* payload, uint64_t from, uint64_t to) {
     if (!blocks_.empty()) touch_big(payload + from, to - from);
   }
@@ -72,9 +72,10 @@ class arena {
     std::vector<uint64_t> pages = {};
     uint64_t page_count = 0;
   };
-  // From here on a buffer gets a mapping of its own, whose untouched pages cost nothing: a small edit of a
-  // large object then takes memory for the edit only. Mappings are kept for the transactions that follow, with the pages that they have, as
-  // far as these are few: who edits one large object again and again would otherwise pay for the same pages each time.
+  // From here on a buffer gets a mapping of its own, whose untouched pages cost nothing: a small
+  // edit of a large object then takes memory for the edit only. Mappings are kept for the
+  // transactions that follow, with the pages that they have, as far as these are few: who edits one
+  // large object again and again would otherwise pay for the same pages each time.
   static constexpr uint64_t big_size = uint64_t{64} << 10;
 
   std::byte* bump(uint64_t size) {

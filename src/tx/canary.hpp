@@ -21,8 +21,8 @@
 namespace scute::core::tx {
 
 inline constexpr uint64_t canary_size = 32;
-// Of the room before a buffer no more serves as canary than this, next to the buffer: the room of an object of
-// 128 MiB is 1 MiB, and an edit of a few bytes of it must not cost that.
+// Of the room before a buffer no more serves as canary than this, next to the buffer: the room of
+// an object of 128 MiB is 1 MiB, and an edit of a few bytes of it must not cost that.
 inline constexpr uint64_t front_canary_max = 256;
 
 // What canaries consist of, repeated: of this process, and random.

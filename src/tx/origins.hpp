@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which versions of an object's fragments a transaction has read: the tags of their headers. No two commits
-// give one tag, so a fragment that has the same one still is what was read.
+// Which versions of an object's fragments a transaction has read: the tags of their headers. No two
+// commits give one tag, so a fragment that has the same one still is what was read.
 #pragma once
 
 #include <algorithm>

@@ -33,7 +33,8 @@ def comments_of(path, text):
 
 def wrapped(words, first, hanging, end=""):
     """The lines of a paragraph. `end` closes a block comment and must fit as well."""
-    words += "\2" + end if end else ""
+    # A line that began with the name of a rule would define it (rules.sh).
+    words = re.sub(r"(?<=\S) (?=[A-Z]{2,8}-\d)", "\2", words) + ("\2" + end if end else "")
     lines = textwrap.wrap(words, WIDTH, initial_indent=first, subsequent_indent=hanging, break_long_words=False,
                           break_on_hyphens=False)
     return [line.replace("\2", " ") for line in lines]
