@@ -4,7 +4,7 @@
 // each other's logs.
 //
 // PROC-1 A pool belongs to the process that opened it. Every process has a number that none of its
-//    ancestors had; an open pool remembers the number of its process, and whoever uses a handle
+//    ancestors had; an open pool remembers the number of its process, and every use of a handle
 //    compares. The number lies in a page that the kernel wipes in a child (MADV_WIPEONFORK), so a
 //    child that was not made by fork(), and ran no fork handlers, is told apart as well; where the
 //    kernel is too old for that, the fork handler wipes it.
@@ -21,22 +21,22 @@
 //    (PROC-3), mapped and withheld (PROC-2) under it as well, so fork() never comes in between.
 // PROC-5 A child that was not made by fork() may find the mutex taken by a thread that it does not
 //    have, and the tables half changed. The mutex knows the process of its holder, so another
-//    process's holder does not count; and every process begins its tables anew, whatever it finds
-//    there. (What the system's own libraries keep is theirs: a child of a raw system call may meet
-//    an allocator that is locked for ever.)
+//    process's holder does not count; and every process resets its tables, whatever it finds there.
+//    (What the system's own libraries keep is theirs: a child of a raw system call may meet an
+//    allocator that is locked for ever.)
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 
-#include "base/lock.hpp"  // for whoever takes process_tables()
+#include "base/lock.hpp"  // for users of process_tables()
 #include "base/which_file.hpp"
 
 namespace scute::core {
 
 struct alignas(4096) process_page {
-  std::atomic<uint64_t> number{0};  // 0: nobody has asked in this process yet
+  std::atomic<uint64_t> number{0};  // 0: not asked in this process yet
 };
 extern process_page this_process_page;
 
@@ -49,14 +49,14 @@ inline uint64_t this_process() noexcept {
   return number != 0 ? number : begin_process();
 }
 
-// PROC-5. For locked (base/lock.hpp). What it guards is begun anew by its owner in every process.
+// PROC-5. For locked (base/lock.hpp). Its owner resets the guarded data in every process.
 class SCUTE_CAPABILITY("mutex") process_mutex {
  public:
   void lock() noexcept SCUTE_ACQUIRE();
   void unlock() noexcept SCUTE_RELEASE();
 
  private:
-  std::atomic<uint64_t> holder_{0};  // number of the process whose thread has it; 0: nobody's
+  std::atomic<uint64_t> holder_{0};  // number of the process whose thread has it; 0: none
 };
 
 // PROC-4. Not to be held while anything is called that could fork, wait for a lock, or run the

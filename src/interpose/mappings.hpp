@@ -47,8 +47,8 @@ class mapping_table {
     return count_.load(std::memory_order_relaxed) + 2 <= ranges_max;
   }
   void add(const mapped_range& range) noexcept;
-  // What of the ranges lies in [begin, end) leaves the table. f(file, change) is told by how much
-  // the number of the file's ranges has changed, after the change.
+  // The parts of the ranges in [begin, end) leave the table. f(file, change) gets the change of the
+  // number of the file's ranges, after the change.
   template <class F>
   void cut_out(uintptr_t begin, uintptr_t end, F&& f) {
     for (;;) {
@@ -70,7 +70,7 @@ class mapping_table {
   void for_each(F&& f) const {
     for (size_t i = 0; i < count_.load(std::memory_order_relaxed); ++i) f(load(i));
   }
-  // What lies lowest and highest; both 0 if there is none.
+  // The lowest and highest address; both 0 if there is none.
   uintptr_t lowest() const noexcept;
   uintptr_t highest() const noexcept;
 

@@ -32,12 +32,12 @@ bool is_shielded_at(int at, const char* path) noexcept;
 // Keeps errno.
 bool is_shielded_name(int at, const char* path) noexcept;
 
-// What is opened with these flags is a shielded file, which would be cut to nothing: EBUSY, and
-// told of. (Its protection does not get shorter, and the program would lose it all.)
+// The file opened with these flags is a shielded one, which would be truncated to nothing: EBUSY,
+// and reported. (Its protection does not get shorter, and the program would lose it all.)
 bool cuts_shielded(int at, const char* path, int flags) noexcept;
 
-// What a call would do to a shielded file, or to its protection, is not done: EBUSY, and told of
-// ("is not moved"), with what is to be done about what is beside the file (OUTLOOK-2).
+// A call that would change a shielded file, or its protection, is refused: EBUSY, and reported ("is
+// not moved"), with the remedy for the files next to it (OUTLOOK-2).
 void refuse_kept(int at, const char* path, const char* what) noexcept;
 
 // As the program's own calls. -1 with errno.

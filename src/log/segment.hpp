@@ -5,7 +5,7 @@
 // which order they are used, and when the frames of one are void, is said by those who keep such a
 // log. Nothing here needs a pool.
 //
-//   one_copy     lines one behind the other
+//   one_copy     lines one after the other
 //   two_copies   the same twice, each copy on pages of its own
 //   tracks       eight lines side by side make a row, each in a track of its own, and a ninth track has their XOR. Tracks
 //                lie on pages of their own. A frame begins in a row of its own, and the XOR of its
@@ -18,16 +18,16 @@
 // SEG-2 A generation is never used twice with one salt, epoch and lane. So whatever an earlier use
 //    has left is void with the first store of the new head.
 // SEG-3 Frames are appended by the one writer that has begun the segment in this session, and never
-//    behind what may be torn: after a crash nobody appends to what was found.
+//       after a frame that may be torn: after a crash no writer appends to an existing segment.
 // SEG-4 What one page held is known without it, except in one copy: each copy is whole by itself,
 //    and no two lines of a row lie in one page.
-// SEG-5 An invalid place does not end a segment. Whether a valid frame behind one proves damage
-//    depends on what the writer fences; the reader tells of the gap.
+// SEG-5 An invalid place does not end a segment. Whether a valid frame after one proves damage
+//       depends on the writer's fences; the reader reports the gap.
 // SEG-6 Reading a segment takes time in proportion to its size, whatever it holds.
-// SEG-7 Where the layout keeps a line for it, a writer that leaves a segment says behind the last
-//    place of a frame how many there are and where they end. So it is known when something has gone
-//    behind the last one that is found. The line is not a frame, and may be written by whoever has
-//    read the segment after a crash.
+// SEG-7 Where the layout keeps a line for it, a writer that leaves a segment records after the last
+//       place of a frame how many there are and where they end. So a loss after the last frame
+//       found is known. The line is not a frame, and may be written by a reader of the segment
+//       after a crash.
 #pragma once
 
 #include <algorithm>
@@ -119,7 +119,7 @@ class segment_layout {
   uint64_t size_, track_, kept_;
 };
 
-// What the checksums of a segment's frames begin with (SEG-1).
+// The start value of the checksums of a segment's frames (SEG-1).
 uint32_t seed_of(const format::segment_head& h) noexcept;
 uint32_t segment_head_checksum(const format::segment_head& h) noexcept;
 uint32_t frame_head_checksum(uint32_t seed, uint64_t position,
