@@ -1,9 +1,8 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// A segment: a part of a file that takes frames, one behind the other, from its first line to its
-// last. A frame is a head and a body that are valid as a whole or not at all. Sequential logs are
-// made of segments: of engine `spec`, and of persist-on-write files. Which segments there are, in
-// which order they are used, and when the frames of one are void, is said by those who keep such a
-// log. Nothing here needs a pool.
+// SPDX-License-Identifier: BSD-3-Clause A segment: a part of a file that takes frames, one after
+// the other, from its first line to its last. A frame is a head and a body that are valid as a
+// whole or not at all. Sequential logs are made of segments: of engine `spec`, and of
+// persist-on-write files. The owner of such a log decides which segments there are, in which order
+// they are used, and when the frames of one are void. Nothing here needs a pool.
 //
 //   one_copy     lines one after the other
 //   two_copies   the same twice, each copy on pages of its own

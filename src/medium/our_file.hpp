@@ -6,7 +6,7 @@
 //    store, a log, or one of these in the making; or it has no byte but zeros, which is what a file
 //    is made of. Anything else is left alone, or gets a name that no file has.
 // OURS-2 The file that loses its name is the one that was looked at.
-// OURS-3 A file gets a name only where no file has it; but for a pool that replaces another one
+// OURS-3 A file gets a name only where no file has it; except a pool that replaces another one
 //        (FILE-4), which was looked at.
 #pragma once
 
@@ -15,12 +15,12 @@
 
 namespace scute::core::medium {
 
-// What files of the library's begin with; a pool and a store in their second page, or the last one,
+// The first bytes of the library's files; a pool and a store in their second page, or the last one,
 // as well.
 inline constexpr size_t mark_size = 8;
 inline constexpr char pool_mark[mark_size + 1] = "SCUTE\r\n\x1a", log_mark[] = "SCUTELOG",
                                             store_mark[] = "ScutePOW";
-// What a file in the making begins with until it gets one of those.
+// The first bytes of a file in the making until it gets one of those.
 inline constexpr char making_mark[] = "SCUTENEW";
 
 // OURS-1, of an open file. False if it is another program's, and errno is 0 then; or if it cannot

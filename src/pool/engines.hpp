@@ -1,7 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// The engines that there are, as data: what a pool may be made of, and what other rooms have to
-// know of the engine that runs. Nobody compares engines by their numbers; session/factory.hpp has
-// who makes one.
+// SPDX-License-Identifier: BSD-3-Clause The engines that there are, as data: what a pool may be
+// made of, and what other rooms have to know of the engine that runs. Engines are not compared by
+// their numbers; session/factory.hpp makes one.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +27,8 @@ struct engine_facts {
   // SCUTE_ENGINE_AUTO takes it before all others where the log has a file of its own, which is on
   // disks.
   bool first_on_disks;
-  // its log is lent by the heap for good; so a pool is made with another engine and switched to it
+  // its log is lent by the heap permanently; so a pool is made with another engine and switched to
+  // it
   bool log_in_chunks;
 };
 

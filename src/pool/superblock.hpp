@@ -5,7 +5,7 @@
 //    came before: copies are written one after the other, each durable before the next is touched,
 //    so a failure tears one at most; and those that are not current (torn, damaged, old) come
 //    first, so the last good one is never in the making. Of those the oldest comes first, so that
-//    they are never more than one and two writes behind.
+//    they lag by one and two writes at most.
 // SB-2 The valid copy with the highest sequence counts; a reader that finds copies that are damaged
 //    or older rewrites them (when it may write).
 // SB-3 Opening and closing a pool write the superblock, and may be killed. What that leaves is no

@@ -12,7 +12,7 @@
 
 namespace scute::testing {
 
-// What may be found after a failure at some moment: for each thread the texts that its observer may
+// The valid states after a failure at some moment: for each thread the texts that its observer may
 // read.
 struct expectation {
   std::vector<std::vector<const std::string*>> allowed;
@@ -27,12 +27,12 @@ struct fault {
 };
 
 // A further crash, during recovery: before the fence-th fence of it (or after the last one, if it
-// has fewer), leaving subset `variant` of what is pending.
+// has fewer), leaving subset `variant` of the pending stores.
 struct recrash {
   uint64_t fence = 0, variant = 0;
 };
 
-// What a failure leaves, and what goes wrong after it.
+// The state that a failure leaves, and the fault after it.
 struct crash_state {
   model::persistence_model::choice durable;
   // The process dies instead, and the machine does not: its successor sees every store (all are
@@ -46,8 +46,8 @@ struct crash_state {
 
 struct verdict {
   bool sound = true;
-  std::string wrong;             // what was wrong
-  std::vector<std::string> log;  // what was done to the image and what recovery said
+  std::string wrong;             // the fault
+  std::vector<std::string> log;  // the changes to the image and the report of recovery
 };
 
 class judge {

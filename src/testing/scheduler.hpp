@@ -21,7 +21,7 @@ namespace scute::testing {
 using namespace core;
 
 // At the operation-th operation of all threads together (from 0), or at the fence of that number,
-// `to` goes on.
+// `to` continues.
 struct preemption {
   uint64_t operation;
   unsigned to;
@@ -38,7 +38,7 @@ struct schedule {
 class scheduler {
  public:
   // Runs the bodies in threads of their own until all have returned. Throws what a body threw
-  // first. When all of them wait for each other the process says so and aborts: nobody can get
+  // first. When all of them wait for each other the process says so and aborts: nothing can get
   // them out of their locks.
   void run(const std::vector<std::function<void()>>& bodies, const schedule& s,
            const std::function<void(unsigned)>& turn_given);
@@ -61,7 +61,7 @@ class scheduler {
   plain_mutex mutex_;
   condition changed_;
   unsigned running_ SCUTE_GUARDED_BY(mutex_) = 0;
-  // What follows is the running thread's.
+  // Later operations are the running thread's.
   std::vector<bool> done_;
   const schedule* schedule_ = nullptr;
   uint64_t operations_ = 0, fences_ = 0;
