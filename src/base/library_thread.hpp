@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// Threads of this library's own, counted by those who live long: who wants to know whether the
-// program has others beside its first takes these off.
+// SPDX-License-Identifier: BSD-3-Clause Threads of this library's own, counted if they live long:
+// code that asks whether the program has threads besides its first subtracts these.
 #pragma once
 
 #include <atomic>

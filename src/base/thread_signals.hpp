@@ -9,9 +9,9 @@
 // SIG-2 Threads of the library's own take these two and no others: no handler of the program's runs
 //       in them.
 // SIG-3 Where a process may write files up to a length only (RLIMIT_FSIZE), a call that would make
-//    one longer, or write behind that length, raises SIGXFSZ in its thread, which ends the process
-//    unless the program has thought of it. Such calls are made with that signal held back, and what
-//    they raised is taken away again: the error (EFBIG) says as much. What the program does with
+//    one longer, or write beyond that length, raises SIGXFSZ in its thread, which ends the process
+//    unless the program has thought of it. Such calls are made with that signal held back, and a
+//    raised one is taken away again: the error (EFBIG) says as much. The program's disposition of
 //    the signal stays as it is.
 #pragma once
 

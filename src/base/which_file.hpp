@@ -14,7 +14,7 @@ struct which_file {
   bool operator==(const which_file&) const = default;
 };
 
-// Asks nobody but this machine, whatever the file system. Zeros if it is no descriptor.
+// Asks only this machine, whatever the file system. Zeros if it is no descriptor.
 // Async-signal-safe; keeps errno.
 which_file file_of(int fd) noexcept;
 

@@ -15,7 +15,7 @@ using format::chunk_kind;
 namespace {
 
 // PEND-5. Of many transactions that run at once, or one that was aborted; and for one that commits,
-// beside what it has allocated itself.
+// next to its own allocations.
 constexpr uint64_t pending_slots_max = uint64_t{1} << 16;
 constexpr uint64_t excess_max = 1024;
 // Of one step: its log must fit what every lane finds of room.
@@ -142,7 +142,7 @@ void zone_table::span_is_made(chunk_record& head) noexcept {
 taking_along::taking_along(zone_table& z, bool allocates) {
   if (!allocates || !z.any_pending() || SCUTE_PLANTED(pend_left)) return;
   z.pending_.mutex.lock();
-  // Whoever had it has taken along what this one needs.
+  // Its previous holder has taken along what this one needs.
   if (z.any_pending())
     zones_ = &z;
   else

@@ -16,7 +16,7 @@ struct region_range {
 };
 
 // Ranges in ascending order, without gaps, from 0 to the end of the file; neighbours are of
-// different regions. What transactions of other threads change meanwhile is seen or not.
+// different regions. Concurrent changes by transactions of other threads may or may not be seen.
 std::vector<region_range> map_regions(const pool::state& s, zone_table& zones);
 
 }  // namespace scute::core::heap

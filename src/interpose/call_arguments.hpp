@@ -10,7 +10,7 @@
 
 namespace scute::core::interpose {
 
-// Bytes of all parts; 0 if that cannot be told. Keeps errno.
+// Bytes of all parts; 0 if unknown. Keeps errno.
 size_t length_of(const struct iovec* parts, int count) noexcept;
 // From the first of them to the end of the last, in memory. Keeps errno.
 struct memory_range {

@@ -20,7 +20,7 @@ void complain(const std::string& what, const std::string& why) noexcept;
 // The error number that comes closest.
 int errno_of(const failure& e) noexcept;
 
-// Runs f in the program's place: a failure is told, becomes errno, and makes -1.
+// Runs f in the program's place: a failure is reported, becomes errno, and makes -1.
 template <class F>
 int guarded(const std::string& what, F&& f) noexcept {
   try {

@@ -7,7 +7,7 @@ namespace scute::core::interpose {
 namespace {
 
 pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-sigset_t before_fork;  // of who has the mutex
+sigset_t before_fork;  // of the mutex's holder
 
 }  // namespace
 

@@ -60,8 +60,8 @@ bool in_table(const scute_shield_note_image* image, const uint8_t* flush) {
   return false;
 }
 
-// Bases of what was looked through and found clean. An object that was unloaded, and another one at
-// its place, has another path.
+// Bases of the segments that were searched and found clean. An object that was unloaded, and
+// another one at its place, has another path.
 std::vector<std::pair<uintptr_t, std::string>>& clean_objects() {
   static auto& known = *new std::vector<std::pair<uintptr_t, std::string>>;
   return known;

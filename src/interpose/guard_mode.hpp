@@ -35,7 +35,7 @@ class guard_mode {
   std::optional<given_permissions> given_;
 };
 
-// open() of it once more. -1 with errno. In a critical section.
+// open() of it again. -1 with errno. In a critical section.
 int open_guarded_here(int at, const char* path, int flags) noexcept;
 // The same, and not in one. After an open() that has failed; EACCES or not.
 int open_guarded(int at, const char* path, int flags) noexcept;

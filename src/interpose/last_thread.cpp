@@ -30,7 +30,7 @@ namespace {
 // Has a value in the main thread, and so a destructor when that one ends alone.
 pthread_key_t main_thread{};
 bool knows_main_thread = false;
-// What exit() is called with.
+// The argument of exit().
 sigset_t signals_of_main{};
 
 // The main one has, though the kernel has it as long as the process lives.
@@ -46,7 +46,7 @@ bool main_thread_has_ended() noexcept {
   return name_end != nullptr && std::strncmp(name_end, ") Z", 3) == 0;
 }
 
-// Beside the runtime's own and the calling thread, if that is to count.
+// Besides the runtime's own and the calling thread, if that is to count.
 bool program_has_threads(unsigned callers) noexcept {
   if (!libc_counts_more_than(callers) || SCUTE_PLANTED(last_early)) return false;
   return !kernel_has_at_most(1) || !main_thread_has_ended();

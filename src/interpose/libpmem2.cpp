@@ -53,7 +53,7 @@ bool is_of_view(map* m) noexcept {
   return in_view(next_address(m), 1);
 }
 
-// What maps of views get.
+// The functions for maps of views.
 void flush(const void* at, size_t n) {
   flush_lines(at, n);
 }

@@ -1,7 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// How much memory the views of a process may take. A view is as large as its file, but for pages of
-// zeros; a machine that has not so much would end the program somewhere in the middle, or something
-// else.
+// SPDX-License-Identifier: BSD-3-Clause How much memory the views of a process may take. A view is
+// as large as its file, except for pages of zeros; a machine that has not so much would end the
+// program somewhere in the middle, or something else.
 #pragma once
 
 #include <cstdint>

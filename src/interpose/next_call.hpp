@@ -33,8 +33,8 @@ class next_call {
   F* find() const noexcept {
     void* f = ::dlsym(RTLD_NEXT, name_);
     if (library_ != nullptr) {
-      // It is in the process already, or nobody could have called it; the handle keeps it there,
-      // whoever closes it.
+      // It is in the process already, or it could not have been called. The handle keeps it there,
+      // even if another closes it.
       void* const handle = ::dlopen(library_, RTLD_LAZY | RTLD_NOLOAD);
       if (handle == nullptr)
         ::dlerror();  // it is no error of the program's

@@ -169,7 +169,7 @@ SCUTE_OWN(long, syscall, (long number, ...)) {
   return next::syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 SCUTE_FORWARD(void*, dlopen, (const char* path, int how), (path, how))
-// Made from here, RTLD_NEXT is behind this library.
+// Made from here, RTLD_NEXT is after this library.
 SCUTE_OWN(void*, dlsym, (void* handle, const char* name)) {
   return real_lookup::dlsym()(handle, name);
 }

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// A scope in which the program's signals wait, but for those that an access raises itself, and
-// pthread_cancel() waits: no handler of the program's runs in the middle of it. Async-signal-safe.
+// SPDX-License-Identifier: BSD-3-Clause A scope in which the program's signals wait, except for
+// those that an access raises itself, and pthread_cancel() waits: no handler of the program's runs
+// in the middle of it. Async-signal-safe.
 #pragma once
 
 #include <ucontext.h>

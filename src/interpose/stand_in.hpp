@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// The interposed functions by their names, for who looks them up while the program runs
-// (call_lookup.cpp).
+// SPDX-License-Identifier: BSD-3-Clause The interposed functions by their names, for lookups while
+// the program runs (call_lookup.cpp).
 //
 // STANDIN-1 Every interposed function is in the table, by each of its names: the macros that define
 //           them put it there.

@@ -6,8 +6,8 @@
 //    before the entry, and by the same fence; a link carries its entry's transaction and epoch, so
 //    that no older one passes for it.
 // CHAIN-2 All chains that one reader reads together are at most `budget` bytes long. A chunk
-//    belongs to one chain, so no log that Scute wrote comes near twice the file's length; whoever
-//    needs more has been made to need it.
+//    belongs to one chain, so no log that Scute wrote comes near twice the file's length; a chain
+//    that needs more is forged.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ constexpr uint64_t link_room(uint64_t chunk_size) noexcept {
 }
 
 // Writes records, at least one, to chunks, and returns what the entry's body shall be. extend(n):
-// the file offsets of n further chunks, in the order of links, the copies of each behind one
+// the file offsets of n further chunks, in the order of links, the copies of each after one
 // another; may throw, with nothing written. Undecided until the next fence.
 format::log_chain write_chain(const chunk_space& space, medium::writer& w, const identity& whose,
                               uint64_t transaction, std::span<const std::byte> records,

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// One log entry: a head, and records behind it. Put together here, and tested here; where entries
-// lie, in which order they come and when one counts is said by those who keep a log.
+// SPDX-License-Identifier: BSD-3-Clause One log entry: a head, and records after it. Put together
+// here, and tested here; where entries lie, in which order they come and when one counts is decided
+// by the owner of a log.
 #pragma once
 
 #include <cstdint>

@@ -9,8 +9,8 @@
 namespace scute::core::log {
 namespace {
 
-// A frame is summed once, and once more without each track if it is damaged. So no more is needed
-// than this many times a segment's size, whatever Scute wrote and whatever became of it.
+// A frame is summed once, and again without each track if it is damaged. So no more is needed than
+// this many times a segment's size, whatever Scute wrote and whatever became of it.
 constexpr uint64_t passes_max = track_count + 2;
 constexpr uint32_t no_track = UINT32_MAX;
 

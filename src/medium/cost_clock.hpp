@@ -62,7 +62,7 @@ class cost_clock {
     since_ = tick();
     on.store(true, std::memory_order_release);
   }
-  // What each stage has taken since start().
+  // The time of each stage since start().
   static std::array<reading, cost_parts> stop() noexcept {
     enter(cost_part::outside);
     on.store(false, std::memory_order_relaxed);

@@ -6,7 +6,7 @@
 //    So a stored number is asked which file it is of before every system call that it is given to:
 //    if it is not the file that was opened, the call gets -1 and fails with EBADF, and nothing is
 //    cut, written, reserved, mapped or synced that is not ours. Accesses to memory, which need no
-//    descriptor, pay nothing and go on.
+//    descriptor, pay nothing and continue.
 // NUMBER-2 Nor is such a number closed, here or in a child: it is the program's.
 #pragma once
 
@@ -51,6 +51,6 @@ class descriptor {
   which_file file_;
 };
 
-enum class access : uint8_t { read, write };  // who reads shares the lock
+enum class access : uint8_t { read, write };  // readers share the lock
 
 }  // namespace scute::core::medium

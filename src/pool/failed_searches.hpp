@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// Which searches have failed, so that they are not made again for a lost object each time that
-// somebody asks for it.
+// SPDX-License-Identifier: BSD-3-Clause Which searches have failed, so that they are not made again
+// for a lost object at each request for it.
 #pragma once
 
 #include <cstdint>

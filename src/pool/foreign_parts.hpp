@@ -13,7 +13,7 @@ namespace scute::core::pool {
 struct foreign_parts {
   uint64_t headers, headers_end;
   uint64_t payload, payload_end;
-  // The last page of the file goes on to here in memory, and in no file.
+  // The last page of the file extends to here in memory, and in no file.
   uint64_t memory_end;
 
   bool in_use(uint64_t offset) const noexcept {

@@ -43,7 +43,7 @@ struct recipe {
 bool find_recipe(const geometry& g, uint64_t row, std::span<const uint16_t> unknown,
                  parity_set trusted, recipe& r) noexcept;
 
-// What a byte of the data rows counts in a parity.
+// The coefficient of a byte of the data rows in a parity.
 inline uint8_t coefficient_of(const geometry& g, uint32_t parity, uint64_t offset) noexcept {
   return parity == 0 ? uint8_t{1}
                      : codec::reed_solomon::coefficient(parity, cell_of(g, offset).row);

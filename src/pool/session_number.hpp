@@ -9,8 +9,8 @@
 //    head, that they are in: then an older library was there, and has kept them.
 // SESSION-2 0 means unknown, and is as good as any number: the epoch decides alone.
 // SESSION-3 The bytes check themselves, by four that make CRC-32C of all of them that of zeros. So
-//    the checksum of a superblock is the same whatever number it has, and of a copy that a crash
-//    has torn it can be told without the number (SB-3).
+//    the checksum of a superblock is the same whatever number it has, and of a torn copy it can be
+//    computed without the number (SB-3).
 #pragma once
 
 #include <cstddef>
@@ -45,7 +45,7 @@ void number_session(state& s, uint64_t epoch);
 // A crash may have left the bytes of `copy` while those of the newest superblock, or of its
 // neighbours, were written (SB-3).
 bool may_be_torn_session(const format::superblock& copy, const format::superblock& newest) noexcept;
-// What the superblock in memory says of its session goes into a head.
+// The session of the superblock in memory goes into a head.
 void copy_session(const format::superblock& from, format::log_file_head& to) noexcept;
 
 }  // namespace scute::core::pool

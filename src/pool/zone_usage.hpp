@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// How much of a zone is in use, as its descriptor has it, for those who need to know before the
-// heap has loaded the zone.
+// SPDX-License-Identifier: BSD-3-Clause How much of a zone is in use, as its descriptor has it, for
+// code that needs it before the heap has loaded the zone.
 #pragma once
 
 #include <algorithm>

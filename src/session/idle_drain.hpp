@@ -20,8 +20,8 @@ class idle_drain {
   idle_drain(const idle_drain&) = delete;
   idle_drain& operator=(const idle_drain&) = delete;
 
-  // Without a thread, if none can be made, lanes are drained by those who need their columns, and
-  // at closing.
+  // Without a thread, if none can be made, threads drain the lanes whose columns they need, and
+  // closing drains all.
   void start();
   void stop() noexcept;
 

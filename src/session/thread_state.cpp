@@ -53,7 +53,8 @@ void give_holder(lease_holder* one) noexcept {
   h.unused = one;
 }
 
-// Nobody else could end it, or would know that it will not go on: its lane would be taken for ever.
+// No other thread could end it, or would know that it will not continue: its lane would be taken
+// for ever.
 void abort_what_is_open(thread_state& me) noexcept {
   const locked hold(me.life->ending);
   if (me.life->is_open(me.serial)) {

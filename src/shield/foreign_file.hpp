@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// The user's file of an open foreign pool as a sequence of bytes: read verified and healed, changed
-// by sets of ranges of which a crash leaves all or none, and made longer.
+// SPDX-License-Identifier: BSD-3-Clause The user's file of an open foreign pool as a sequence of
+// bytes: read verified and repaired, changed by sets of ranges of which a crash leaves all or none,
+// and made longer.
 //
 // SLICE-1 A change is one transaction over all objects that its ranges lie in, so its outcome is
 //         one.
@@ -49,7 +49,7 @@ class foreign_file {
   // Room to grow to that. Throws the same.
   void reserve(uint64_t size);
 
-  // Where the byte at `offset` is, and how many behind it are in the same object.
+  // Where the byte at `offset` is, and how many after it are in the same object.
   struct place {
     uint64_t oid = 0, offset = 0, length = 0;
   };

@@ -81,7 +81,7 @@ sidecar_look look_at_sidecar(const std::string& file, const std::string& path, s
   return {sb, in_use};
 }
 
-// False: there is none. It may be one that nobody is allowed to open.
+// False: there is none. It may be one that no user is allowed to open.
 bool look_at_file(const std::string& path, medium::file_identity& now) {
   const medium::descriptor d(open_registered(path.c_str(), O_PATH | O_CLOEXEC));
   if (d.get() < 0 && (errno == ENOENT || errno == ENOTDIR)) return false;

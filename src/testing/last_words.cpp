@@ -12,7 +12,7 @@ namespace {
 
 constexpr int signals[] = {SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGFPE};
 struct sigaction before[5];
-// Somebody has put a handler of his own above ours, as the first pool of a process does: it calls
+// Other code has put a handler of its own above ours, as the first pool of a process does: it calls
 // ours for what it cannot handle, and taking it away with ours would leave the pools without it.
 bool covered[5];
 char words[512];

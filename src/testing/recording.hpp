@@ -21,7 +21,7 @@ struct recording {
   bool damaged = false;     // the scenario injures its subject
   uint64_t operations = 0;  // at which threads could have been switched
   uint64_t fences = 0;      // of them
-  std::string failed;       // what went wrong although no power failed
+  std::string failed;       // the failure without a power failure
 };
 
 // The durable image that the steps start from: after setup and a proper close. The subject is

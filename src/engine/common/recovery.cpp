@@ -48,8 +48,8 @@ bool is_lost(const pool::state& s, uint64_t offset) noexcept {
          !SCUTE_PLANTED(recovery_looks);
 }
 
-// What the column of a chunk header makes of it, without a look at lost pages (RECOVER-5). False if
-// it does not tell.
+// The chunk header as its column decodes it, without a look at lost pages (RECOVER-5). False if it
+// does not tell.
 bool decode_header(pool::state& s, uint64_t at, format::chunk_header& h) {
   const pool::cell c = pool::cell_of(s.geo, at);
   pool::decoding how;

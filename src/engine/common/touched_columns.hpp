@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// The columns that a recovery has written in, of which the parity is computed anew.
+// SPDX-License-Identifier: BSD-3-Clause The columns that a recovery has written in, whose parity is
+// recomputed.
 #pragma once
 
 #include <algorithm>
