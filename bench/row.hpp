@@ -56,7 +56,8 @@ struct row {
   std::optional<double> p50_ns, p99_ns;  // of single operations, where those are timed
   std::string file_system;               // of works on a disk; else empty
 
-  // Of `stages`, in the order of a transaction, and pow_…: name and ns, or what the work says it is.
+  // Of `stages`, in the order of a transaction, and pow_…: name and ns, or what the work says it
+  // is.
   std::vector<std::pair<std::string, double>> stages;
 
   std::optional<footprint> sizes;              // of table3, which has no times

@@ -2,8 +2,8 @@
 // What ThreadSanitizer has to know of this program.
 #if defined(__SANITIZE_THREAD__)
 
-// It sees only half of the peers' synchronization, as they are built without it, and would report the
-// rest as races.
+// It sees only half of the peers' synchronization, as they are built without it, and would report
+// the rest as races.
 extern "C" const char* __tsan_default_suppressions();
 extern "C" const char* __tsan_default_suppressions() {
   return "called_from_lib:libpmemobj.so\n"

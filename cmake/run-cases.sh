@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # run-cases.sh [OPTION] SECONDS PROGRAM [ARG...]
-# Runs a GoogleTest program, or the part of it that GTEST_TOTAL_SHARDS and GTEST_SHARD_INDEX choose. Of its output only that of cases
-# that fail is shown, then how many passed, and for each that failed the command that repeats it alone. A program that ends early
-# has failed in the case that was under way; so has one that takes longer than SECONDS.
+# Runs a GoogleTest program, or the part of it that GTEST_TOTAL_SHARDS and GTEST_SHARD_INDEX choose.
+# Of its output only that of cases that fail is shown, then how many passed, and for each that
+# failed the command that repeats it alone. A program that ends early has failed in the case that
+# was under way; so has one that takes longer than SECONDS.
 #
 #   --free FILE              its cases may leave their engine to the run: that is SCUTE_TEST_ENGINES (`rotate`, or nothing for what
 #                            the library chooses). Those that do are listed in FILE.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A crash test of a structure that lies in no pool: a list of numbers on persistent memory. The first
-// version counts a number with the same fence that makes it durable, and the explorer shows which power
-// failure that does not survive; the second one is sound.
+// A crash test of a structure that lies in no pool: a list of numbers on persistent memory. The
+// first version counts a number with the same fence that makes it durable, and the explorer shows
+// which power failure that does not survive; the second one is sound.
 //
 //   crash_subject
 #include <scute/exploration.hpp>

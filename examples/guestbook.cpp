@@ -77,7 +77,7 @@ bool agrees(const scute::pool& pool, scute::ptr<book> root) {
   for (uint64_t i = pool.get(root).total;; ++i) {
     char author[32];
     std::snprintf(author, sizeof author, "guest %u", static_cast<unsigned>(i % 1000));
-    sign(pool, root, author, "was here, and nobody could stop the writing of this line");
+    sign(pool, root, author, "was here, and nothing could stop the writing of this line");
   }
 }
 

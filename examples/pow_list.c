@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A linked list in DRAM that persists as it is written, with the calls of the ENTS paper (Table 1, Listings 2 and 3):
- * nodes know each other by address, and a restart puts them elsewhere. Each run adds three, and prints all. */
+/* A linked list in DRAM that persists as it is written, with the calls of the ENTS paper (Table 1,
+ * Listings 2 and 3): nodes know each other by address, and a restart puts them elsewhere. Each run
+ * adds three, and prints all. */
 #include <scute/pow.h>
 #include <stdio.h>
 #include <stdlib.h>

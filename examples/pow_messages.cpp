@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// pow_messages: objects that write themselves field by field, as protocol buffers do. A program of today reads what one
-// of tomorrow has written, and keeps the fields that it does not know when it writes the object again.
+// pow_messages: objects that write themselves field by field, as protocol buffers do. A program of
+// today reads what one of tomorrow has written, and keeps the fields that it does not know when it
+// writes the object again.
 //
 //   pow_messages FILE
 //
-// A field is its number and a length, both in seven bits per byte, and then bytes. With generated classes the two
-// functions of the codec call SerializeToString() and ParseFromArray() instead.
+// A field is its number and a length, both in seven bits per byte, and then bytes. With generated
+// classes the two functions of the codec call SerializeToString() and ParseFromArray() instead.
 #include <cstdint>
 #include <cstdio>
 #include <exception>

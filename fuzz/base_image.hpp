@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The pools that inputs change, made in memory when the program starts, always the same bytes: of
 // every protection level an empty pool, one with objects and containers, and three that need
-// recovery; then the same of engine logfree, with four; then of engine spec, at two levels, with three; then these three of a pool whose
-// log has tracks. With each image go the places of its structures and what its objects hold.
+// recovery; then the same of engine logfree, with four; then of engine spec, at two levels, with
+// three; then these three of a pool whose log has tracks. With each image go the places of its
+// structures and what its objects hold.
 #pragma once
 
 #include <deque>
@@ -26,8 +27,9 @@ struct structure {
   uint64_t room = 0;
 };
 
-// Of a frame, or a head, of a log in segments: where its second copy is (0: nowhere), its line in the segment, and what its
-// checksum begins with. In tracks a frame has such a place for each of its lines.
+// Of a frame, or a head, of a log in segments: where its second copy is (0: nowhere), its line in
+// the segment, and what its checksum begins with. In tracks a frame has such a place for each of
+// its lines.
 struct log_place {
   uint64_t second, position;
   uint32_t seed;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The containers in a pool's root, used through the C++ interface, whose names and the core's do not
-// go together in one file.
+// The containers in a pool's root, used through the C++ interface, whose names and the core's do
+// not go together in one file.
 #pragma once
 
 #include <cstdint>

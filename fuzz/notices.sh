@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # notices.sh SCUTE_FUZZ
-# An instrument that cannot fail proves nothing: a lie, a bad store and an endless loop must each end
-# the run with a saved input, and that input must fail again. Works in the current folder.
+# An instrument that cannot fail proves nothing: a lie, a bad store and an endless loop must each
+# end the run with a saved input, and that input must fail again. Works in the current folder.
 set -euo pipefail
 
 fuzz=$1

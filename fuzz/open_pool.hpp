@@ -20,8 +20,8 @@ struct level {
   scute_protection protection;
   scute_checksum checksum;
   scute_engine engine = SCUTE_ENGINE_REDO;
-  bool tracks =
-      false;  // of engine spec: a log of eight tracks and their XOR, which smaller pools do not have
+  // of engine spec: a log of eight tracks and their XOR, which smaller pools do not have
+  bool tracks = false;
 };
 
 // A base image that cannot be made is a bug in this folder or in the library.

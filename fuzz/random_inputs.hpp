@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The main program of fuzzers whose inputs are a head of 4 bytes and changes of 8: --runs N random ones of --seed S, --lie (it must
-// then fail), and those of files.
+// The main program of fuzzers whose inputs are a head of 4 bytes and changes of 8: --runs N random
+// ones of --seed S, --lie (it must then fail), and those of files.
 #pragma once
 
 #include <unistd.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Random numbers of inputs, populations and requests: SplitMix64 (Steele, Lea, Flood; OOPSLA 2014). A seed gives the same
-// numbers on every machine.
+// Random numbers of inputs, populations and requests: SplitMix64 (Steele, Lea, Flood; OOPSLA 2014).
+// A seed gives the same numbers on every machine.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The core workloads of YCSB (Cooper et al., SoCC 2010): which operation comes next, on which record.
+// The core workloads of YCSB (Cooper et al., SoCC 2010): which operation comes next, on which
+// record.
 //
 //   A  half reads, half updates          D  19 of 20 read the latest records, one inserts
 //   B  19 of 20 read, one updates        E  19 of 20 scan up to 100 records, one inserts
@@ -29,9 +30,9 @@ constexpr uint64_t key_of(uint64_t record) noexcept {
   return hash;
 }
 
-// Ranks 0 .. n-1 with probabilities as 1 / (rank + 1)^theta, in constant time: Gray et al., "Quickly
-// generating billion-record synthetic databases", SIGMOD 1994, section 4.1. Ranks 0 and 1 are exact, the
-// others follow the integral of the density.
+// Ranks 0 .. n-1 with probabilities as 1 / (rank + 1)^theta, in constant time: Gray et al.,
+// "Quickly generating billion-record synthetic databases", SIGMOD 1994, section 4.1. Ranks 0 and 1
+// are exact, the others follow the integral of the density.
 class zipfian {
  public:
   explicit zipfian(uint64_t n) : n_(n) {
@@ -64,19 +65,21 @@ struct operation {
   uint64_t record;
 };
 
-// The records that a generator may ask for: numbers 0 .. common-1, which are there when it starts, and
-// those that it inserts itself, from next on.
+// The records that a generator may ask for: numbers 0 .. common-1, which are there when it starts,
+// and those that it inserts itself, from next on.
 struct record_space {
   uint64_t common, next;
 };
 
-// The operations of one thread. Another thread's records of the same batch are never asked for, so that
-// every operation finds what it is about, however the threads run. Random: next() -> 64 random bits.
+// The operations of one thread. Another thread's records of the same batch are never asked for, so
+// that every operation finds what it is about, however the threads run. Random: next() -> 64 random
+// bits.
 template <class Random>
 class generator {
  public:
-  // mix: 'a' to 'f'. The distribution tells how records are chosen; with zipfian, D favours the latest
-  // and the others the same few, scattered over all. `popular` is zipfian over at most space.common ranks.
+  // mix: 'a' to 'f'. The distribution tells how records are chosen; with zipfian, D favours the
+  // latest and the others the same few, scattered over all. `popular` is zipfian over at most
+  // space.common ranks.
   generator(char mix, distribution how, const zipfian& popular, record_space space, Random& random)
       : mix_(mix), how_(how), popular_(popular), space_(space), random_(random) {
     if (mix < 'a' || mix > 'f') throw std::invalid_argument("YCSB has the workloads a to f");

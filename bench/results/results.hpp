@@ -31,7 +31,8 @@ std::string footprint_table(const std::vector<row>& rows, style s);
 // The rows of stamp_load as a table of their own, beside that of the SpecPMT paper.
 std::string load_table(const std::vector<row>& rows, style s);
 
-// Processor, memory, kernel, medium, how bytes are made durable, seed and command line: a JSON object.
+// Processor, memory, kernel, medium, how bytes are made durable, seed and command line: a JSON
+// object.
 std::string describe_machine(const options& o, int argc, char** argv);
 
 // "64 B", "4 KiB".

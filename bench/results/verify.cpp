@@ -7,11 +7,11 @@
 namespace scute::bench {
 namespace {
 
-// Ordering points of a small transaction: with a log two, the log and the objects. Without one it is the
-// objects alone: the next transaction's fence settles the parity. One more is due only where two
-// transactions in a row have columns in common, and when the thread was held up for so long that the
-// parity was settled in the meantime (session/idle_drain.hpp). With a speculative log it is the log, and now and then a
-// fold's two.
+// Ordering points of a small transaction: with a log two, the log and the objects. Without one it
+// is the objects alone: the next transaction's fence settles the parity. One more is due only where
+// two transactions in a row have columns in common, and when the thread was held up for so long
+// that the parity was settled in the meantime (session/idle_drain.hpp). With a speculative log it
+// is the log, and now and then a fold's two.
 template <typename Complain>
 void verify_commit(const row& r, const Complain& complain, const std::string& name) {
   const costs& c = *r.per_op;

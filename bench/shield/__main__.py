@@ -26,10 +26,11 @@ from plan import CONFIGS, PLANS, Config, Turns, Work
 from programs import Programs
 from progress import Progress
 
+# as measure.Spent has them
 INTERRUPTED = 130
 LATEST = 0.9  # of the time: then sets make one round at most, and what takes space is left
 COUNTED_MAX = 10_000  # operations under the audit: counts of one are about the same
-TIMES = ("cpu_ms", "wall_ms", "open_cpu_ms", "open_wall_ms", "close_cpu_ms")  # as measure.Spent has them
+TIMES = ("cpu_ms", "wall_ms", "open_cpu_ms", "open_wall_ms", "close_cpu_ms")
 
 
 class Cell:

@@ -95,7 +95,8 @@ class _Run:
                                            stderr=complaints, env=environment(), start_new_session=True)
         for stream in (self._first.stdin, self._first.stdout):
             try:
-                fcntl.fcntl(stream.fileno(), fcntl.F_SETPIPE_SZ, PIPE_BYTES)  # type: ignore[union-attr]
+                # type: ignore[union-attr]
+                fcntl.fcntl(stream.fileno(), fcntl.F_SETPIPE_SZ, PIPE_BYTES)
             except OSError:
                 pass  # a smaller pipe is filled while the program reads
         self._held = held
@@ -107,9 +108,10 @@ class _Run:
     def ask(self, text: str, answers: int = 1) -> None:
         """Writes, and waits for so many lines."""
         try:
+            # type: ignore[union-attr]
             self._first.stdin.write(text.encode())  # type: ignore[union-attr]
             self._first.stdin.flush()  # type: ignore[union-attr]
-            if all(self._first.stdout.readline() for _ in range(answers)):  # type: ignore[union-attr]
+            if all(self._first.stdout.readline() for _ in range(answers)):
                 return
         except BrokenPipeError:
             pass

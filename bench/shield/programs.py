@@ -57,7 +57,8 @@ class Programs:
         self._inputs: dict[int, str] = {}
         self._errors = self.work / "errors"
         output(["bash", str(BUILD_EXAMPLES), str(self._bin), "mapcli", "values"])
-        # The server flushes by instructions of its own: under the shield it is one that scute-cc has compiled.
+        # The server flushes by instructions of its own: under the shield it is one that scute-cc
+        # has compiled.
         wrapper = self.scute.parents[1] / "pass" / "bin"
         for folder, compilers in (("plain", CLANG), ("told", (str(wrapper / "scute-cc"), str(wrapper / "scute-c++")))):
             (self._bin / folder).mkdir()
@@ -81,9 +82,10 @@ class Programs:
 
     def _program(self, work: Work) -> list[str]:
         if work.program == "item_server":
+            # its seed, or the size
             return [self._server(CONFIGS[PLAIN]), str(self.pool)]
         words = [str(self._bin / work.program), work.map, str(self.pool)]
-        return words + (["7"] if work.program == "mapcli" else [str(self.mib)])  # its seed, or the size
+        return words + (["7"] if work.program == "mapcli" else [str(self.mib)])
 
     def command(self, work: Work, config: Config, huge: bool) -> list[str]:
         shield = [] if config.run is None else [str(self.scute), "shield", "run", *config.run,

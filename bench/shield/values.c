@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * values.c: MAP FILE [MIB]: the maps of Debian's libpmemobj-dev with values of 256 bytes, which Pavise's paper measured and which the
- * maps' own program (mapcli) does not store. Reads lines from standard input: "i KEY" inserts a new value, "r KEY" removes one
- * and frees it, "c KEY" asks for one, "p" prints a sum of each value, "q" ends. A new file gets so
- * many MiB, or 160 as those of mapcli. Knows nothing of Scute.
+ * values.c: MAP FILE [MIB]: the maps of Debian's libpmemobj-dev with values of 256 bytes, which
+ * Pavise's paper measured and which the maps' own program (mapcli) does not store. Reads lines from
+ * standard input: "i KEY" inserts a new value, "r KEY" removes one and frees it, "c KEY" asks for
+ * one, "p" prints a sum of each value, "q" ends. A new file gets so many MiB, or 160 as those of
+ * mapcli. Knows nothing of Scute.
  *
- * An insert is one transaction of libpmemobj, which allocates the value as well; with hashmap_atomic, which has no
- * transactions, it is two atomic calls.
+ * An insert is one transaction of libpmemobj, which allocates the value as well; with
+ * hashmap_atomic, which has no transactions, it is two atomic calls.
  */
 #include <ex_common.h>
 #include <hashmap.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A log of whole objects in a file, and the objects in DRAM or in a second file, for the data structures of workloads/.
+// A log of whole objects in a file, and the objects in DRAM or in a second file, for the data
+// structures of workloads/.
 #pragma once
 
 #include <memory_resource>
@@ -18,7 +19,8 @@ class append_home {
   using store_type = workloads::append_store;
   static constexpr bool frees = true;  // nothing else does, at the end
 
-  // A lane for each of the threads and the one that builds. `data_size` is 0 if the objects are in DRAM.
+  // A lane for each of the threads and the one that builds. `data_size` is 0 if the objects are in
+  // DRAM.
   append_home(const std::string& path, unsigned threads, uint64_t lane, workloads::append_ways ways,
               uint64_t data_size)
       : log_(path, uint64_t{threads + 1} * lane) {

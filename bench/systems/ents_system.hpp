@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is compared in the works of the ENTS paper: a task in one place, and requests that threads run on it. A batch is
-// one virtual call.
+// What is compared in the works of the ENTS paper: a task in one place, and requests that threads
+// run on it. A batch is one virtual call.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,8 @@ struct ents_kind {
   std::string name;            // in --systems
   std::string system, config;  // in the result
   std::string about;           // "": system_kinds() says it
-  // A variant stands beside the others with one thread, and not with --quick, unless --systems names it.
+  // A variant stands beside the others with one thread, and not with --quick, unless --systems
+  // names it.
   bool variant;
   // Level hashing alone.
   bool level_only;
@@ -45,8 +46,8 @@ struct ents_kind {
   std::unique_ptr<ents_system> (*make)(const ents_kind&, const ents_task&);
 };
 
-// All of this build, in the order of the tables. Another store is a home (systems/*_home.hpp), a maker in a file of its
-// own beside scute_ents.cpp, and a line in ents_kinds.cpp.
+// All of this build, in the order of the tables. Another store is a home (systems/*_home.hpp), a
+// maker in a file of its own beside scute_ents.cpp, and a line in ents_kinds.cpp.
 const std::vector<ents_kind>& ents_kinds();
 
 // Bytes of a pool that holds the task, with headers and what allocators round up to.

@@ -41,8 +41,8 @@ class kv_system {
   virtual void put(unsigned thread, uint64_t record, const std::byte* value) = 0;
   // The record is there, with its number and size. Not while others put.
   virtual bool holds(uint64_t record) = 0;
-  // Inserts the records first .. first + n - 1, with version 0, in one transaction, which is durable when the call returns.
-  // For one thread.
+  // Inserts the records first .. first + n - 1, with version 0, in one transaction, which is
+  // durable when the call returns. For one thread.
   virtual void load(uint64_t first, uint64_t n);
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// LMDB: a write transaction per record, a writable map, and synchronous commits, which is its default.
+// LMDB: a write transaction per record, a writable map, and synchronous commits, which is its
+// default.
 #ifdef SCUTE_BENCH_HAVE_LMDB
 
 #include <lmdb.h>

@@ -50,8 +50,8 @@ struct map_population {
 uint64_t map_pool_size(const map_population& p);
 
 // One maker per file. The pools are allocated as a whole, so that no page of tmpfs is made while
-// time is taken; libpmemobj does that by itself. With `huge` it gets huge pages, or no_huge_pages is thrown
-// (systems/pmemobj_huge.hpp).
+// time is taken; libpmemobj does that by itself. With `huge` it gets huge pages, or no_huge_pages
+// is thrown (systems/pmemobj_huge.hpp).
 std::unique_ptr<map_system> make_scute_map(const map_population& p);
 std::unique_ptr<map_system> make_pmemobj_map(const map_population& p, bool huge);
 std::unique_ptr<map_system> make_volatile_map(const map_population& p);

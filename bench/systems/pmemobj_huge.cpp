@@ -38,8 +38,8 @@ struct unnamed_file {
   int fd;
 };
 
-// Of two huge pages' length a whole one lies at an address that is a multiple of theirs, wherever the file
-// is mapped; the file has to begin there.
+// Of two huge pages' length a whole one lies at an address that is a multiple of theirs, wherever
+// the file is mapped; the file has to begin there.
 void try_one(const std::string& dir) {
   const unnamed_file file(dir);
   errno = ::posix_fallocate(file.fd, 0, static_cast<off_t>(huge));

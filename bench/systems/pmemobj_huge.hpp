@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// libpmemobj a second time, with its pool in huge pages. On a DAX file both libraries have pages of 2 MiB; on
-// tmpfs Scute asks for them and libpmemobj does not. This one is asked for from outside, after the pool
-// is made: what is left between it and Scute are the libraries.
+// SPDX-License-Identifier: BSD-3-Clause libpmemobj a second time, with its pool in huge pages. On a
+// DAX file both libraries have pages of 2 MiB; on tmpfs Scute asks for them and libpmemobj does
+// not. This one is asked for from outside, after the pool is made: what is left between it and
+// Scute are the libraries.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,12 @@ struct no_huge_pages : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Makes all of a mapped tmpfs file huge pages, but for a rest of less than 2 MiB at its end. Every page of the
-// file is allocated; `at` is a multiple of 2 MiB. Throws no_huge_pages.
+// Makes all of a mapped tmpfs file huge pages, but for a rest of less than 2 MiB at its end. Every
+// page of the file is allocated; `at` is a multiple of 2 MiB. Throws no_huge_pages.
 void make_huge(void* at, uint64_t n);
 
-// True if files in this folder get huge pages. It is tried once; if they do not, standard error is told why
-// and that libpmemobj-huge is left out.
+// True if files in this folder get huge pages. It is tried once; if they do not, standard error is
+// told why and that libpmemobj-huge is left out.
 bool grants_huge_pages(const std::string& dir);
 
 }  // namespace scute::bench

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A persist-on-write file for the data structures of workloads/. CPU instructions write to it, wherever it is.
+// A persist-on-write file for the data structures of workloads/. CPU instructions write to it,
+// wherever it is.
 #pragma once
 
 #include <scute/pow.hpp>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A map of strings in DRAM that a persist-on-write file on a disk keeps: what docs/internals/stores.md shows, one mutex for all.
+// A map of strings in DRAM that a persist-on-write file on a disk keeps: what
+// docs/internals/stores.md shows, one mutex for all.
 #include <unistd.h>
 
 #include <mutex>

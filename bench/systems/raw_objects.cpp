@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The floors under Scute's engines: what each of them has to load, store, write back and fence for one object, with no
-// library around it. Nothing is found, verified, locked or recovered.
+// The floors under Scute's engines: what each of them has to load, store, write back and fence for
+// one object, with no library around it. Nothing is found, verified, locked or recovered.
 //
-//   raw-logfree  copy the object; data and delta in one pass, written back; fence; parity, whose write-back is
+//   raw-logfree  copy the object; data and delta in one pass, written back; fence; parity, whose
+//   write-back is
 //                begun by the next transaction, before its fence
 //   raw-log      copy; one entry to a sequential log; fence; the data in place, not written back (what an engine
 //                of speculative logging does)
 //   raw-redo     copy; the entry to two replicas of a log; fence; data and parity in place, written back; fence
 //
-// An object has a header of 32 bytes; a hundred rows share one of parity, as in a pool. Each thread has a row of parity of its
-// own, since nothing here keeps threads apart.
+// An object has a header of 32 bytes; a hundred rows share one of parity, as in a pool. Each thread
+// has a row of parity of its own, since nothing here keeps threads apart.
 #include <sys/mman.h>
 
 #include <atomic>
@@ -68,7 +69,8 @@ class raw_objects final : public object_system {
 
   void write(std::span<const uint32_t> slots, content c) {
     desk d(length_);
-    // A log of its own for each batch: batches of several threads run at a time, of one thread after each other.
+    // A log of its own for each batch: batches of several threads run at a time, of one thread
+    // after each other.
     uint64_t entry = log_ + next_log_.fetch_add(1) % logs * log_size;
     const uint64_t entry_size = (64 + length_ + 63) & ~uint64_t{63}, log_end = entry + log_size;
     const uint64_t log_begin = entry;

@@ -25,9 +25,9 @@ class record_system {
   virtual ~record_system() = default;
 
   // Does the operations, those that write in a transaction each; what is written follows from
-  // `version` and the operation's place in the batch. Returns how many records were there, or not yet
-  // there, as they should be: one per operation, and of a scan as many as it asks for. Any number of
-  // threads.
+  // `version` and the operation's place in the batch. Returns how many records were there, or not
+  // yet there, as they should be: one per operation, and of a scan as many as it asks for. Any
+  // number of threads.
   virtual uint64_t run(std::span<const workloads::ycsb::operation> batch, uint64_t version) = 0;
 
   // What it has cost since it was made; false if the system does not count.

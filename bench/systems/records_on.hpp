@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A record_system from the locked hash map of workloads/maps and a home: a store and the file that it
-// is in.
+// A record_system from the locked hash map of workloads/maps and a home: a store and the file that
+// it is in.
 #pragma once
 
 #include <cstring>

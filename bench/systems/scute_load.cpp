@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Scute: the sorted map of `scute kv load`, from keys to values, many records to a transaction, on a pool in the page cache
-// (medium file).
+// Scute: the sorted map of `scute kv load`, from keys to values, many records to a transaction, on
+// a pool in the page cache (medium file).
 #include <scute/containers/ordered_map.hpp>
 
 #include "systems/kv_system.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A file without a log for the data structures of workloads/, in huge pages where there are any. CPU
-// instructions write back, wherever the file is: on a file system where these do not persist, the numbers
-// are those of a medium where they do.
+// A file without a log for the data structures of workloads/, in huge pages where there are any.
+// CPU instructions write back, wherever the file is: on a file system where these do not persist,
+// the numbers are those of a medium where they do.
 #pragma once
 
 #include <cstring>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files whose pages are all there, huge where there are any. CPU instructions write to them, wherever they are: on a file
-// system where these do not persist, the numbers are those of a medium where they do.
+// Files whose pages are all there, huge where there are any. CPU instructions write to them,
+// wherever they are: on a file system where these do not persist, the numbers are those of a medium
+// where they do.
 #pragma once
 
 #include <cstdlib>
@@ -45,8 +46,8 @@ class warm_objects {
   std::pmr::synchronized_pool_resource objects_{&whole_};
 };
 
-// The write-back of a floor, or none where caches persist (eADR), which is emulated as in the ENTS paper: PMEM_NO_FLUSH=1
-// in the environment, which libpmemobj reads as well.
+// The write-back of a floor, or none where caches persist (eADR), which is emulated as in the ENTS
+// paper: PMEM_NO_FLUSH=1 in the environment, which libpmemobj reads as well.
 inline auto floor_flush() noexcept -> void (*)(const void*, size_t) noexcept {
   const char* const value = std::getenv("PMEM_NO_FLUSH");
   if (value != nullptr && std::strcmp(value, "1") == 0) return [](const void*, size_t) noexcept {};

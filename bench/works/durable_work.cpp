@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Durable commits of single records to a file on a disk, against the stores that are made for that.
 //
-// Every system holds the same records. In a round each of them, in an order that rotates, overwrites
-// random records for --disk-seconds; whatever the disk is like, the commits are counted and not the
-// seconds. The time of an operation is what one thread takes for it; throughput is the number of
-// threads over it. Single operations are timed as well, for the percentiles.
+// Every system holds the same records. In a round each of them, in an order that rotates,
+// overwrites random records for --disk-seconds; whatever the disk is like, the commits are counted
+// and not the seconds. The time of an operation is what one thread takes for it; throughput is the
+// number of threads over it. Single operations are timed as well, for the percentiles.
 #include <fmt/format.h>
 
 #include "random.hpp"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Level hashing under YCSB over the load factor (ENTS Figure 7). A table is filled step by step, in all systems alike and
-// slice by slice; at each step look-ups and updates of what is there run in rounds: half of each, or 95 % look-ups,
-// zipfian or uniform. One thread. No table grows: it holds more than 90 %.
+// Level hashing under YCSB over the load factor (ENTS Figure 7). A table is filled step by step, in
+// all systems alike and slice by slice; at each step look-ups and updates of what is there run in
+// rounds: half of each, or 95 % look-ups, zipfian or uniform. One thread. No table grows: it holds
+// more than 90 %.
 #include <fmt/format.h>
 
 #include <algorithm>

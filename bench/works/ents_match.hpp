@@ -22,7 +22,8 @@ inline unsigned ents_rounds(const options& o) {
 
 class ents_match {
  public:
-  // Builds the task in every system. `requests` is how many will be run on each, and `title` what messages name.
+  // Builds the task in every system. `requests` is how many will be run on each, and `title` what
+  // messages name.
   ents_match(session& s, const workloads::ents::task& what, uint64_t requests, unsigned threads,
              std::string title);
 
@@ -30,7 +31,8 @@ class ents_match {
   void keep(unsigned threads);
   // Forgets the samples.
   void begin();
-  // Every system runs these requests, those of a thread each, in an order that follows from the number of the round.
+  // Every system runs these requests, those of a thread each, in an order that follows from the
+  // number of the round.
   void round(unsigned number, const std::vector<workloads::ents::batch>& requests, bool measured);
   // A row for each system; `like` has all but system and numbers.
   void publish(const row& like);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Maps, TATP and TPC-C as the ENTS paper ran them, and whole (Figures 2 to 6). Every system is given the same task once;
-// then every cell (work, threads) has its rounds, in which each system, in an order that rotates, runs the same
-// requests. They are drawn before time is taken. The first round of a cell warms up.
+// Maps, TATP and TPC-C as the ENTS paper ran them, and whole (Figures 2 to 6). Every system is
+// given the same task once; then every cell (work, threads) has its rounds, in which each system,
+// in an order that rotates, runs the same requests. They are drawn before time is taken. The first
+// round of a cell warms up.
 #include <fmt/format.h>
 
 #include <algorithm>

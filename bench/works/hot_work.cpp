@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A few objects, overwritten again and again: where an engine that puts work off could look better than it is. So
-// besides the time that the writing thread takes there is the processor time of the whole process: what a thread
-// in the background does for these transactions, and what is still put off at the end of a batch, are part of it.
+// A few objects, overwritten again and again: where an engine that puts work off could look better
+// than it is. So besides the time that the writing thread takes there is the processor time of the
+// whole process: what a thread in the background does for these transactions, and what is still put
+// off at the end of a batch, are part of it.
 //
-// A batch is more than ten turns of a speculative log, and ten batches come before the first that counts.
+// A batch is more than ten turns of a speculative log, and ten batches come before the first that
+// counts.
 #include <fmt/format.h>
 
 #include <ctime>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bulk insert into an empty store on a disk, against the stores that are made for that.
 //
-// In a round each system, in an order that rotates, gets a new store, and the same records in transactions of a thousand,
-// each durable before the next one. The time of an operation is that of a record. Making the store is not timed.
+// In a round each system, in an order that rotates, gets a new store, and the same records in
+// transactions of a thousand, each durable before the next one. The time of an operation is that of
+// a record. Making the store is not timed.
 #include <fmt/format.h>
 
 #include "random.hpp"

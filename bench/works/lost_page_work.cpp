@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A lost page, from the access that faults to the access done: at 100 rows, as Pangolin measured it
-// (4.6: 180 us for a page of a page column, in a 100 GB pool), with every row in use and the column cold
-// or in the cache.
+// (4.6: 180 us for a page of a page column, in a 100 GB pool), with every row in use and the column
+// cold or in the cache.
 #include <fmt/format.h>
 
 #include <cstring>

@@ -8,8 +8,8 @@
 // or two hits all of them. The time of an operation is that of all slices over all keys; the median
 // over the rounds is the result, and their spread the spread.
 //
-// All maps of a round exist at once. A node of the radix tree takes 4136 bytes, one per key, so that
-// a million keys would take 5 GiB per system: it gets a tenth of the keys.
+// All maps of a round exist at once. A node of the radix tree takes 4136 bytes, one per key, so
+// that a million keys would take 5 GiB per system: it gets a tenth of the keys.
 #include <fmt/format.h>
 
 #include <map>

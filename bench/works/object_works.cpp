@@ -193,8 +193,8 @@ class cell {
 
 const std::vector<std::pair<std::string, std::string>> works{
     {alloc, "allocate an object and fill it"},
-    {sequential, "write all bytes of an object anew, in the order of allocation"},
-    {random_order, "write all bytes of an object anew, in random order"},
+    {sequential, "overwrite all bytes of an object, in the order of allocation"},
+    {random_order, "overwrite all bytes of an object, in random order"},
     {edit_work, "change a quarter of an object where it lies, in random order"},
     {free_work, "free an object, in random order"}};
 

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What cleaning costs a program, over the share of the file that counts. In shared memory.
 //
-// Every contestant holds the same objects in a file of its own, no larger than they are at that share, and a little. In a
-// round each of them, in an order that rotates, writes random objects anew, a section each. Before that it has written
-// its file over twice, so that what is cleaned is what a program finds after a long time. A contestant that is "inline" has
-// no thread that cleans: who needs room does so, and its time is all there is. With a thread the time of the round goes to
-// when that has nothing left to do, too; what comes after the last section is "deferred". `live_none` has room for all
-// that it writes, and nobody cleans.
+// Every contestant holds the same objects in a file of its own, no larger than they are at that
+// share, and a little. In a round each of them, in an order that rotates, writes random objects
+// anew, a section each. Before that it has written its file over twice, so that what is cleaned is
+// what a program finds after a long time. A contestant that is "inline" has no thread that cleans:
+// who needs room does so, and its time is all there is. With a thread the time of the round goes to
+// when that has nothing left to do, too; what comes after the last section is "deferred".
+// `live_none` has room for all that it writes, and nobody cleans.
 //
-// In the rows bytes of the log are those that the program's sections have written, bytes of metadata what the cleaner has
-// copied. In "stages", `file_per_live` is how large the used part of the file is, in bytes for each that counts.
+// In the rows bytes of the log are those that the program's sections have written, bytes of
+// metadata what the cleaner has copied. In "stages", `file_per_live` is how large the used part of
+// the file is, in bytes for each that counts.
 #include <fmt/format.h>
 #include <unistd.h>
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How long a persist-on-write file takes to be opened after a crash, over the size of the file, the size of the objects,
-// the share of it that counts, and the threads (ENTS section 5.6, Table 4). In shared memory: the file is in the page cache.
+// How long a persist-on-write file takes to be opened after a crash, over the size of the file, the
+// size of the objects, the share of it that counts, and the threads (ENTS section 5.6, Table 4). In
+// shared memory: the file is in the page cache.
 //
-// A process writes each object once and then random ones again, a section each, and ends without closing. Each round opens
-// a copy of what it has left. Opening has two parts: the store reads the file and decides what counts, in that many threads;
-// the table hands what counts to the program, which copies it to its place, in one. They are in "stages", in ns.
+// A process writes each object once and then random ones again, a section each, and ends without
+// closing. Each round opens a copy of what it has left. Opening has two parts: the store reads the
+// file and decides what counts, in that many threads; the table hands what counts to the program,
+// which copies it to its place, in one. They are in "stages", in ns.
 #include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The scan that resolves a log-free pool after a crash: how fast, against reading the same bytes once with
-// as many threads.
+// The scan that resolves a log-free pool after a crash: how fast, against reading the same bytes
+// once with as many threads.
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The applications of STAMP (SpecPMT Fig. 1 and 12). In a round every system, in an order that rotates, runs the
-// whole application in a fresh pool, on the same input; only the run itself is timed. The time of a transaction is
-// that of the run, for each thread, over its transactions; the median over the rounds is the result. Beside
-// the times there is what a transaction does, counted, and the paper's Table 2.
+// The applications of STAMP (SpecPMT Fig. 1 and 12). In a round every system, in an order that
+// rotates, runs the whole application in a fresh pool, on the same input; only the run itself is
+// timed. The time of a transaction is that of the run, for each thread, over its transactions; the
+// median over the rounds is the result. Beside the times there is what a transaction does, counted,
+// and the paper's Table 2.
 //
-// Before the run and after it a system does what it puts off: what the preparation left does not burden the run,
-// and the counters have all that the run has caused. How long that took afterwards stands beside the time.
-// The result of the first round is checked.
+// Before the run and after it a system does what it puts off: what the preparation left does not
+// burden the run, and the counters have all that the run has caused. How long that took afterwards
+// stands beside the time. The result of the first round is checked.
 #include <fmt/format.h>
 
 #include <numeric>

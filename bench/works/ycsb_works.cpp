@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // YCSB A to F on the hash map (CodePM Fig. 12-13).
 //
-// For each size of values every system is loaded with the same records once; then every cell (threads,
-// distribution, workload) has its rounds, in which each system, in an order that rotates, runs the same
-// operations. They are drawn before time is taken. The first round of a cell warms up. What D and E
-// insert stays: the next cells have those records too, in every system.
+// For each size of values every system is loaded with the same records once; then every cell
+// (threads, distribution, workload) has its rounds, in which each system, in an order that rotates,
+// runs the same operations. They are drawn before time is taken. The first round of a cell warms
+// up. What D and E insert stays: the next cells have those records too, in every system.
 #include <fmt/format.h>
 
 #include <numeric>
@@ -66,8 +66,8 @@ uint64_t ops_of(const options& o, char mix) {
   return mix == 'e' ? std::max(o.ops / 20, 10u) : o.ops;
 }
 
-// All that are inserted in a run, from above: one in 20 operations of two workloads, and a margin for
-// chance.
+// All that are inserted in a run, from above: one in 20 operations of two workloads, and a margin
+// for chance.
 uint64_t records_max(const options& o) {
   uint64_t ops = 0;
   for (const unsigned threads : o.threads)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pools of engine spec that have their log in a file beside them, made in memory when the program starts, always the same
-// bytes; and logs that are not theirs. Each object was written as a whole by one transaction, several times: its bytes tell
-// its version.
+// Pools of engine spec that have their log in a file beside them, made in memory when the program
+// starts, always the same bytes; and logs that are not theirs. Each object was written as a whole
+// by one transaction, several times: its bytes tell its version.
 #pragma once
 
 #include <memory>
@@ -21,10 +21,11 @@ struct log_image {
   bool checked;        // objects have checksums
   uint64_t epoch = 0;  // of the session that has the log
   uint64_t segment_size = 0, chunk_size = 0, salt = 0;
-  // Logs that were there instead, with names: of another pool, of an earlier session, of a later moment. An unclean pool has
-  // to refuse them all.
+  // Logs that were there instead, with names: of another pool, of an earlier session, of a later
+  // moment. An unclean pool has to refuse them all.
   std::vector<std::pair<std::string, bytes>> others;
-  // Of a clean pool: what its log was in the middle of its last session. It fits the epoch, and is of no use.
+  // Of a clean pool: what its log was in the middle of its last session. It fits the epoch, and is
+  // of no use.
   bytes middle;
 };
 

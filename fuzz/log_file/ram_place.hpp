@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The folder beside a pool in memory: log files that exist there only, so that an input costs no system call. A store or a
-// read behind a file's end is a breach, or fails.
+// The folder beside a pool in memory: log files that exist there only, so that an input costs no
+// system call. A store or a read behind a file's end is a breach, or fails.
 #pragma once
 
 #include <algorithm>

@@ -30,7 +30,8 @@ struct change {
   uint32_t value;
 };
 
-// Records of these were followed by so many others that a crash cannot have torn them; those of the last ones it can (GAP-4).
+// Records of these were followed by so many others that a crash cannot have torn them; those of the
+// last ones it can (GAP-4).
 constexpr size_t followed = log_objects - 3;
 
 class one_run {
@@ -75,7 +76,7 @@ class one_run {
     }
   }
 
-  // ---- changes ------------------------------------------------------------------------------------------
+  // ---- changes ----------------------------------------------------------------------------------
 
   uint64_t per_chunk() const { return image_->chunk_size / image_->segment_size; }
   // Where segments begin, by number: of two copies one after the other, chunk by chunk.
@@ -179,7 +180,8 @@ class one_run {
     return true;
   }
 
-  // The redundancy of the log covers it: one of two heads, one copy of the truncation point, and of each segment one copy.
+  // The redundancy of the log covers it: one of two heads, one copy of the truncation point, and of each
+  // segment one copy.
   bool is_covered() const {
     if (!plain_ || is_cut_) return false;
     bool heads[2]{}, truncation_points[2]{};
@@ -202,9 +204,10 @@ class one_run {
   // Nothing of the log is needed.
   bool is_void() const { return image_->clean; }
 
-  // ---- sessions -------------------------------------------------------------------------------------------
+  // ---- sessions ---------------------------------------------------------------------------------
 
-  // True if it was opened, and is to be opened again: what was committed is in file_ and folder_ then.
+  // True if it was opened, and is to be opened again: what was committed is in file_ and folder_
+  // then.
   bool session(bool read_only) {
     file_.load(image_->pool);
     folder_ = {};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs one input: beside a pool of engine spec lies its log, changed in some places, or another log, or none. The pool is opened in
-// every way, judged, worked with, killed, and opened again. Returns, or ends the process.
+// Runs one input: beside a pool of engine spec lies its log, changed in some places, or another
+// log, or none. The pool is opened in every way, judged, worked with, killed, and opened again.
+// Returns, or ends the process.
 //
 // An input is a head of 4 bytes (image, log, two of the sessions' work) and changes of 8:
 //   0 where:3 reseal:1 how:4   1 which   2..3 offset   4..7 value

@@ -182,7 +182,7 @@ class one_run {
       // A file that was closed has nothing torn: without a word of it nothing is missing (POW-12).
       if (!salvage && first_open_ && plain_ && image_->closed && !damaged_.contains(UINT64_MAX) &&
           t.all != image_->there)
-        breach("something is missing, and nobody was told");
+        breach("something is missing, and it was not reported");
       static_cast<void>(s->check(false, false));
       if (!read_only) work(*s, t, of);
       return true;
@@ -216,7 +216,8 @@ class one_run {
       if (known == image_->ever.end() || !known->second.contains(text))
         breach("object " + std::to_string(index) + " has bytes that it never had");
     }
-    // (Older than what was committed: only where something is said to be lost, or the end of the log is missing.)
+    // (Older than what was committed: only where something is said to be lost, or the end of the
+    // log is missing.)
     static_cast<void>(s);
   }
 

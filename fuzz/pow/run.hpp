@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs one input: a file as it was left, changed in some places, is opened in every way, worked with, and opened again.
-// Returns, or ends the process.
+// Runs one input: a file as it was left, changed in some places, is opened in every way, worked
+// with, and opened again. Returns, or ends the process.
 //
 // An input is a head of 4 bytes (image, flags, two of the sessions' work) and changes of 8:
 //   0 where:3 reseal:1 how:4   1 which   2..3 offset   4..7 value

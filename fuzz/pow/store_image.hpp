@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Persist-on-write files as they were left, in memory: what inputs are made of, and what may be found in them.
+// Persist-on-write files as they were left, in memory: what inputs are made of, and what may be
+// found in them.
 #pragma once
 
 #include <cstddef>
@@ -56,7 +57,8 @@ struct store_image {
   std::map<uint64_t, std::set<std::string>> ever;  // what was committed at any time
 };
 
-// Some of each kind: closed properly and not; with erased objects, parts, sections `later`, and cleaned segments.
+// Some of each kind: closed properly and not; with erased objects, parts, sections `later`, and
+// cleaned segments.
 const std::vector<store_image>& store_images();
 
 pow::store_options options_for(const store_image& image, bool salvage);

@@ -178,8 +178,9 @@ class one_run {
     }
   }
 
-  // Whatever the library hands out as FILE's bytes, FILE has had. After a kill and damage together less is promised: what recovery
-  // computes anew it takes for right. Of a superblock that somebody has forged, or pages of another pool, nothing is.
+  // Whatever the library hands out as FILE's bytes, FILE has had. After a kill and damage together
+  // less is promised: what recovery computes anew it takes for right. Of a superblock that somebody
+  // has forged, or pages of another pool, nothing is.
   bool judged() const { return !forged_ && !foreign_page_ && (image_.clean || !damaged_); }
 
   void look() {
@@ -268,20 +269,20 @@ class one_run {
     if (read_all(path()) != before) breach("adopt has changed the file");
     if (e != SCUTE_OK) {
       if (!forged_ && !before.empty() && is_foreign())
-        breach("what protects it is damaged, and it cannot be adopted");
+        breach("its protection is damaged, and it cannot be adopted");
       return;
     }
     scute_pool* pool = nullptr;
     if (scute_shield_open(path().c_str(), nullptr, &pool) != SCUTE_OK)
-      breach("what was adopted does not open");
+      breach("the adopted file does not open");
     bytes got(before.size());
     if (scute_shield_read(pool, 0, got.data(), got.size()) != SCUTE_OK || got != before)
-      breach("what was adopted is not what the file holds");
+      breach("the adopted content is not the file's");
     scute_report r{};
     r.struct_size = sizeof r;
     if (scute_check(pool, 0, &r, nullptr, nullptr, nullptr) != SCUTE_OK || r.damaged != 0)
-      breach("what was adopted is damaged");
-    if (scute_close(pool) != SCUTE_OK) breach("what was adopted cannot be closed");
+      breach("the adopted file is damaged");
+    if (scute_close(pool) != SCUTE_OK) breach("the adopted file cannot be closed");
   }
 
   // Some copy of the superblock is there: it is known for a sidecar.

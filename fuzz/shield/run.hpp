@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs one input: a shielded file and what protects it, changed in some places, go through every call that takes them. Returns, or
-// ends the process.
+// Runs one input: a shielded file and what protects it, changed in some places, go through every
+// call that takes them. Returns, or ends the process.
 //
 // An input is a head of 4 bytes and changes of 8:
 //   head    0 image   1 flags (run_flags)   2 which of adopt and remove   3 nothing

@@ -2,8 +2,8 @@
 //
 // error.hpp: what the C++ interface throws.
 //
-// Every failing call throws scute::error, a std::system_error whose code() is a scute::errc and
-// whose what() says what failed, on what, and what to do about it (the text of scute_errormsg()).
+// Every failing call throws scute::error, a std::system_error. Its code() is a scute::errc. Its
+// what() is the text of scute_errormsg(): the operation that failed, its object, and the remedy.
 // Codes also compare with the portable conditions of <system_error> where one fits:
 //
 //   try { pool = scute::pool::open(path); }
@@ -109,7 +109,7 @@ class error : public std::system_error {
 
 namespace detail {
 
-/// Throws what the calling thread's last failing C call left behind. Out of line of the fast path.
+/// Throws the error of the calling thread's last failing C call. Out of line of the fast path.
 [[noreturn, gnu::cold, gnu::noinline]] inline void throw_last(int result) {
   throw error(static_cast<errc>(result), scute_errormsg());
 }

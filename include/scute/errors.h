@@ -32,7 +32,7 @@ enum scute_error {
   SCUTE_E_CANARY = -16,      /* a write overran a micro-buffer; the transaction was aborted */
   SCUTE_E_ABORTED = -17,     /* a nested transaction aborted, so the whole one did */
   SCUTE_E_NOTX = -18,        /* no such transaction in this thread (ended, or another thread's) */
-  SCUTE_E_CONFLICT = -19,    /* somebody else changed the object since it was opened */
+  SCUTE_E_CONFLICT = -19,    /* another thread changed the object since it was opened */
   SCUTE_E_IO = -20,          /* a system call failed; errno is kept and named in the message */
   SCUTE_E_LAYOUT = -21,      /* the pool's layout name is not the one given */
   SCUTE_E_UNSUPPORTED = -22, /* this build or this pool cannot do that */

@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/* What was found damaged. */
+/* The kind of thing that is damaged. */
 enum scute_event_kind SCUTE_ENUM {
   SCUTE_EVENT_PAGE = 1,       /* a page that could not be read (SIGBUS, bad block) */
   SCUTE_EVENT_OBJECT = 2,     /* an object, or a 4 KiB fragment of one, failed its checksum */
@@ -24,14 +24,14 @@ enum scute_event_kind SCUTE_ENUM {
   SCUTE_EVENT_FREE = 7    /* space in no use */
 };
 
-/* What became of it. */
+/* The outcome. */
 enum scute_outcome SCUTE_ENUM {
   SCUTE_OUTCOME_REPAIRED = 1,
   SCUTE_OUTCOME_LOST = 2,    /* beyond the redundancy */
   SCUTE_OUTCOME_DETECTED = 3 /* seen and left alone (read-only pool, check without repair) */
 };
 
-/* Who found it. */
+/* The activity that found it. */
 enum scute_finder SCUTE_ENUM {
   SCUTE_FINDER_ACCESS = 1, /* a call that verifies */
   SCUTE_FINDER_FAULT = 2,  /* SIGBUS, or SIGSEGV on a page whose loss is emulated */
@@ -40,28 +40,28 @@ enum scute_finder SCUTE_ENUM {
   SCUTE_FINDER_CHECK = 5
 };
 
-/* A detection and what followed. Alike events close together in time and place are told as one. */
+/* A detection and its outcome. Events of one kind that are close in time and place are merged. */
 typedef struct scute_event {
   uint64_t sequence; /* grows by 1 from event to event of the pool, over all its sessions */
   uint64_t time_ns;  /* CLOCK_REALTIME */
   enum scute_event_kind kind;
   enum scute_outcome outcome;
   enum scute_finder finder;
-  uint32_t count;   /* places told as one event, 1 or more */
+  uint32_t count;   /* places merged into this event, 1 or more */
   uint64_t offset;  /* of the file; the first one if count > 1 */
   uint64_t length;  /* bytes from there to the end of the last one */
   scute_oid object; /* the first object concerned, or null */
   uint64_t epoch;   /* session in which it happened (scute_info.epoch) */
-  uint64_t dropped; /* further events about that time, too many at once to be told */
+  uint64_t dropped; /* further events about that time, too many at once to be recorded */
 } scute_event;
 
-/* Called for each event in no particular thread, never inside a signal handler and never two at a
- * time for one pool, soon after it happened: at the end of the library call that met it, or of the next
- * call of any thread. Must not call into the pool. */
+/* Called for each event soon after it happened: at the end of the library call that met it, or of
+ * the next call of any thread. It runs in no particular thread, never in a signal handler, and
+ * never twice at a time for one pool. Must not call into the pool. */
 typedef void (*scute_event_fn)(void *arg, const scute_event *event);
 
-/* Visits the events that the pool's ring still holds, oldest first (see scute_event). Events of this
- * session that have not been written yet are written first, unless the pool is read-only. */
+/* Visits the events that the pool's ring still holds, oldest first (see scute_event). Events of
+ * this session that have not been written yet are written first, unless the pool is read-only. */
 SCUTE_API int scute_events(scute_pool *pool, scute_event_fn visit, void *arg);
 
 #ifdef __cplusplus

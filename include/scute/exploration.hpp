@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// exploration.hpp: the crash explorer, for any subject (scute/subject.hpp). For structures that are kept
-// in a scute::pool use scute/testing.hpp, which has the same with scute::pool in place of the subject.
+// exploration.hpp: the crash explorer, for any subject (scute/subject.hpp). For structures that are
+// kept in a scute::pool use scute/testing.hpp, which has the same with scute::pool in place of the
+// subject.
 //
 //   class counter : public scute::testing::subject { ... void count(); std::string text(); };
 //
@@ -12,10 +13,11 @@
 //   const auto result = scute::testing::explore(s);
 //   EXPECT_TRUE(result.sound) << result.story;
 //
-// explore() runs the steps once and then puts the power off at every moment: for each image of the memory
-// that such a failure could have left, it lets the subject open it (and crashes some of these recoveries
-// too), and compares what the observer reads with what it read before and after the step that was under
-// way. Anything else, an error, or findings of a check are a violation, which comes with a story.
+// explore() runs the steps once and then simulates a power failure at every moment. It generates
+// each image of the memory that such a failure could have left, and lets the subject open it. (Some
+// of these recoveries crash as well.) The observer must read the same as before or after the step
+// that was interrupted. Anything else, an error, or findings of a check are a violation, which
+// comes with a story.
 #ifndef SCUTE_EXPLORATION_HPP
 #define SCUTE_EXPLORATION_HPP
 
@@ -36,14 +38,15 @@ class stage_state;
 struct scenario_state;
 }  // namespace detail
 
-/// What a step that does more than change the subject works on: the subject, and the medium under it.
+/// The argument of a step that does more than change the subject: the subject, and the medium under
+/// it.
 class basic_stage {
  public:
   explicit basic_stage(detail::stage_state& s) noexcept : state_(&s) {}
 
   bool is_open() const noexcept;
-  /// Closes the subject properly; opens it again; makes it anew (which is only allowed in a scenario
-  /// that starts without one). Throws std::logic_error if it is not open, or is open already.
+  /// Closes the subject properly; opens it again; creates it (only in a scenario that starts
+  /// without one). Throws std::logic_error if it is not open, or is open already.
   void close() const;
   void open() const;
   void create() const;
@@ -52,11 +55,11 @@ class basic_stage {
 
   /// The bytes of the medium as the program sees them. Not to be written to: see damage().
   std::span<const std::byte> bytes() const noexcept;
-  /// Changes bytes behind the subject's back, durably, as a media error or a scribble does.
+  /// Changes bytes without the subject's knowledge, durably, as a media error or a scribble does.
   void damage(uint64_t offset, std::span<const std::byte> bytes) const;
-  /// Loses the page that holds this byte: it becomes noise, and whoever accesses it next finds it
-  /// rebuilt. Until then it counts as lost, after a crash as well. The subject must be open, and must be
-  /// one that can lose pages, as scute::pool is.
+  /// Loses the page that holds this byte: it becomes noise, and the next access finds it rebuilt.
+  /// Until then it counts as lost, after a crash as well. The subject must be open, and must be one
+  /// that can lose pages, as scute::pool is.
   void lose_page(uint64_t offset) const;
 
  protected:
@@ -76,10 +79,11 @@ class stage_of : public basic_stage {
   S& get() const { return static_cast<S&>(opened()); }
 };
 
-/// The lock to use between the threads of a scenario. A std::mutex that is held across a transaction
-/// would stop the exploration for ever: the thread that holds it may have lost its turn, and the one
-/// that waits in std::mutex::lock() never gives its own away. Outside explorations it is an ordinary
-/// mutex, so a structure may take its mutex type as a template argument.
+/// The lock to use between the threads of a scenario. A std::mutex that is held across a
+/// transaction would stop the exploration for ever: the thread that holds it may have lost its
+/// turn, and the one that waits in std::mutex::lock() never gives its own away. Outside
+/// explorations it is an ordinary mutex, so a structure may take its mutex type as a template
+/// argument.
 class mutex {
  public:
   mutex();
@@ -95,8 +99,9 @@ class mutex {
   std::unique_ptr<state> state_;
 };
 
-/// Called by a thread of a scenario that was refused and is about to try again: gives its turn to the next
-/// one. Without it a scenario would try for ever, since nobody else gets a turn. Elsewhere it yields.
+/// Called by a thread of a scenario that was refused and is about to try again: gives its turn to
+/// the next one. Without it a scenario would retry for ever, since no other thread gets a turn.
+/// Elsewhere it yields.
 void give_way();
 
 /// A thread of a scenario, whatever the subject: use thread_of, or thread for pools.
@@ -113,7 +118,8 @@ class basic_thread {
   size_t index_;
 };
 
-/// A scenario, whatever the subject: use scenario_of, or scenario for pools. Copies are the same scenario.
+/// A scenario, whatever the subject: use scenario_of, or scenario for pools. Copies are the same
+/// scenario.
 class basic_scenario {
  public:
   const std::string& name() const noexcept;
@@ -151,9 +157,9 @@ class thread_of : public basic_thread {
  public:
   explicit thread_of(basic_thread t) noexcept : basic_thread(std::move(t)) {}
 
-  /// A step: what it does in a few words (for stories), and the doing. A crash while it is under way must
-  /// leave what the observer reads before it or after it; when it has returned, what it reads after it.
-  /// What it throws ends the exploration as a violation.
+  /// A step: its description in a few words (for stories), and its function. After a crash during
+  /// the step the observer must read the state before it or after it; after its return, the state
+  /// after it. An exception from a step ends the exploration as a violation.
   thread_of& step(std::string what, std::function<void(S&)> body) {
     add_step(std::move(what),
              [body = std::move(body)](const basic_stage& s) { body(stage_of<S>(s).get()); });
@@ -164,28 +170,28 @@ class thread_of : public basic_thread {
              [body = std::move(body)](const basic_stage& s) { body(stage_of<S>(s)); });
     return *this;
   }
-  /// Reads everything that this thread answers for, as text. It is called after every recovery, so it
-  /// should be quick; it must change nothing, and throw or say so when what it reads is not sound. Equal
-  /// states must give equal texts.
+  /// Reads everything that this thread answers for, as text. It is called after every recovery, so
+  /// it should be quick. It must change nothing, and throw or report it if the contents are not
+  /// sound. Equal states must give equal texts.
   thread_of& observe(std::function<std::string(S&)> read) {
     set_observer(detail::of_any<S, std::string>(std::move(read)));
     return *this;
   }
 };
 
-/// What is to be explored, with a subject of type S, which is derived from subject.
+/// A scenario to explore, with a subject of type S, which is derived from subject.
 template <typename S>
 class scenario_of : public basic_scenario {
  public:
-  /// make: returns a new, closed subject; without it S must have a default constructor. Called once for
-  /// each exploration. The explorer owns what it returns.
+  /// make: returns a new, closed subject; without it S must have a default constructor. Called once
+  /// for each exploration. The explorer owns what it returns.
   explicit scenario_of(
       std::string name,
       std::function<std::unique_ptr<S>()> make = [] { return std::make_unique<S>(); })
       : basic_scenario(std::move(name), std::move(make)) {}
 
-  /// Makes what the steps start from, in a subject that was just created. Not explored; the subject is
-  /// closed and opened again after it.
+  /// Makes what the steps start from, in a subject that was just created. Not explored; the subject
+  /// is closed and opened again after it.
   scenario_of& setup(std::function<void(S&)> make) {
     set_setup(detail::of_any<S, void>(std::move(make)));
     return *this;
@@ -213,7 +219,7 @@ class scenario_of : public basic_scenario {
   /// interleavings, switching threads at their operations on the memory.
   thread_of<S> in_thread(size_t index) { return thread_of<S>(thread_at(index)); }
 
-  /// What must work on every recovered subject, instead of subject::probe().
+  /// An operation that must work on every recovered subject, instead of subject::probe().
   scenario_of& probe(std::function<void(S&)> body) {
     set_probe(detail::of_any<S, void>(std::move(body)));
     return *this;
@@ -224,8 +230,8 @@ class scenario_of : public basic_scenario {
     set_may_run_full();
     return *this;
   }
-  /// A crash may cost data on top of the damage that the scenario does: that a check finds losses is no
-  /// violation then. What the observers read still has to be right.
+  /// A crash may cost data on top of the damage that the scenario does: losses that a check finds
+  /// are no violation then. The observers must still read correct contents.
   scenario_of& may_lose() {
     set_may_lose();
     return *this;
@@ -241,8 +247,8 @@ struct explore_options {
   uint64_t states = 20000;  ///< crash states to recover and judge; fewer if there are no more
   uint64_t seed = 1;        ///< of everything that is chosen at random
   bool eadr = false;        ///< caches are durable
-  /// Recoveries may crash too, up to three in a row. At times it is the process that dies first, and the power
-  /// fails when its successor recovers, to whom stores were visible that were not durable.
+  /// Recoveries may crash too, up to three in a row. Sometimes the process dies first, and the
+  /// power fails while its successor recovers. The successor saw stores that were not durable.
   bool crash_recovery = true;
   bool thorough = false;  ///< read and reopen the subject again after every probe, not some
   /// Damage some images besides, if the subject takes faults; of a pool one replica or one page.

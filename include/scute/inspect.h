@@ -42,13 +42,14 @@ SCUTE_API int scute_locate(scute_pool *pool, uint64_t offset, scute_location *lo
 SCUTE_API int scute_offset_of(scute_pool *pool, uint64_t zone, uint64_t row, uint64_t column,
                               uint64_t *offset);
 
-/* Bytes that one transaction can overwrite for certain, at present, as one range of an object (several
- * ranges cost up to 128 bytes more each; not of ranges in place, whose old bytes take room as well). The log of a
- * transaction that does not fit its lane goes to free chunks, with protection ML and above twice, so a pool may hold an
- * object that is too large to be overwritten at once: the commit then fails with SCUTE_E_NOSPC, and nothing has
- * happened. Do it in parts of this size (scute_tx_add_range). New objects from 16 KiB on do not count; with engine
- * LOGFREE nor does what shares no columns, which needs no log.
- * Grows and shrinks with the free space. Any thread. */
+/* Bytes that one transaction can certainly overwrite at present, as one range of an object. Each
+ * further range costs up to 128 bytes more. Ranges in place do not fit this bound: their old bytes
+ * take room as well. A transaction whose log does not fit its lane puts the log into free chunks,
+ * with protection ML and above twice. So an object may be too large to be overwritten at once: the
+ * commit then fails with SCUTE_E_NOSPC, and nothing has happened. Overwrite it in parts of this
+ * size (scute_tx_add_range). New objects from 16 KiB on do not count. With engine LOGFREE changes
+ * that share no columns do not count either: they need no log. The value grows and shrinks with the
+ * free space. Any thread. */
 SCUTE_API int scute_overwrite_max(scute_pool *pool, uint64_t *bytes);
 
 typedef struct scute_chunk_info {
@@ -66,19 +67,20 @@ typedef struct scute_chunk_info {
 SCUTE_API int scute_visit_chunks(scute_pool *pool,
                                  int (*visit)(void *arg, const scute_chunk_info *chunk), void *arg);
 
-/* What scute_check() found. */
+/* The result of scute_check(). */
 typedef struct scute_report {
   size_t struct_size;
   uint64_t objects, object_bytes; /* live objects and their payload */
   uint64_t chunks;                /* chunk headers looked at */
   uint64_t columns_bytes;         /* bytes of parity compared with their columns */
   uint64_t damaged;               /* structures, objects and parity pages found wrong */
-  uint64_t repaired;              /* of those, put right (always 0 without repair) */
+  uint64_t repaired;              /* of those, repaired (always 0 without repair) */
   uint64_t lost;                  /* of those, beyond the redundancy */
   uint64_t bytes;                 /* of the pool that were looked at */
   uint64_t elapsed_ns;
-  int complete; /* 1: all was looked at; 0: a scrub was stopped, or others were at work on something
-                   whenever it was looked at, which the next one may find damaged */
+  /* 1: everything was examined. 0: a scrub was stopped, or other threads were changing a part at
+   * each attempt to examine it; the next scrub may find that damaged */
+  int complete;
 } scute_report;
 
 /* One finding: what, where (file offset and length), the object if it is one, whether it was
@@ -87,7 +89,7 @@ typedef void (*scute_finding_fn)(void *arg, const char *what, uint64_t offset, u
                                  scute_oid object, int repaired);
 
 /* Verifies every structure, every object and every column of an open pool, and with repair != 0
- * puts right what the redundancy allows. Recovery that is still pending is finished first. Returns 0
+ * repairs what the redundancy allows. Recovery that is still pending is finished first. Returns 0
  * when the check ran, whatever it found. Not while transactions run (SCUTE_E_INVALID if the calling
  * thread runs one). progress and finding may be null. */
 SCUTE_API int scute_check(scute_pool *pool, int repair, scute_report *report,

@@ -16,8 +16,9 @@
 namespace scute {
 
 /// The live objects of one type, or of all types for T = void, in address order: an input range of
-/// ptr<T>. Made by pool::objects(). Each step costs a search of the space between two objects. The step
-/// that comes to the end throws errc::corrupt if damage beyond repair hides objects: see scute_next().
+/// ptr<T>. Made by pool::objects(). Each step costs a search of the space between two objects. The
+/// step that comes to the end throws errc::corrupt if damage beyond repair hides objects: see
+/// scute_next().
 template <class T>
 class object_range {
  public:

@@ -5,8 +5,8 @@
 //   scute::pool::create(path, {.size = 1ULL << 30, .layout = "shop",
 //                              .protection = scute::protection::mlp});
 //
-// Fields, meanings and defaults are those of scute_options in scute.h, which is their one home;
-// fields marked [create] are stored in the pool and ignored by open.
+// Fields, meanings and defaults are those of scute_options in scute.h. Fields marked [create] are
+// stored in the pool and ignored by open.
 #ifndef SCUTE_OPTIONS_HPP
 #define SCUTE_OPTIONS_HPP
 
@@ -100,7 +100,8 @@ struct options {
   /// Applies every SCUTE_<NAME> variable of the environment on top of these options.
   options& apply_env();
 
-  /// The same options for the C interface; `layout` stays owned by this struct. Without the callbacks.
+  /// The same options for the C interface; `layout` stays owned by this struct. Without the
+  /// callbacks.
   scute_options native() const;
 
  private:

@@ -3,14 +3,15 @@
 // ownership.hpp: values that own other objects of the pool.
 //
 // A scute::string or a container inside an object owns objects of its own. Stored types have no
-// destructors (they are copied as bytes), so whoever discards a value, such as tx.destroy(p) or
-// a container's erase, calls ownership<T>::release on it, in the same transaction.
+// destructors (they are copied as bytes). So code that discards a value calls ownership<T>::release
+// on it, in the same transaction. tx.destroy(p) and a container's erase do so.
 //
 // Which types own:
 //  - a type with a member `void release(scute::tx&) const`, as every container has one;
-//  - arrays of such types, and plain structs with such fields (found through fields.hpp, so up to
-//    24 fields and no base classes; other classes write a release() that calls their fields').
-// A ptr<T> owns nothing: what it refers to may have other referrers.
+//  - arrays of such types, and plain structs with such fields. These are found through fields.hpp,
+//    so up to 24 fields and no base classes. Other classes write a release() that calls their
+//    fields'.
+// A ptr<T> owns nothing: its object may have other referrers.
 #ifndef SCUTE_OWNERSHIP_HPP
 #define SCUTE_OWNERSHIP_HPP
 

@@ -23,11 +23,11 @@
 namespace scute {
 
 using info = scute_info;          ///< facts about an open pool; see scute.h
-using counters = scute_counters;  ///< what a pool has done since it was opened; see scute.h
-using report = scute_report;      ///< what a check found; see scute.h
+using counters = scute_counters;  ///< counts since a pool was opened; see scute.h
+using report = scute_report;      ///< the result of a check; see scute.h
 
-/// What pool::inject() does; see scute_injection in scute.h. Made with the defaults: one flip of one
-/// bit anywhere, seed 1.
+/// An injury for pool::inject(); see scute_injection in scute.h. Constructed with the defaults: one
+/// flip of one bit anywhere, seed 1.
 struct injection : scute_injection {
   injection() noexcept : scute_injection() { scute_injection_init(this); }
 };
@@ -37,7 +37,8 @@ using injury_function = std::function<void(uint64_t offset, uint64_t length)>;
 
 namespace detail {
 
-/// What a pool object owns: where the pool is mapped, and the callback that the library calls.
+/// The members of a pool object: the address of the mapping, and the callback that the library
+/// calls.
 struct open_pool : mapping {
   event_function event;
 
@@ -56,7 +57,7 @@ class pool : public reader {
   pool() noexcept = default;
 
   /// Makes a pool file and opens it. Throws errc::exists if the file is there already (see
-  /// options::overwrite); on failure no new file is left behind.
+  /// options::overwrite); on failure no new file remains.
   static pool create(const std::filesystem::path& path, const options& how = {}) {
     return start(path, how, scute_create);
   }
@@ -147,8 +148,8 @@ class pool : public reader {
     return ptr<T>(oid);
   }
 
-  /// The object, after testing that a live one of this size and, if T is numbered, of this type is
-  /// there and that its checksum matches; damage is repaired first. Throws errc::oid, errc::freed,
+  /// The object, after tests that it is live, has this size and, if T is numbered, this type, and
+  /// that its checksum matches. Damage is repaired first. Throws errc::oid, errc::freed,
   /// errc::range, errc::type or errc::corrupt.
   template <class T>
   const T& get_verified(ptr<T> p) const {
@@ -169,7 +170,7 @@ class pool : public reader {
 
   /// Changes one object without a transaction around it, atomically and durably: f(T&) works on a
   /// copy, which is written when f returns and dropped when it throws. Returns what f returns.
-  /// Throws errc::conflict if somebody else changed the object meanwhile, errc::freed if it was
+  /// Throws errc::conflict if another thread changed the object meanwhile, errc::freed if it was
   /// freed: then nothing was written.
   template <class T, class F>
   std::invoke_result_t<F, T&> update(ptr<T> p, F&& f) const {
@@ -189,8 +190,8 @@ class pool : public reader {
   }
 
   /// Runs f(tx&) in a transaction: f returns, and everything it did is durable; f throws, and
-  /// nothing happened (the exception goes on). Inside another transaction of this thread on this
-  /// pool, f joins that one, and what it throws dooms the whole. Returns what f returns. Throws
+  /// nothing happened (the exception is rethrown). Inside another transaction of this thread on
+  /// this pool, f joins that one, and an exception dooms the whole. Returns what f returns. Throws
   /// what transaction's constructor and commit() throw.
   template <class F>
   std::invoke_result_t<F, tx&> transact(F&& f) const {
@@ -209,9 +210,9 @@ class pool : public reader {
   /// The calling thread is in a transaction on this pool.
   bool in_transaction() const { return scute_tx_current(handle()) != nullptr; }
 
-  /// All live objects of type T in address order, as a range of ptr<T>; objects<>() is all of
-  /// every type, as ptr<void>. What is allocated or freed meanwhile may or may not be seen; the
-  /// object that an iterator stands on must not be freed before the iterator moves on.
+  /// All live objects of type T in address order, as a range of ptr<T>; objects<>() is all of every
+  /// type, as ptr<void>. Objects allocated or freed meanwhile may or may not be seen. Do not free
+  /// an iterator's object before the iterator has advanced.
   template <class T = void>
   object_range<T> objects() const {
     static_assert(std::is_void_v<T> || numbered<T>,
@@ -244,14 +245,14 @@ class pool : public reader {
     return totals;
   }
 
-  /// Verifies every structure, object and column, and with `repair` puts right what the redundancy
-  /// allows. Not while transactions run (errc::invalid inside one). An exception that a callback throws is rethrown when the
-  /// check has ended.
+  /// Verifies every structure, object and column, and with `repair` repairs what the redundancy
+  /// allows. Not while transactions run (errc::invalid inside one). An exception that a callback
+  /// throws is rethrown when the check has ended.
   scute::report check(bool repair = false, const finding_function& finding = {},
                       const progress_function& progress = {}) const;
 
-  /// Verifies and repairs the whole pool while transactions run. Throws errc::busy if a scrub is under
-  /// way. An exception that a callback throws stops it, and is rethrown.
+  /// Verifies and repairs the whole pool while transactions run. Throws errc::busy if a scrub is
+  /// under way. An exception that a callback throws stops it, and is rethrown.
   scute::report scrub(const scrub_options& how = {}) const;
 
   /// The same in threads of its own, which yield the CPU to others; without callbacks.
@@ -271,7 +272,7 @@ class pool : public reader {
   /// Asks a scrub that is under way to stop where it is; it can be resumed. Returns at once.
   void stop_scrub() const noexcept { scute_scrub_stop(native_handle()); }
 
-  /// Engine logfree, after a crash: helps to put right what it left until that is done. Not inside a
+  /// Engine logfree, after a crash: takes part in recovery until it is complete. Not inside a
   /// transaction. An exception that progress throws is rethrown when the work has ended.
   void wait_for_recovery(const progress_function& progress = {}) const {
     detail::progress_call call{&progress};
@@ -282,12 +283,11 @@ class pool : public reader {
     detail::check(result);
   }
 
-  /// Engine logfree: makes the parity of all transactions that have returned durable, so that a crash
-  /// finds nothing to resolve. errc::io if a fence has failed.
+  /// Engine logfree: makes the parity of all transactions that have returned durable, so that a
+  /// crash finds nothing to resolve. errc::io if a fence has failed.
   void drain() const { detail::check(scute_drain(handle())); }
 
-  /// What was found damaged, and what became of it: as far as the pool's ring goes back, oldest
-  /// first.
+  /// The damage found, and its outcome: as far as the pool's ring goes back, oldest first.
   std::vector<event> events() const {
     detail::event_collector all;
     detail::check(scute_events(handle(), detail::event_collector::add, &all));
@@ -297,10 +297,10 @@ class pool : public reader {
     return std::move(all.found);
   }
 
-  /// Damages the pool behind its own back, for drills; transactions may run. Returns the number of
-  /// injuries. Throws errc::noent if the pool has no byte in such a region, errc::unsupported for
-  /// a page that could not be rebuilt, errc::readonly, errc::range. An exception that visit throws
-  /// is rethrown when all is done.
+  /// Damages the pool without its knowledge, for drills; transactions may run. Returns the number
+  /// of injuries. Throws errc::noent if the pool has no byte in such a region, errc::unsupported
+  /// for a page that could not be rebuilt, errc::readonly, errc::range. An exception that visit
+  /// throws is rethrown when all is done.
   uint64_t inject(const injection& what, const injury_function& visit = {}) const {
     struct call {
       const injury_function* visit;

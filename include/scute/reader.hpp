@@ -8,15 +8,15 @@
 // and so work with both. A reader is a small value; it stays valid until its pool is closed and,
 // if it came from a transaction, until that ends.
 //
-// It has what turns a pointer into an address by value: where the pool lies and one bound. A search
-// that follows many pointers makes a local reader first, r.local(), which then stays in registers, and
-// pays one comparison and one addition per object.
+// It holds by value what turns a pointer into an address: the pool's place and one bound. For a
+// search that follows many pointers make a local reader first, r.local(). It stays in registers,
+// and each object costs one comparison and one addition.
 //
 // References that a reader returns point into the pool or into a micro-buffer. They stay valid
-// until the object is freed, the pool is closed, or the transaction ends; and a reference obtained
-// through a tx before an object was opened for writing keeps showing the bytes from before.
-// Any thread may read through a pool; what others may change meanwhile must be locked, as with any
-// shared memory.
+// until the object is freed, the pool is closed, or the transaction ends. A reference obtained
+// through a tx before an object was opened for writing keeps showing the old bytes. Any thread may
+// read through a pool. Lock objects that other threads may change meanwhile, as with any shared
+// memory.
 #ifndef SCUTE_READER_HPP
 #define SCUTE_READER_HPP
 
@@ -37,14 +37,14 @@ class transaction;
 
 namespace detail {
 
-/// What reading needs to know of an open pool. Lives at a fixed address while the pool is open,
+/// The state of an open pool that readers need. Lives at a fixed address while the pool is open,
 /// wherever the pool object moves.
 struct mapping {
   scute_pool* handle = nullptr;
   uintptr_t base = 0;  ///< address = base + oid, modulo 2^64
   uint64_t first = 0;  ///< lowest conceivable oid: the pool's tag, offset 0
-  /// units: see scute_tx_reads. 0 while reading takes more than an address: then every access is found
-  /// to be outside, and the library is asked. That costs the others nothing.
+  /// units: see scute_tx_reads. 0 while reading takes more than an address: then every access is
+  /// found to be outside, and the library is asked. That costs the others nothing.
   mutable scute_tx_reads reads{0, 0};
   bool recovering = false;  ///< units are 0 only until recovery has finished
   uint64_t limit = 0;       ///< file size
@@ -86,11 +86,11 @@ class reader {
   /// Reads nothing, until it is assigned to: every use throws errc::notx.
   reader() noexcept = default;
 
-  /// The object, whole. Throws errc::oid if p is null, belongs to another pool or lies outside
-  /// this one. On a pool this is one comparison and one addition, and tests neither that a live
-  /// object is there nor its checksum: see pool::get_verified(). In a transaction the same, for an
-  /// object that it has not opened. Under policy conservative it tests both, repairs what is damaged,
-  /// and throws errc::freed or errc::corrupt.
+  /// The object, whole. Throws errc::oid if p is null, belongs to another pool or lies outside this
+  /// one. On a pool this is one comparison and one addition, and tests neither that a live object
+  /// is there nor its checksum: see pool::get_verified(). In a transaction the same, for an object
+  /// that it has not opened. Under policy conservative it tests both, repairs what is damaged, and
+  /// throws errc::freed or errc::corrupt.
   template <class T>
   const T& get(ptr<T> p) const {
     detail::require_storable<T>();
@@ -144,7 +144,7 @@ class reader {
   template <class T>
   uint64_t size_of(ptr<T> p) const {
     uint64_t size = 0;
-    // What is read through a pool is what was committed.
+    // Reads through a pool return committed bytes.
     const auto info = tx_ != nullptr ? &scute_object_info : &scute_committed_info;
     detail::check(info(handle(), p.oid(), &size, nullptr, nullptr));
     return size;
@@ -156,8 +156,8 @@ class reader {
     return size_of(p) / sizeof(T);
   }
 
-  /// Bytes that one transaction can overwrite for certain, at present, as one range of an object. More may
-  /// find no room for its log (errc::nospc): do it in parts.
+  /// Bytes that one transaction can overwrite for certain, at present, as one range of an object.
+  /// More may find no room for its log (errc::nospc): do it in parts.
   uint64_t overwrite_max() const {
     uint64_t bytes = 0;
     detail::check(scute_overwrite_max(handle(), &bytes));
@@ -172,8 +172,8 @@ class reader {
     return map_->handle;
   }
 
-  /// The same reader, to be kept in a local variable of a function that follows many pointers. Nobody else
-  /// has its address, so the compiler need not fetch it again for every pointer.
+  /// The same reader, for a local variable of a function that follows many pointers. Its address is
+  /// not shared, so the compiler need not load it again for every pointer.
   reader local() const noexcept { return tx_ != nullptr ? *this : reader(map_); }
 
   /// Reads go through a transaction.
@@ -193,14 +193,15 @@ class reader {
         reads_(tx == nullptr ? &map->reads : scute_tx_reading(tx)),
         tx_(tx) {}
 
-  /// One unsigned comparison refuses null, other pools' oids and whatever lies outside the file, so that a
-  /// damaged pointer found in the pool cannot make the program read outside it. Objects begin at
-  /// multiples of 32, and none at 0: with 32 taken away and rotated, an offset that is neither is larger than
-  /// any file, and no reference gets an address that its type cannot have. What begins so close to the end of
-  /// the file that it could reach beyond is refused as well, and looked at by attend(). Few instructions, whose
-  /// operands stay in registers: while a search waits for memory the processor goes on with the next one.
-  /// Where the bound by value refuses, the present one decides: that of a transaction changes while others hold
-  /// copies of its reader, that of a pool when recovery has finished.
+  /// One unsigned comparison refuses null, other pools' oids and offsets outside the file. So a
+  /// damaged pointer in the pool cannot make the program read outside it. Objects begin at
+  /// multiples of 32, and none at 0. Other offsets, less 32 and rotated, are larger than any file,
+  /// so no reference gets an address that its type cannot have. An object so close to the end of
+  /// the file that it could reach beyond is refused as well, and attend() examines it. The
+  /// instructions are few, and their operands stay in registers: while one search waits for memory
+  /// the processor continues with the next. If the bound held by value refuses, the current bound
+  /// decides. A transaction's bound changes while others hold copies of its reader, a pool's when
+  /// recovery has finished.
   bool outside(scute_oid oid) const noexcept {
     const uint64_t unit = std::rotr(oid + shift_, 5);
     return unit >= units_ && unit >= __atomic_load_n(&reads_->units, __ATOMIC_RELAXED);
@@ -214,9 +215,9 @@ class reader {
     return reinterpret_cast<const std::byte*>(base_ + oid);
   }
 
-  /// An access that the inline test refused: it is wrong, or the transaction has changed something, or
-  /// this pool is open in a way in which the library looks at every access, or nothing is the matter.
-  /// It gets what it needs by value, so that the reader's own address is known to nobody.
+  /// Handles an access that the inline test refused. Either it is wrong, or the transaction has
+  /// changed objects, or the library checks every access to this pool, or the access is valid. The
+  /// arguments are passed by value, so that the reader's own address does not escape.
   [[gnu::noinline]] static const std::byte* attend(const detail::mapping* map,
                                                    const scute_tx_reads* reads, scute_tx* tx,
                                                    scute_oid oid, uint64_t offset,
@@ -254,7 +255,7 @@ class reader {
   template <class T, class... Members>
   uint64_t offset_in(ptr<T>, Members... members) const {
     detail::require_storable<T>();
-    // Any address at which a T could be will do; whoever uses the offset looks at the oid.
+    // Any address at which a T could be will do; code that uses the offset examines the oid.
     const uintptr_t somewhere = (map_->base | 4096) & ~uintptr_t{alignof(T) - 1};
     const auto* object = reinterpret_cast<const std::byte*>(somewhere);
     const auto& field =
@@ -284,7 +285,7 @@ class reader {
   void detach() noexcept { *this = reader(); }
 
   uintptr_t base_ = 0;  ///< the mapping's
-  uint64_t shift_ = 0;  ///< what takes an oid to its offset, less 32
+  uint64_t shift_ = 0;  ///< subtracted from an oid it gives the offset, less 32
   uint64_t units_ = 0;  ///< the mapping's when this was made; 0 in a transaction: reads_ has them
   const detail::mapping* map_ = &detail::no_mapping;
   const scute_tx_reads* reads_ =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// scrub.hpp: how pool::scrub() is told what to do, and tells what it finds.
+// scrub.hpp: options and results of pool::scrub().
 #ifndef SCUTE_SCRUB_HPP
 #define SCUTE_SCRUB_HPP
 
@@ -20,14 +20,14 @@ namespace scute {
 using finding_function = std::function<void(std::string_view what, uint64_t offset, uint64_t length,
                                             scute_oid object, bool repaired)>;
 
-using zone_report = scute_zone_report;  ///< what a scrub did in one zone; see scute.h
+using zone_report = scute_zone_report;  ///< the result of a scrub in one zone; see scute.h
 
-/// How pool::scrub() goes about it; see scute_scrub_options in scute.h. Callbacks may be empty; calls
-/// are made one at a time, and must not call into the pool.
+/// How pool::scrub() goes about it; see scute_scrub_options in scute.h. Callbacks may be empty;
+/// calls are made one at a time, and must not call into the pool.
 struct scrub_options {
   uint32_t threads = 0;  ///< 0: one per CPU that the process may use
   uint64_t rate = 0;     ///< bytes of the pool per second, all threads together; 0: no limit
-  bool resume = false;   ///< go on where an interrupted scrub stopped, if there was one
+  bool resume = false;   ///< continue where an interrupted scrub stopped, if there was one
   finding_function finding = {};
   progress_function progress = {};
   std::function<void(const zone_report&)> zone = {};
@@ -45,7 +45,7 @@ inline scute_scrub_options native(const scrub_options& how) {
   return c;
 }
 
-// What scute_events() visits.
+// The items that scute_events() visits.
 struct event_collector {
   std::vector<event> found;
   std::exception_ptr thrown = nullptr;
@@ -60,7 +60,7 @@ struct event_collector {
   }
 };
 
-// Passes what a scrub calls on to its options; what they throw stops it.
+// Forwards the callbacks of a scrub to its options; an exception of theirs stops it.
 struct scrub_callbacks {
   const scrub_options& how;
   scute_pool* pool;

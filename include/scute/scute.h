@@ -3,20 +3,20 @@
  * scute.h: the C interface of Scute, a persistent-memory object store.
  *
  * A *pool* is one file that holds objects. Objects are changed in *transactions*: either all of a
- * transaction's changes survive a crash or none do. A transaction works on *micro-buffers*, copies
- * of objects in DRAM, so that a program never writes to the pool directly (Pangolin, USENIX ATC
- * 2019, section 3.2). With full protection every object has a checksum and every byte is covered
- * by parity, so that damage is found when an object is opened, and repaired.
+ * transaction's changes survive a crash or none do. A transaction changes *micro-buffers*, copies
+ * of objects in DRAM; the program never writes to the pool directly (Pangolin, USENIX ATC 2019,
+ * section 3.2). With full protection every object has a checksum, and parity covers every byte.
+ * Damage is found when an object is opened, and repaired.
  *
  * Conventions
- *  - Functions that can fail return 0 (SCUTE_OK) or a negative SCUTE_E_* code; the calling thread
- *    then finds an explanation, with what to do about it, in scute_errormsg(). Output parameters
- *    are written on success only.
+ *  - Functions that can fail return 0 (SCUTE_OK) or a negative SCUTE_E_* code. After an error
+ *    scute_errormsg() explains it to the calling thread, and says what to do. Output parameters are
+ *    written on success only.
  *  - Sizes, offsets and lengths are in bytes.
  *  - "Any thread" means that the call may run in any number of threads at once on one pool. Of two
- *    threads that change one object at the same time one may get SCUTE_E_CONFLICT. No thread may read an
- *    object through a direct pointer while another commits a change to it: that is the caller's lock
- *    to take, as with any shared memory.
+ *    threads that change one object at the same time one may get SCUTE_E_CONFLICT. Guard direct
+ *    reads of an object against commits of other threads by a lock of your own, as with any shared
+ *    memory.
  *  - No C++ exception leaves a function of this header, and none is a cancellation point.
  *  - What holds for forked children, for threads that end, and for signals: <scute/api.h>.
  */
@@ -46,7 +46,8 @@ typedef struct scute_tx scute_tx; /* a transaction of one thread; opaque */
 enum scute_medium SCUTE_ENUM {
   SCUTE_MEDIUM_AUTO = 0, /* open only: found from the file's file system */
   SCUTE_MEDIUM_DAX = 1,  /* DAX mapping (MAP_SYNC): CPU flushes and fences make bytes durable */
-  /* page cache: a fence is an fdatasync that threads share, or an msync of what one thread has dirtied */
+  /* page cache: a fence is an fdatasync that threads share, or an msync of what one thread has
+   * dirtied */
   SCUTE_MEDIUM_FILE = 2,
   SCUTE_MEDIUM_RAM = 3 /* tmpfs or memfd: survives the process; CPU flushes are still issued */
 };
@@ -56,8 +57,8 @@ enum scute_engine SCUTE_ENUM {
   SCUTE_ENGINE_AUTO = 0, /* create only: spec on disks; else logfree with mlpc, or redo */
   SCUTE_ENGINE_REDO = 1, /* redo log, then in place (Pangolin 3.4) */
   /* in place, with the parity as the undo log (CodePM, IEEE TC 2025); needs protection mlpc. After
-   * a crash the pool opens at once, and what the crash left is put right when it is needed, or by a
-   * scan in the background */
+   * a crash the pool opens at once. The traces of the crash are resolved on first use, or by a scan
+   * in the background */
   SCUTE_ENGINE_LOGFREE = 2,
   SCUTE_ENGINE_SPEC = 3 /* a sequential log of new bytes (SpecPMT, 2023); docs/guides/choose.md */
 };
@@ -74,13 +75,13 @@ enum scute_protection SCUTE_ENUM {
 
 enum scute_checksum SCUTE_ENUM { SCUTE_CHECKSUM_CRC32C = 1, SCUTE_CHECKSUM_ADLER32 = 2 };
 
-/* When the checksums of objects are tested (Pangolin 3.3). What is opened for writing is tested under
- * every policy, before it is built upon. Chosen at each opening; needs protection MLPC to mean
- * anything. */
+/* When the checksums of objects are tested (Pangolin 3.3). An object that is opened for writing is
+ * tested under every policy, before it is copied. Chosen at each opening; has an effect with MLPC
+ * only. */
 enum scute_policy SCUTE_ENUM {
   SCUTE_POLICY_DEFAULT = 0, /* scute_get() and pool.get() return bytes as they are */
-  SCUTE_POLICY_SCRUB = 1,   /* the same, and the whole pool is scrubbed by a thread of its own after
-                                   every `scrub_every` transactions */
+  /* the same; a thread scrubs the pool every `scrub_every` transactions */
+  SCUTE_POLICY_SCRUB = 1,
   SCUTE_POLICY_CONSERVATIVE = 2 /* scute_get() and pool.get() test what they return */
 };
 
@@ -103,7 +104,7 @@ enum scute_flags {
 
 /* Everything that can be chosen. Set struct_size and the defaults with scute_options_init(). The
  * `scute` command's flags (--rows) and the environment (SCUTE_ROWS) have the same names. Fields
- * marked [create] are for a new pool; open ignores them: scute_pool_info() has those of the pool. */
+ * marked [create] are for a new pool; open ignores them: see scute_pool_info(). */
 typedef struct scute_options {
   size_t struct_size;       /* sizeof(scute_options), for later growth */
   uint64_t size;            /* [create] file size; multiple of 4096, at least SCUTE_SIZE_MIN */
@@ -118,10 +119,8 @@ typedef struct scute_options {
   uint32_t parity;            /* [create] parity rows P of a zone, 1..4: as many damaged cells of
                                   a column, or lost pages, can be rebuilt. 0: by protection (1
                                   with MLP and MLPC). More than 1: not with engine REDO */
-  uint32_t lanes;             /* [create] transactions that can run at once, 1..255; 0: by size.
-                                  More threads than lanes wait for one another */
-  uint32_t chunk_size;        /* [create] unit of space management, a power of two from 16 KiB to
-                                  256 KiB; 0: by pool size */
+  uint32_t lanes;             /* [create] transactions at once, 1..255; 0: by size; others wait */
+  uint32_t chunk_size;        /* [create] unit of space, power of two, 16 to 256 KiB; 0: by size */
   uint32_t flags;             /* SCUTE_READONLY, ... */
   uint32_t mode;              /* [create] permission bits; 0: 0600, or of the replaced pool */
   scute_progress_fn progress; /* null: none */
@@ -140,9 +139,10 @@ typedef struct scute_options {
 SCUTE_API void scute_options_init(scute_options *options);
 
 /* Sets one option by name, as text: "size" takes 64M, 16GiB; enums take their lower-case names
- * ("mlpc", "ram"); "policy" takes default, conservative or scrub:N; "mode" is octal; each flag has a
- * name, which takes "1" or "0": "readonly", "preallocate", "overwrite", "no_fault_handler", "account",
- * "lazy_recovery", "damaged", "plain_encoding", "without_log". `layout` keeps the pointer. SCUTE_E_INVALID says what is right. */
+ * ("mlpc", "ram"); "policy" takes default, conservative or scrub:N; "mode" is octal. Each flag has
+ * a name, which takes "1" or "0": "readonly", "preallocate", "overwrite", "no_fault_handler",
+ * "account", "lazy_recovery", "damaged", "plain_encoding", "without_log". `layout` keeps the
+ * pointer. SCUTE_E_INVALID says what is right. */
 SCUTE_API int scute_options_set(scute_options *options, const char *name, const char *value);
 
 /* Applies every SCUTE_<NAME> variable of the environment (SCUTE_MEDIUM=file). */
@@ -152,35 +152,35 @@ SCUTE_API int scute_options_from_env(scute_options *options);
 
 /* Makes a pool file and opens it. With options null (here and in scute_open) the defaults apply,
  * changed by what the environment says (scute_options_from_env). The file is sparse unless
- * SCUTE_PREALLOCATE is given; blocks for its logs and headers are reserved now, those of objects when
- * they come into use. SCUTE_E_NOSPC: the file system has no room for that, or the process may make no file so
- * long (RLIMIT_FSIZE, which raises no signal here; errno is EFBIG). SCUTE_E_EXISTS: something is at path, if
- * only a symbolic link that leads nowhere. On failure no new file is left behind. The file has its name when
- * it is a whole pool, and durably when this returns; a process that ends before leaves what was there.
- * (Where files must have a name to exist, and for an instant with SCUTE_OVERWRITE, that is path, with
- * symbolic links followed, + ".scute-new"; the next creation or opening at path removes it if its maker is
- * dead. SCUTE_E_BUSY if its maker is at work.) */
+ * SCUTE_PREALLOCATE is given. Blocks for logs and headers are reserved now, those of objects at
+ * first use. SCUTE_E_NOSPC: the file system has no room for that, or RLIMIT_FSIZE forbids such a
+ * file (errno is EFBIG; no signal). SCUTE_E_EXISTS: something is at path, if only a symbolic link
+ * that leads nowhere. On failure no new file remains. The file gets its name when it is a whole
+ * pool, durably before this returns; if the process ends earlier, path is unchanged. (A temporary
+ * name, where one is needed, is path with symbolic links followed, + ".scute-new". The next
+ * creation or opening at path removes it if its maker is dead; else SCUTE_E_BUSY.) */
 SCUTE_API int scute_create(const char *path, const scute_options *options, scute_pool **pool);
 
-/* Opens a pool. After an unclean end the transactions that had been decided are completed and the others
- * vanish. Damaged superblock copies, logs and headers are repaired, counted (scute_info.repaired) and told as
- * events; what the unclean end itself has left is not. The pool is locked against other processes (SCUTE_E_BUSY)
- * until it is closed, whatever descriptors the program closes (docs/guides/operate.md); SCUTE_E_UNSUPPORTED: its
- * file system keeps no locks. Parts in use that have lost their blocks (a sparse copy has holes where there were
- * zeros) get new ones; if there is no room for them (SCUTE_E_NOSPC), make room, or open with SCUTE_READONLY. An
- * unclean pool without its log is refused; with SCUTE_WITHOUT_LOG it loses commits since the last checkpoint, with an
- * event (SCUTE_EVENT_LOG), and needs scute_check() with repair first.
+/* Opens a pool. After an unclean end the transactions that had been decided are completed and the
+ * others vanish. Damaged superblock copies, logs and headers are repaired, counted
+ * (scute_info.repaired) and reported as events. The traces of the unclean end itself are not. The
+ * pool is locked against other processes (SCUTE_E_BUSY) until it is closed, whatever descriptors
+ * the program closes (docs/guides/operate.md). SCUTE_E_UNSUPPORTED: its file system keeps no locks.
+ * Parts in use that have lost their blocks (a sparse copy has holes for zeros) get new ones. If
+ * there is no room for them (SCUTE_E_NOSPC), make room, or open with SCUTE_READONLY. An unclean
+ * pool without its log is refused. With SCUTE_WITHOUT_LOG it loses commits since the last checkpoint,
+ * with an event (SCUTE_EVENT_LOG), and needs scute_check() with repair first.
  *
- * While a pool is open, a full file system refuses allocations (SCUTE_E_NOSPC, nothing changed), and logs of
- * transactions too large for a lane, but nothing else: changing and freeing objects, repair and closing need
- * no new blocks. On a file system that copies on write, or with a file that shares its blocks with a copy (a
- * reflink), a store that finds no room ends the process by SIGBUS, and only free room protects from that. */
+ * On a full file system only allocations fail (SCUTE_E_NOSPC, nothing changed), and transactions
+ * whose log does not fit a lane. On copy-on-write file systems, or with reflinks, a store that
+ * finds no room ends the process by SIGBUS. */
 SCUTE_API int scute_open(const char *path, const scute_options *options, scute_pool **pool);
 
-/* Gives a closed pool another engine; objects stay what and where they are. The pool is opened, recovered if need be,
- * switched and closed; options, and errors, as for scute_open(). A crash leaves a pool of either engine.
- * SCUTE_E_INVALID: no engine that exists and fits the pool's protection and parity rows. SCUTE_E_NOSPC: no room
- * for the log of engine SPEC; nothing was changed. That the pool has this engine already is success. */
+/* Gives a closed pool another engine; objects stay as they are. Opens the pool, recovers it if need
+ * be, switches and closes it; options and errors as for scute_open(). A crash leaves a pool of
+ * either engine. SCUTE_E_INVALID: no engine that exists and fits the pool's protection and parity
+ * rows. SCUTE_E_NOSPC: no room for the log of engine SPEC; nothing was changed. That the pool has
+ * this engine already is success. */
 SCUTE_API int scute_set_engine(const char *path, const scute_options *options,
                                enum scute_engine to);
 
@@ -188,10 +188,10 @@ SCUTE_API int scute_set_engine(const char *path, const scute_options *options,
  * open are aborted. Every pointer into the pool becomes invalid. pool null: does nothing. */
 SCUTE_API int scute_close(scute_pool *pool);
 
-/* The object from which all others are reached, made (zeroed) at the first call. Later calls
- * return the same oid and ignore type; SCUTE_E_RANGE if the existing root is smaller than size;
- * size 0 asks for an existing root only (SCUTE_E_NOENT if there is none yet). Not inside a
- * transaction (SCUTE_E_INVALID). Any thread. */
+/* The object from which all others are reached, made (zeroed) at the first call. Later calls return
+ * the same oid and ignore type. SCUTE_E_RANGE if the existing root is smaller than size. Size 0
+ * asks for an existing root only (SCUTE_E_NOENT if there is none yet). Not inside a transaction
+ * (SCUTE_E_INVALID). Any thread. */
 SCUTE_API int scute_root(scute_pool *pool, uint64_t size, uint32_t type, scute_oid *oid);
 
 /* Facts about an open pool. */
@@ -234,7 +234,7 @@ typedef struct scute_info {
   int fault_handler;       /* 1: SIGBUS and SIGSEGV are handled for this pool */
   uint32_t flags;          /* SCUTE_READONLY, ... with which it was opened */
   uint64_t unresolved;     /* bytes of columns that recovery has not come to yet (logfree, spec) */
-  uint64_t rolled_back;    /* fragments of undecided transactions put back since this open */
+  uint64_t rolled_back;    /* fragments of undecided transactions rolled back since this open */
   uint64_t finished;       /* fragments of decided ones whose parity was completed since then */
   uint64_t log_cap;        /* engine spec: bytes of its log now, all copies; else 0 */
   uint64_t log_used;       /* of these, in segments that are in use or not yet void */
@@ -245,9 +245,9 @@ typedef struct scute_info {
 /* Fills in *info (set info->struct_size first). Any thread. */
 SCUTE_API int scute_pool_info(scute_pool *pool, scute_info *info);
 
-/* What the pool has done since it was opened. Bytes count what was written to the medium; lines
- * are cache lines written back or streamed; a fence is an ordering point at which the thread
- * waited for its bytes to be durable. */
+/* Activity of the pool since it was opened. Bytes are those written to the medium. Lines are cache
+ * lines written back or streamed. A fence is an ordering point at which the thread waited for its
+ * bytes to be durable. */
 typedef struct scute_counters {
   size_t struct_size;
   uint64_t transactions, aborts;
@@ -263,13 +263,14 @@ typedef struct scute_counters {
   uint64_t unverified_max;   /* the most of them between two scrubs, or since the pool was opened */
   uint64_t scrubs;           /* whole scrubs completed */
   uint64_t pages_repaired;   /* pages rebuilt that could not be read */
-  uint64_t logged;           /* engine logfree: transactions that went through the log, since their
-                                objects share columns or they had in-place ranges */
-  uint64_t demotions;        /* engine logfree: transactions whose in-place ranges were written
-                                down since somebody else needed their columns, or they had to wait */
-  uint64_t drains;           /* engine logfree: times deferred parity was made durable because
-                                somebody else needed its columns, or on request */
-  uint64_t shorts;           /* logfree and spec: transactions that went the short way: up to eight
+  /* logfree: transactions logged for shared columns or in-place ranges */
+  uint64_t logged;
+  /* engine logfree: transactions whose in-place ranges were logged since another thread needed
+   * their columns, or they had to wait */
+  uint64_t demotions;
+  /* logfree: deferred parity made durable, for another thread or on request */
+  uint64_t drains;
+  uint64_t shorts; /* logfree and spec: transactions that went the short way: up to eight
                                 objects of up to 4 KiB (docs/internals/logfree.md) */
 } scute_counters;
 
@@ -279,18 +280,17 @@ SCUTE_API int scute_stats(scute_pool *pool, scute_counters *counters);
 /* The same for one lane (0 .. lanes-1): the transactions of one thread, while it keeps its lane. */
 SCUTE_API int scute_stats_lane(scute_pool *pool, uint32_t lane, scute_counters *counters);
 
-/* The lane of the calling thread's last transaction, if that ran on this pool; else SCUTE_E_NOENT
- * (negative). */
+/* The lane of the calling thread's last transaction, if it ran on this pool; else SCUTE_E_NOENT. */
 SCUTE_API int scute_thread_lane(scute_pool *pool);
 
 /* ---- reading objects ------------------------------------------------------------------------- */
 
-/* The object's bytes in the pool, for reading, or null with scute_errormsg() set when the oid is
+/* The object's bytes in the pool, for reading. Returns null and sets scute_errormsg() if the oid is
  * null, belongs to another pool or lies outside this one. Costs a few instructions; does not test
  * that an object is there, nor its checksum. Inside a transaction of this thread that has a
- * micro-buffer of the object, returns that (Pangolin's pgl_get). Under policy CONSERVATIVE the object is
- * tested as by scute_get_verified(). Stays valid until the object is
- * freed or the pool closed (or, for a micro-buffer, the transaction ends). Any thread. */
+ * micro-buffer of the object, returns that (Pangolin's pgl_get). Under policy CONSERVATIVE the
+ * object is tested as by scute_get_verified(). Stays valid until the object is freed or the pool
+ * closed (or, for a micro-buffer, the transaction ends). Any thread. */
 SCUTE_API const void *scute_get(scute_pool *pool, scute_oid oid);
 
 /* The same after testing that a live object is there and that its checksum matches; a damaged one
@@ -298,9 +298,9 @@ SCUTE_API const void *scute_get(scute_pool *pool, scute_oid oid);
  * protection below MLPC only the header is tested. Any thread. */
 SCUTE_API int scute_get_verified(scute_pool *pool, scute_oid oid, const void **bytes);
 
-/* A range of an object as it lies in the pool, inside transactions too (never a micro-buffer). Under
- * policy CONSERVATIVE tests the 4 KiB fragments that the range touches, as scute_get_verified() does,
- * and that the range lies in the object (SCUTE_E_RANGE). Any thread. */
+/* A range of an object as it lies in the pool, inside transactions too (never a micro-buffer).
+ * Under policy CONSERVATIVE tests the 4 KiB fragments that the range touches, as
+ * scute_get_verified() does, and that the range lies in the object (SCUTE_E_RANGE). Any thread. */
 SCUTE_API int scute_get_committed(scute_pool *pool, scute_oid oid, uint64_t offset, uint64_t length,
                                   const void **bytes);
 
@@ -308,9 +308,9 @@ SCUTE_API int scute_get_committed(scute_pool *pool, scute_oid oid, uint64_t offs
  * for oids of this pool that are not null; nothing is tested. */
 SCUTE_API uintptr_t scute_direct_base(scute_pool *pool);
 
-/* Size asked for when the object was allocated, bytes it could grow to where it lies, and type
- * number; inside a transaction of this thread, as that has it (SCUTE_E_FREED if it has freed the
- * object). Each output may be null. Any thread. */
+/* The size requested at allocation, the bytes to which the object can grow in its place, and its
+ * type number. Inside a transaction of this thread the values are that transaction's (SCUTE_E_FREED
+ * if it has freed the object). Each output may be null. Any thread. */
 SCUTE_API int scute_object_info(scute_pool *pool, scute_oid oid, uint64_t *size, uint64_t *usable,
                                 uint32_t *type);
 /* The same as the pool has it, inside transactions too. */
@@ -321,10 +321,10 @@ SCUTE_API int scute_committed_info(scute_pool *pool, scute_oid oid, uint64_t *si
 
 /* Enumeration in address order: the first object of a type (or SCUTE_TYPE_ANY), and the next after
  * `after`, which must be live. *oid is SCUTE_OID_NULL at the end. Objects allocated or freed
- * meanwhile may or may not be seen. Headers are verified, and repaired as by opening the object.
- * If some are beyond repair, all that can be told is told, and the call that would end the
- * enumeration returns SCUTE_E_CORRUPT, with SCUTE_OID_NULL, and says how many there are. A zone
- * whose descriptor is lost ends it at once, with SCUTE_E_CORRUPT as well. Any thread. */
+ * meanwhile may or may not be seen. Headers are verified, and repaired as by opening the object. If
+ * some are beyond repair, all readable ones are returned. The call that would end the enumeration
+ * then returns SCUTE_E_CORRUPT, with SCUTE_OID_NULL; its message has their number. A zone whose
+ * descriptor is lost ends it at once, with SCUTE_E_CORRUPT as well. Any thread. */
 SCUTE_API int scute_first(scute_pool *pool, uint32_t type, scute_oid *oid);
 SCUTE_API int scute_next(scute_pool *pool, scute_oid after, uint32_t type, scute_oid *oid);
 
@@ -332,16 +332,17 @@ SCUTE_API int scute_next(scute_pool *pool, scute_oid after, uint32_t type, scute
 
 /* Starts a transaction in this thread, or, if it already runs one on this pool, enters it a level
  * deeper: only the outermost commit makes anything durable. A thread runs one transaction at a
- * time, on one pool (SCUTE_E_INVALID otherwise). Waits while all lanes are taken.
- * The handle belongs to this thread; other threads get SCUTE_E_NOTX. */
+ * time, on one pool (SCUTE_E_INVALID otherwise). Waits while all lanes are taken. With the handle
+ * other threads get SCUTE_E_NOTX. */
 SCUTE_API int scute_tx_begin(scute_pool *pool, scute_tx **tx);
 
 /* Leaves a level; at the outermost one makes everything durable, all or nothing, and ends the
  * transaction whatever the result: on an error it has been aborted and the handle is gone.
  * SCUTE_E_CANARY: a write ran over the end (or before the start) of a micro-buffer, into the guard
- * bytes: 32 behind the object, 32 to 256 before it. SCUTE_E_ABORTED: an inner level was aborted.
+ * bytes: 32 after the object, 32 to 256 before it. SCUTE_E_ABORTED: an inner level was aborted.
  * SCUTE_E_NOSPC: no room for the log of a large transaction; see scute_overwrite_max().
- * SCUTE_E_CONFLICT, SCUTE_E_FREED: another thread changed or freed an object since this one opened it (changes: at mlpc). */
+ * SCUTE_E_CONFLICT, SCUTE_E_FREED: another thread changed or freed an object since this one opened
+ * it (changes: at mlpc). */
 SCUTE_API int scute_tx_commit(scute_tx *tx);
 
 /* Leaves a level and dooms the whole transaction; at the outermost one ends it without a trace. */
@@ -364,78 +365,77 @@ SCUTE_API uint64_t scute_alloc_max(scute_pool *pool);
 SCUTE_API int scute_tx_free(scute_tx *tx, scute_oid oid);
 
 /* Opens a whole object for writing: verifies its checksum (repairing it if it fails), copies it to
- * a micro-buffer and returns that; opened again, the same buffer. What differs from the object at
- * commit is what gets written. The buffer belongs to the transaction and ends with it. For small
- * changes to large objects use scute_tx_add_range(), which copies only the range. SCUTE_E_INVALID if
- * the object has in-place ranges in this transaction. */
+ * a micro-buffer and returns that; opened again, the same buffer. The commit writes the bytes that
+ * differ from the object. The buffer ends with the transaction. For small changes to large objects
+ * use scute_tx_add_range(). SCUTE_E_INVALID if it has in-place ranges. */
 SCUTE_API int scute_tx_open(scute_tx *tx, scute_oid oid, void **bytes);
 
-/* Says which objects the transaction is about to open: their first lines, and those of their parity, are fetched
- * ahead, all at once, instead of one after the other as each is opened. A hint: nothing is verified, opened or
- * locked, and oids that are of no use are passed over. Worth while for two objects or more that are not in the
- * processor's caches. n: how many. SCUTE_E_NOTX; SCUTE_E_INVALID if oids is null and n is not 0. */
+/* A hint that the transaction is about to open these n objects. Prefetches their first lines and
+ * those of their parity all at once. Verifies, opens and locks nothing, and ignores oids that are
+ * of no use. Worth while for two objects or more that are not in the processor's caches.
+ * SCUTE_E_NOTX; SCUTE_E_INVALID if oids is null and n is not 0. */
 SCUTE_API int scute_tx_prefetch(scute_tx *tx, const scute_oid *oids, size_t n);
 
 /* Opens the range [offset, offset+length) of an object for writing. *bytes points at the range's
- * first byte in the micro-buffer; bytes of the object outside the ranges added so far must not be
- * touched through it: what is written there is lost or, in an object of up to 512 bytes, which is opened as
- * a whole, committed with it; only beyond the object it is noticed. Ranges may overlap and repeat, and
- * share one buffer. Costs the range, whatever the object's size: verifies only the 4 KiB fragments that the
- * range touches. A range that is open in place as a whole gives a pointer
- * into the pool; one that is so in part SCUTE_E_INVALID. */
+ * first byte in the micro-buffer. Write no bytes outside the added ranges. Such a write is lost, or
+ * is committed if the object has up to 512 bytes, which are opened as a whole. Only a write beyond
+ * the object is noticed. Ranges may overlap and repeat, and share one buffer. Costs the range,
+ * whatever the object's size: verifies only the 4 KiB fragments that the range touches. A range
+ * that is wholly open in place gives a pointer into the pool; one that is partly so
+ * SCUTE_E_INVALID. */
 SCUTE_API int scute_tx_add_range(scute_tx *tx, scute_oid oid, uint64_t offset, uint64_t length,
                                  void **bytes);
 
 /* Opens a range for stores straight to the pool, as libpmemobj's tx_add_range does: the old bytes
- * come back if the transaction does not commit. With engine redo they are made durable first, at one
- * fence per call; with engine spec as well, unless the log has them; with engine logfree the parity has them already,
- * and the range holds its columns (4 KiB of every row) until the transaction ends or another one needs them. Until
- * then other threads can see the new bytes, and what they write to these fragments is refused (SCUTE_E_CONFLICT). What
- * they have read of them counts as of the old version; below SCUTE_PROTECT_MLPC, where nothing tells versions apart, it
- * may be the new bytes of a transaction that is then aborted.
- * *bytes points into the pool. A range that this transaction already has in a micro-buffer, or an object that
- * it allocated, yields a pointer into that micro-buffer instead.
- * SCUTE_E_RANGE beyond the object, or above 1 GiB; SCUTE_E_INVALID if a part of the range only is in a micro-buffer.
- * Until the transaction ends the object cannot be freed or opened as a whole in it, nor can a range be
- * added that is open in place in part; and while it has ranges of both kinds it is read range by range,
- * by scute_tx_get_range(), not by scute_tx_get(). All these fail with SCUTE_E_INVALID, and nothing has
- * changed. */
+ * come back if the transaction does not commit. With engine redo they are made durable first, at
+ * one fence per call; with engine spec as well, unless the log has them. With engine logfree the
+ * parity has them already: the range holds its columns (4 KiB of every row) until the transaction
+ * ends or another one needs them. Until then other threads can see the new bytes; their writes to
+ * these fragments fail (SCUTE_E_CONFLICT), and their reads count as reads of the old version. Below
+ * SCUTE_PROTECT_MLPC nothing tells versions apart: a read may return bytes that are later rolled
+ * back. *bytes points into the pool, or into the micro-buffer if this transaction has the range in
+ * one or allocated the object. SCUTE_E_RANGE beyond the object, or above 1 GiB; SCUTE_E_INVALID if
+ * a part of the range only is in a micro-buffer. Until the transaction ends it cannot free the
+ * object, open it as a whole, or add a range that is open in place in part. While the object has
+ * ranges of both kinds, read it by scute_tx_get_range(), not scute_tx_get(). All these fail with
+ * SCUTE_E_INVALID, and change nothing. */
 SCUTE_API int scute_tx_inplace(scute_tx *tx, scute_oid oid, uint64_t offset, uint64_t length,
                                void **bytes);
 
-/* Reading inside a transaction, its own writes included: the micro-buffer if there is one (it is
- * completed first if only ranges had been added), else the object in the pool, where it is no more
- * verified than by scute_get. */
+/* Reads inside a transaction, its own writes included. Returns the micro-buffer if there is one
+ * (completed first if only ranges had been added). Else returns the object in the pool, verified no
+ * more than by scute_get. */
 SCUTE_API int scute_tx_get(scute_tx *tx, scute_oid oid, const void **bytes);
 
-/* What a binding needs to know in order to read inside a transaction without a call (scute::tx does):
- *   units    (file size - SCUTE_DIRECT_MAX) / 32 as long as every object of up to SCUTE_DIRECT_MAX bytes may be
- *            read by its address; 0 once the transaction has opened, allocated or freed something, and from
- *            the start in a pool in which the library looks at every access
- *   touched  SCUTE_TOUCHED_BIT(oid) is set for every object that the transaction has opened, allocated or
- *            freed so far, and now and then for others: where it is clear, none of its changes is missed by
- *            reading as outside of a transaction */
+/* Lets a binding read inside a transaction without a call (scute::tx does):
+ *   units     (file size - SCUTE_DIRECT_MAX) / 32 while every object of up to SCUTE_DIRECT_MAX
+ *             bytes may be read by its address. 0 once the transaction has opened, allocated or
+ *             freed an object, and always in a pool in which the library checks every access
+ *   touched   SCUTE_TOUCHED_BIT(oid) is set for every object that the transaction has opened,
+ *             allocated or freed so far, and for some others. If it is clear, a read as outside of
+ *             a transaction misses no change */
 typedef struct scute_tx_reads {
   uint64_t units, touched;
 } scute_tx_reads;
 #define SCUTE_DIRECT_MAX UINT64_C(65536)
 #define SCUTE_TOUCHED_BIT(oid) (UINT64_C(1) << (((oid) >> 5) * UINT64_C(0x9e3779b97f4a7c15) >> 58))
 
-/* Changes while the transaction runs; valid until it ends. tx null: as if everything were touched. */
+/* Valid until the transaction ends, and changes meanwhile. tx null: as if all were touched. */
 SCUTE_API const scute_tx_reads *scute_tx_reading(const scute_tx *tx);
 
 /* The same for a range; never copies more than the range. */
 SCUTE_API int scute_tx_get_range(scute_tx *tx, scute_oid oid, uint64_t offset, uint64_t length,
                                  const void **bytes);
 
-/* ---- one object at a time (Pangolin's pgl_open / pgl_commit) ---------------------------------- */
+/* ---- one object at a time (Pangolin's pgl_open / pgl_commit) --------------------------------- */
 
 /* Opens an object for writing without a transaction. The buffer is the caller's until
  * scute_obj_commit() or scute_obj_discard(). Any thread; the buffer may change threads. */
 SCUTE_API int scute_obj_open(scute_pool *pool, scute_oid oid, void **bytes);
 
-/* Writes what changed, atomically, and releases the buffer (also on failure). SCUTE_E_FREED or
- * SCUTE_E_CONFLICT if it was freed or changed since; SCUTE_E_INVALID if its pool was closed, or in a transaction. */
+/* Writes the changes atomically, and releases the buffer (also on failure). SCUTE_E_FREED or
+ * SCUTE_E_CONFLICT if it was freed or changed since; SCUTE_E_INVALID in a transaction, or if its
+ * pool was closed. */
 SCUTE_API int scute_obj_commit(void *bytes);
 
 /* Releases the buffer without writing. bytes null: does nothing. */

@@ -2,11 +2,11 @@
 //
 // scute.hpp: the C++ interface of Scute, a persistent-memory object store.
 //
-// A *pool* (pool.hpp) is one file of objects. An object is any storable type (storable.hpp),
-// referred to by ptr<T> (ptr.hpp), read through the pool or a transaction (reader.hpp), and
-// changed in transactions (tx.hpp), which survive a crash whole or not at all. Failures throw
-// scute::error (error.hpp). Containers are in scute/containers/, one header each, or all of them
-// through scute/containers.hpp.
+// A *pool* (pool.hpp) is one file of objects. An object is any storable type (storable.hpp), and
+// ptr<T> refers to it (ptr.hpp). Read it through the pool or a transaction (reader.hpp). Change it
+// in transactions (tx.hpp), which survive a crash whole or not at all. Failures throw scute::error
+// (error.hpp). Containers are in scute/containers/, one header each, or all of them through
+// scute/containers.hpp.
 //
 // Header-only, C++20, over the C interface scute.h alone: what is linked is the C library.
 #ifndef SCUTE_SCUTE_HPP

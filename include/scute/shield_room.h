@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * shield_room.h: room for a shielded file that is about to get longer, for who stores its new bytes elsewhere first and grows it
- * when he has them (scute_shield_grow() of <scute/shield.h>), as the runtime of `scute shield run` does.
+ * shield_room.h: reserves room for a shielded file before it grows. It is for programs that first
+ * store the new bytes elsewhere, and grow the file later (scute_shield_grow() of <scute/shield.h>),
+ * as `scute shield run` does.
  */
 #ifndef SCUTE_SHIELD_ROOM_H
 #define SCUTE_SHIELD_ROOM_H
@@ -12,8 +13,9 @@
 extern "C" {
 #endif
 
-/* Room on the file system for FILE to get `size` bytes long, as far as the file system can promise it and RLIMIT_FSIZE allows; FILE stays
- * as it is, and so do its bytes. Nothing to do if it is that long. SCUTE_E_RANGE: beyond the capacity; SCUTE_E_NOSPC; SCUTE_E_IO. Any thread. */
+/* Reserves room for FILE to grow to `size` bytes, as far as the file system can promise it and
+ * RLIMIT_FSIZE allows. FILE and its bytes do not change. Does nothing if it is that long.
+ * SCUTE_E_RANGE: beyond the capacity; SCUTE_E_NOSPC; SCUTE_E_IO. Any thread. */
 SCUTE_API int scute_shield_reserve(scute_pool *pool, uint64_t size);
 
 #ifdef __cplusplus

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * shield_run.h: running a program that was not written for Scute on shielded files (scute/shield.h).
- * Its conventions are those of scute.h.
+ * shield_run.h: running a program that was not written for Scute on shielded files
+ * (scute/shield.h). Its conventions are those of scute.h.
  */
 #ifndef SCUTE_SHIELD_RUN_H
 #define SCUTE_SHIELD_RUN_H
@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/* What was noticed of one view of a file, from its opening to its end. */
+/* Counts of one view of a file, from its opening to its end. */
 typedef struct scute_shield_counts {
   size_t struct_size;
   const char *file;
@@ -26,26 +26,28 @@ typedef struct scute_shield_counts {
   uint64_t repeated_flushes;  /* of lines that were flushed before and not fenced since */
   uint64_t unchanged_flushes; /* of lines that held what the file holds */
   uint64_t empty_fences;      /* with nothing pending */
-  uint64_t
-      masked_lines; /* besides: what libpmemobj never flushes by design: its locks, and what it keeps for the run */
+  /* besides: what libpmemobj never flushes by design: its locks, and what it keeps for the run */
+  uint64_t masked_lines;
   uint64_t dropped_lines; /* unflushed ones that went to FILE.scute-unflushed instead of the file */
-  uint64_t
-      damaged_lines; /* old bytes that were not what they should be, when a commit looked; repaired before */
+  /* old bytes that were not what they should be, when a commit looked; repaired before */
+  uint64_t damaged_lines;
   uint64_t healed; /* repairs of the file meanwhile */
-  uint64_t
-      stray_lines; /* that changed though nobody had told of a store: see SCUTE_SHIELD_REPORT_STRAYS */
-  const char *
-      unreported_objects; /* that may have stored without telling, so that strays are advice: names, commas between; "": none */
-  uint64_t
-      unfenced_lines; /* flushed, and never fenced, when they were unmapped or the program had ended; in no other of these */
+  /* that changed without a reported store: see SCUTE_SHIELD_REPORT_STRAYS */
+  uint64_t stray_lines;
+  /* that may have stored without telling, so that strays are advice: names, commas between; "":
+   * none */
+  const char *unreported_objects;
+  /* flushed, and never fenced, when they were unmapped or the program had ended; in no other of
+   * these */
+  uint64_t unfenced_lines;
   uint64_t early_flushes; /* of unflushed_lines: those that were stored to after their last flush */
-  uint64_t
-      unsure_lines; /* of unflushed_lines: those that were found in a pool of libpmemobj after the program's end, so that they may be what
-                       libpmemobj never flushes by design */
+  /* of unflushed_lines: those that were found in a pool of libpmemobj after the program's end, so
+   * that they may be what libpmemobj never flushes by design */
+  uint64_t unsure_lines;
 } scute_shield_counts;
 
-/* The same by a place in the source of code that scute-cc has compiled; all of one view come before its scute_shield_counts. Strings are
- * valid during the call. */
+/* The same by a place in the source of code that scute-cc has compiled; all of one view come before
+ * its scute_shield_counts. Strings are valid during the call. */
 typedef struct scute_shield_site_counts {
   size_t struct_size;
   const char *file; /* that is shielded */
@@ -74,7 +76,7 @@ enum {
   SCUTE_SHIELD_FLUSHED_EARLY = 5 /* stored to after its last flush; one of unflushed_lines */
 };
 
-/* One line of the file; the first 1024 of a view are told. */
+/* One line of the file; the first 1024 of a view are reported. */
 typedef struct scute_shield_finding {
   size_t struct_size;
   const char *file;
@@ -82,7 +84,8 @@ typedef struct scute_shield_finding {
   int32_t
       what; /* SCUTE_SHIELD_NEVER_FLUSHED, _STRAY, _STRAY_LOADED, _NEVER_FENCED or _FLUSHED_EARLY */
   uint64_t offset; /* of the line's 64 bytes in the file */
-  /* Where it was stored to last, as told of, and flushed, or loaded (_STRAY_LOADED); or "" and 0. */
+  /* Where the last reported store to it was, and the flush, or the load (_STRAY_LOADED); or "" and
+   * 0. */
   const char *stored_source;
   uint32_t stored_line;
   const char *flushed_source;
@@ -104,60 +107,69 @@ typedef struct scute_shield_outcome {
 enum {
   SCUTE_SHIELD_NO_WINDOWS =
       1u << 0, /* every fence is durable when it returns, those inside libpmemobj's calls as well */
-  SCUTE_SHIELD_DROP_UNFLUSHED =
-      1u
-      << 1 /* what was never flushed does not reach the file, however the program ends, and is not
-                                           written by munmap() either: it goes to FILE.scute-unflushed */
-  ,
-  /* Strays: lines that changed though neither code compiled with -fscute=detect nor an interposed call had told of a store. Without these
-   * flags they are reported (on the program's standard error, and in the counts) if all of the program's code tells of its stores. */
+  /* bytes that were never flushed do not reach the file, however the program ends, nor by munmap():
+   * they go to FILE.scute-unflushed */
+  SCUTE_SHIELD_DROP_UNFLUSHED = 1u << 1,
+  /* Strays: lines that changed without a store that code compiled with -fscute=detect, or an
+   * interposed call, had reported. Without these flags they are reported (on the program's standard
+   * error, and in the counts) if all of the program's code reports its stores. */
   SCUTE_SHIELD_REPORT_STRAYS = 1u << 2, /* also where other code may have stored */
-  SCUTE_SHIELD_STOP_STRAYS =
-      1u
-      << 3, /* the program ends by SIGABRT before the file has a stray store; the file keeps the last
-                  commit, and all that was stored since goes to FILE.scute-unflushed */
+  /* the program ends by SIGABRT before a stray store reaches the file. The file keeps the last
+   * commit; all later stores go to FILE.scute-unflushed */
+  SCUTE_SHIELD_STOP_STRAYS = 1u << 3,
   SCUTE_SHIELD_IGNORE_STRAYS = 1u << 4,
-  /* Pages of a file are read, verified and repaired when the program touches them, not when it opens the file. Needs userfaultfd(2) for the kernel's
-   * accesses as well (CAP_SYS_PTRACE, or /dev/userfaultfd, or vm.unprivileged_userfaultfd = 1); without it, and with view_folder, files are read when
-   * they are opened, and the program says so on its standard error. Not for programs that use a shielded file by io_uring or raw system calls. */
+  /* Pages of a file are read, verified and repaired when the program touches them, not when it
+   * opens the file. Needs userfaultfd(2) for the kernel's accesses as well (CAP_SYS_PTRACE, or
+   * /dev/userfaultfd, or vm.unprivileged_userfaultfd = 1). Without it, and with view_folder, files
+   * are read when they are opened, and the program says so on its standard error. Not for programs
+   * that use a shielded file by io_uring or raw system calls. */
   SCUTE_SHIELD_PAGE_IN = 1u << 5,
-  /* Views lie in memory in pages of 2 MiB, as a DAX file does: less of the program's time goes to page tables, and each file takes the memory of all
-   * of it, holes as well, when it is opened. Where the system does not grant such pages (Linux before 6.1, memory in pieces) they stay small, and
-   * nothing is lost. Not with SCUTE_SHIELD_PAGE_IN, nor with view_folder. */
+  /* Views lie in memory in pages of 2 MiB, as a DAX file does. The program spends less time on page
+   * tables. Each file takes memory for all of it, holes as well, when it is opened. If the system
+   * grants no such pages (Linux before 6.1, fragmented memory) they stay small, and nothing is
+   * lost. Not with SCUTE_SHIELD_PAGE_IN, nor with view_folder. */
   SCUTE_SHIELD_HUGE_PAGES = 1u << 6
 };
 
 typedef struct scute_shield_run_options {
   size_t struct_size;
-  const char *
-      runtime; /* libscute-shield.so; null: beside the library or the program, or where the linker finds it */
-  const char *
-      allow; /* objects that may contain flush instructions that nobody hears of: file names, colons between */
+  /* libscute-shield.so; null: next to the library or the program, or where the linker finds it */
+  const char *runtime;
+  /* objects that may contain flush instructions that are not reported: file names, colons
+   * between */
+  const char *allow;
   uint32_t flags; /* SCUTE_SHIELD_* */
-  /* May be null. Called on the calling thread: when a view has ended, and when one could not be written back. */
+  /* May be null. Called on the calling thread: when a view has ended, and when one could not be
+   * written back. */
   void (*audit)(void *arg, const scute_shield_counts *audit);
   void (*failed)(void *arg, const char *file, const char *why);
   void *arg;
-  /* May be null. With one of them, what a view's program does is counted by places in its source as well, which takes up to 25 bytes of memory
-   * for each line of 64 that it stores to, or flushes. */
+  /* May be null. With one of them, the program's stores and flushes are counted by place in its
+   * source as well. That takes up to 25 bytes of memory for each line of 64 bytes that it stores
+   * to, or flushes. */
   void (*site)(void *arg, const scute_shield_site_counts *site);
   void (*finding)(void *arg, const scute_shield_finding *finding);
-  uint64_t
-      memory; /* that views may take in each process, in bytes; 0: what the machine has available when a file is opened; UINT64_MAX: no
-                      limit. A file that needs more is not opened (the program sees ENOMEM) */
-  const char *
-      view_folder; /* views lie in files without a name in this folder, which takes as much room there as the files have, and is trusted as memory is; null: in memory */
+  /* that views may take in each process, in bytes; 0: what the machine has available when a file is
+   * opened; UINT64_MAX: no limit. A file that needs more is not opened (the program sees ENOMEM) */
+  uint64_t memory;
+  /* views lie in unnamed files in this folder, which needs as much room as the files have, and is
+   * trusted as memory is. Null: in memory */
+  const char *view_folder;
 } scute_shield_run_options;
 
 SCUTE_API void scute_shield_run_options_init(scute_shield_run_options *options);
 
-/* Runs argv[0] (looked for in PATH) with these arguments (null at the end) and this process's environment, descriptors and terminal; holds
- * its views; returns when it has ended, and all processes that have views of its files. What the program left in its views is then
- * settled: after its exit, an exec, SIGTERM, SIGKILL and other signals from outside, what it flushed is committed first, then all that it stored; after SIGSEGV, SIGBUS,
- * SIGABRT, SIGILL, SIGFPE, SIGTRAP and SIGSYS what it flushed, and the rest goes to FILE.scute-unflushed. Signals that can be meant for a program (SIGTERM, SIGHUP, SIGINT,
- * SIGUSR1, SIGALRM, SIGPIPE, real-time ones and the like; no faults, no job control) go to the program while it runs, and SIGPIPE of this process's own writes is ignored
- * (masks and dispositions are changed meanwhile: call it on a process's only thread, and once at a time). options null: the defaults.
- * SCUTE_E_NOENT: there is no such program, or no libscute-shield.so; SCUTE_E_IO; SCUTE_E_INVALID. */
+/* Runs argv[0] (looked for in PATH) with these arguments (null at the end) and this process's
+ * environment, descriptors and terminal. Holds its views. Returns when the program has ended, and
+ * all processes that have views of its files. The views are then written back. After an exit, an
+ * exec, SIGTERM, SIGKILL and other signals from outside, flushed bytes are committed first, then
+ * all other stores. After SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE, SIGTRAP and SIGSYS only flushed
+ * bytes are; the rest goes to FILE.scute-unflushed. While the program runs, signals that can be
+ * meant for it are passed on to it: SIGTERM, SIGHUP, SIGINT, SIGUSR1, SIGALRM, SIGPIPE, real-time
+ * ones and the like. Faults and job control are not. SIGPIPE of this process's own writes is
+ * ignored. Masks and dispositions change meanwhile: call it on a process's only thread, once at a
+ * time. options null: the defaults. SCUTE_E_NOENT: there is no such program, or no
+ * libscute-shield.so; SCUTE_E_IO; SCUTE_E_INVALID. */
 SCUTE_API int scute_shield_run(const char *const *argv, const scute_shield_run_options *options,
                                scute_shield_outcome *outcome);
 

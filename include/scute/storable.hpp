@@ -2,8 +2,8 @@
 //
 // storable.hpp: which types may live in a pool.
 //
-// What is stored outlives the process, is copied byte by byte between the pool and micro-buffers,
-// and is mapped elsewhere next time. So a stored type is trivially copyable, needs no more than
+// Stored objects outlive the process, are copied byte by byte between the pool and micro-buffers,
+// and are mapped elsewhere next time. So a stored type is trivially copyable, needs no more than
 // the 32-byte alignment of objects, and holds nothing that only this process understands: raw
 // pointers, references, or standard types that contain them. The compiler checks this through the
 // fields of plain structs (up to 24 of them, nested ones and arrays included). It cannot see into

@@ -3,12 +3,12 @@
 // testing.hpp: crash tests of your own data structures, in your ordinary test suite.
 //
 // You describe a scenario: how a structure is made, the steps that change it, and how its contents
-// read as text. explore() runs it once on a simulated medium, which knows of every store whether it
-// was durable yet, and then puts the power off at every moment: for each image of the pool that
-// such a failure could have left, it lets Scute recover (and crashes some of the recoveries too),
-// opens the pool, and compares what your observer reads with what it read before and after the step
-// that was under way. Anything else, an error, or a pool that a check finds damaged, is a
-// violation, which comes with a story: what was done, which stores were durable, what was wrong.
+// read as text. explore() runs it once on a simulated medium, which tracks for every store whether
+// it is durable yet. Then it simulates a power failure at every moment. It generates each image of
+// the pool that such a failure could have left, lets Scute recover, and opens the pool. (Some of
+// the recoveries crash as well.) Your observer must read the same as before or after the step that
+// was interrupted. Anything else, an error, or a pool that a check finds damaged, is a violation.
+// It comes with a story: what was done, which stores were durable, what was wrong.
 //
 //   scute::testing::scenario s("queue");
 //   s.setup([](scute::pool& p) { ... })
@@ -21,8 +21,9 @@
 // Link with scute::testing (pkg-config: scute-testing), a static library that brings a copy of
 // Scute along; do not link the shared library into the same program.
 //
-// The persistency model is that of x86 (see docs/internals/testing.md): a crash may leave any subset of the
-// stores that no fence has completed, by lines or, for non-temporal stores, by 8 bytes.
+// The persistency model is that of x86 (see docs/internals/testing.md): a crash may leave any
+// subset of the stores that no fence has completed, by lines or, for non-temporal stores, by 8
+// bytes.
 //
 // A structure that lies in no pool can be explored as well: scute/exploration.hpp.
 #ifndef SCUTE_TESTING_HPP
@@ -44,7 +45,7 @@ namespace detail {
 struct pool_recipe;
 }
 
-/// What a step that does more than change the pool works on: the pool, and the medium under it.
+/// The argument of a step that does more than change the pool: the pool, and the medium under it.
 class stage : public basic_stage {
  public:
   using basic_stage::basic_stage;
@@ -58,8 +59,9 @@ class stage : public basic_stage {
 /// scenario must change different objects, or take turns by a testing::mutex.
 class thread : public basic_thread {
  public:
-  /// A step: what it does in a few words (for stories), and the doing. It should be one transaction,
-  /// or several of which the observer sees one; what it throws ends the exploration as a violation.
+  /// A step: its description in a few words (for stories), and its function. It should be one
+  /// transaction, or several of which the observer sees one. An exception from a step ends the
+  /// exploration as a violation.
   thread& step(std::string what, std::function<void(scute::pool&)> body);
   thread& step_on_stage(std::string what, std::function<void(const stage&)> body);
   /// Reads everything that this thread answers for, as text. It is called on pools after every
@@ -72,7 +74,7 @@ class thread : public basic_thread {
   explicit thread(basic_thread t) noexcept : basic_thread(std::move(t)) {}
 };
 
-/// What a pool is protected by.
+/// The protection of a pool.
 struct pool_kind {
   scute_protection protection;
   scute_engine engine;
@@ -87,10 +89,10 @@ struct pool_kind {
 /// data rows, each of 13 pages; larger by a row with each further row of parity.
 scute_options small_pool(pool_kind kind = {});
 
-/// As scute::pool::set_engine(), of a pool that a stage has opened. Nobody uses it.
+/// As scute::pool::set_engine(), of a pool that a stage has opened. No other thread may use it.
 void set_engine(scute::pool& pool, scute_engine engine, uint64_t log_cap = 0);
 
-/// What is to be explored.
+/// A scenario to explore.
 class scenario : public basic_scenario {
  public:
   explicit scenario(std::string name, const scute_options& pool = small_pool());
@@ -108,26 +110,29 @@ class scenario : public basic_scenario {
   /// interleavings, switching threads at their operations on the medium.
   thread in_thread(size_t index);
 
-  /// Steps of one thread are taken by lanes in turn, as if by different threads one after the other.
+  /// Steps of one thread are taken by lanes in turn, as if by different threads one after the
+  /// other.
   scenario& lanes_in_turn();
-  /// All column blocks share this many locks, a power of two, as those of a large pool share what there is.
-  /// Otherwise each block of a small pool has one of its own.
+  /// All column blocks share this many locks, a power of two, as those of a large pool share what
+  /// there is. Otherwise each block of a small pool has one of its own.
   scenario& share_locks(unsigned locks);
-  /// After a crash a checkpoint of engine spec resolves so many column blocks each time, as one of a large pool resolves
-  /// but a part of them. Otherwise it is 64, which is all that a small pool has.
+  /// The number of column blocks that one checkpoint of engine spec resolves after a crash. A small value
+  /// simulates a large pool, where a fold resolves
+  /// only a part of them. Otherwise it is 64, which
+  /// is all that a small pool has.
   scenario& resolve_at_once(unsigned blocks);
-  /// The pool is on a disk, as far as that can be simulated: there is a folder beside it, in which engine spec keeps its log
-  /// in a file of its own. What is durable of the one file says nothing of the other one.
+  /// The pool is on a disk, as far as that can be simulated: it has a folder, in which engine spec
+  /// keeps its log in a file of its own. Durable bytes in one file say nothing about the other one.
   scenario& with_log_file();
-  /// What must work on every recovered pool, without changing what the observers read. Without it:
-  /// allocate, write, read and free an object.
+  /// An operation that must work on every recovered pool, without changing what the observers read.
+  /// Default: allocate, write, read and free an object.
   scenario& probe(std::function<void(scute::pool&)> body);
   /// A step may fail for want of space: std::exception derived errors with errc::nospc are no
   /// violation, in steps and probes.
   scenario& may_run_full();
-  /// A crash may cost data on top of the damage that the scenario does: that a check finds losses is
-  /// no violation then. What the observers read still has to be right, so they must tell an error that
-  /// reports a loss (errc::corrupt) from wrong contents.
+  /// A crash may cost data on top of the damage that the scenario does: losses that a check finds
+  /// are no violation then. The observers must still read correct contents, so they must
+  /// distinguish an error that reports a loss (errc::corrupt) from wrong contents.
   scenario& may_lose();
 
  private:

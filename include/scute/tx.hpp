@@ -7,7 +7,7 @@
 //     auto& balance = tx.edit(b, &account::balance);     // a copy of one field only
 //     from.balance -= 5;
 //     balance += 5;
-//   });                                                  // returns: committed; throws: nothing happened
+//   });                                                  // returns: committed; throws: undone
 //
 // Every reference that opens something for writing points into a micro-buffer (or, for in_place,
 // into the pool) and is valid until the transaction ends. Opening again returns the same buffer.
@@ -15,9 +15,9 @@
 // later writes no more than the range.
 //
 // A transaction belongs to the thread that started it; calls from others throw errc::notx. Errors
-// throw; letting the exception leave transact() aborts everything. A program that catches one
-// inside and goes on must know that the failed call changed nothing, which holds for the calls of
-// tx itself but not for the containers' mutating ones.
+// throw; letting the exception leave transact() aborts everything. To catch one inside and continue
+// is safe only if the failed call changed nothing. That holds for the calls of tx itself but not
+// for the containers' mutating ones.
 #ifndef SCUTE_TX_HPP
 #define SCUTE_TX_HPP
 
@@ -40,8 +40,8 @@ class tx : public reader {
 
   // ---- opening for writing -----------------------------------------------------------------
 
-  /// The whole object. Verifies its checksum first and repairs it if it is damaged. Throws errc::range
-  /// if it is smaller than a T.
+  /// The whole object. Verifies its checksum first and repairs it if it is damaged. Throws
+  /// errc::range if it is smaller than a T.
   template <class T>
   T& open(ptr<T> p) {
     detail::require_storable<T>();
@@ -274,9 +274,9 @@ class transaction : public tx {
     }
   }
 
-  /// Leaves this level; at the outermost makes everything durable. Throws errc::aborted if an
-  /// inner level aborted, errc::canary if a write ran over a micro-buffer, errc::nospc if there is
-  /// no room for the log; then nothing has happened. The transaction has ended in any case.
+  /// Leaves this level; at the outermost makes everything durable. Throws errc::aborted if an inner
+  /// level aborted, errc::canary if a write ran over a micro-buffer, errc::nospc if there is no
+  /// room for the log. Then nothing has happened, and the transaction has ended in any case.
   void commit() {
     scute_tx* const handle = native_handle();
     end();

@@ -2,8 +2,8 @@
 //
 // type_number.hpp: the number that is stored with every object to say what it is.
 //
-// A type gets its number from a name that the program chooses, so that compilers, namespaces and
-// renamings in the source cannot change what an existing pool means. Either
+// A type gets its number from a name that the program chooses. So compilers, namespaces and
+// renamings in the source cannot change the meaning of an existing pool. Either
 //
 //   SCUTE_TYPE(app::account, "app.account")                // at global scope, after the type
 //
@@ -14,9 +14,9 @@
 // or, for numbers that a C program already uses, `static constexpr uint32_t scute_type = 7;`.
 //
 // A type without a name has the number 0, "untyped". It can be stored and found through pointers
-// like any other; what it cannot do is be enumerated by pool::objects<T>() or be told apart by
-// pool::get_verified(), because nothing a compiler knows about it (its size, its mangled name)
-// identifies it reliably from one build to the next.
+// like any other. But pool::objects<T>() cannot enumerate it, and pool::get_verified() cannot
+// distinguish it. Nothing that a compiler knows about it (its size, its mangled name) identifies it
+// reliably from one build to the next.
 #ifndef SCUTE_TYPE_NUMBER_HPP
 #define SCUTE_TYPE_NUMBER_HPP
 

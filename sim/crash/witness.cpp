@@ -72,7 +72,8 @@ witness::verdict witness::judge(unsigned crashes_max) const {
 std::string witness::judge_at(ticks crash) const {
   const scheme::recovered r = scheme_.recover(crash);
   const auto at = [&] { return " after a power failure at " + std::to_string(crash); };
-  // By word: what it must be; nothing where only open transactions have stored, which leaves what was there before.
+  // By word: what it must be; nothing where only open transactions have stored, which leaves what
+  // was there before.
   std::unordered_map<uint64_t, uint64_t> expected;
   const auto before = [&](uint64_t address) { return initial(line_of(address))[address / 8 % 8]; };
   for (const transaction& t : ended_) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Power failures in a program that runs on the machine: remembers what its transactions have stored, and says of what
-// recovery makes of a failure at some moment whether it is right. As in crash/story.hpp, but the transactions are the
-// program's own.
+// Power failures in a program that runs on the machine: remembers what its transactions have
+// stored, and says of what recovery makes of a failure at some moment whether it is right. As in
+// crash/story.hpp, but the transactions are the program's own.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +19,14 @@ class witness {
   // The scheme's transactions have not begun.
   explicit witness(scheme& s);
 
-  // What the bytes from that address on are now, durably. Before the first store; the address is that of a line.
+  // What the bytes from that address on are now, durably. Before the first store; the address is
+  // that of a line.
   void remember(uint64_t address, std::vector<uint64_t> words);
 
   void begin(unsigned core) { cores_[core].open = true; }
   void end(unsigned core, ticks at);
-  // The aligned word at that address has that value after a store of the core's, which the machine has seen; the core's
-  // time is now that.
+  // The aligned word at that address has that value after a store of the core's, which the machine
+  // has seen; the core's time is now that.
   void store(unsigned core, uint64_t address, uint64_t word, ticks now);
 
   struct verdict {
@@ -35,8 +36,8 @@ class witness {
     uint64_t loose = 0;  // stores outside of transactions: those words are not judged
     uint64_t cut_short =
         0;  // transactions that had begun to change durable bytes and were undone or lost, added up
-    // Stores to a line that a transaction of another core had changed and not ended: the program does not keep its
-    // data apart by lines, as the schemes ask it to.
+    // Stores to a line that a transaction of another core had changed and not ended: the program
+    // does not keep its data apart by lines, as the schemes ask it to.
     uint64_t shared = 0;
     std::string wrong;  // "" if every recovery was right
   };

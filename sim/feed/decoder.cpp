@@ -155,7 +155,8 @@ decoded decoder::decode(std::span<const uint8_t> bytes, uint64_t address) {
   cs_regs read, written;
   uint8_t reads = 0, writes = 0;
   cs_regs_access(engine_, i, read, &reads, written, &writes);
-  // The stack pointer of pushes and calls is computed ahead; a register xor-ed with itself depends on nothing.
+  // The stack pointer of pushes and calls is computed ahead; a register xor-ed with itself depends
+  // on nothing.
   const bool stack = i->id == X86_INS_PUSH || i->id == X86_INS_POP || i->id == X86_INS_CALL ||
                      i->id == X86_INS_RET;
   const cs_x86& x = i->detail->x86;

@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The front end: a plugin for QEMU's user-mode emulator. Each block of instructions is decoded when it is translated;
-// when it is executed, its instructions go to the model with the addresses that the emulator reports, in this process.
+// The front end: a plugin for QEMU's user-mode emulator. Each block of instructions is decoded when
+// it is translated; when it is executed, its instructions go to the model with the addresses that
+// the emulator reports, in this process.
 //
-//   qemu-x86_64 -cpu max -plugin PLUGIN,machine=FILE,scheme=NAME,work=NAME,out=FILE[,set=NAME:VALUE ...][,crashes=N][,record=FILE]
+//   qemu-x86_64 -cpu max -plugin PLUGIN,machine=FILE,scheme=NAME,work=NAME,out=FILE[,set=NAME:VALUE
+//   ...][,crashes=N][,record=FILE]
 //       PROGRAM
 //
-// The interface reports no addresses for clwb and its kin, which touch no memory as far as the emulator is concerned, and has no
-// registers. Generated code keeps the emulated processor's state in rbp while it calls back, and that state begins with
-// the 16 general registers; they are up to date at the beginning of a block and after each reference to memory.
+// The interface reports no addresses for clwb and its kin, which touch no memory as far as the
+// emulator is concerned, and has no registers. Generated code keeps the emulated processor's state
+// in rbp while it calls back, and that state begins with the 16 general registers; they are up to
+// date at the beginning of a block and after each reference to memory.
 //
-// FEED-1 The registers that a flush's address is computed from are up to date: where they may not be, because the
-//    block has changed them since, the program has to be run with blocks of one instruction (-singlestep).
-// FEED-2 What is read as registers is checked: the addresses of loads at the beginnings of blocks, computed from
-//    them, are the ones that the emulator reports; if one is not, the run ends with an error.
+// FEED-1 The registers that a flush's address is computed from are up to date: where they may not
+//    be, because the block has changed them since, the program has to be run with blocks of one
+//    instruction (-singlestep).
+// FEED-2 What is read as registers is checked: the addresses of loads at the beginnings of blocks,
+//    computed from them, are the ones that the emulator reports; if one is not, the run ends with
+//    an error.
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
@@ -100,7 +105,8 @@ constexpr unsigned checks_max = 4000;
   std::_Exit(status);
 }
 
-// Processors move strings by whole lines: elements that continue the last one's places in the same half line are no work.
+// Processors move strings by whole lines: elements that continue the last one's places in the same
+// half line are no work.
 bool joins(front_end& f, const decoded& d) {
   bool all = f.repeated == &d && f.refs.size() == f.repeated_refs.size() && !f.refs.empty();
   for (size_t i = 0; all && i < f.refs.size(); ++i)

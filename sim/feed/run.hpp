@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One program on one machine under one scheme: takes the instructions and marks that a front end hands over, whatever
-// it is, and says at the end what they cost.
+// One program on one machine under one scheme: takes the instructions and marks that a front end
+// hands over, whatever it is, and says at the end what they cost.
 //
 // RUN-1 Of the cores that can go on, the one whose time is least does.
 // RUN-2 Who takes a lock has it not before its last release.
@@ -28,7 +28,8 @@ class run {
  public:
   run(const settings& s, std::string_view scheme_name);
 
-  // False before the start mark, after the stop mark and in pauses: what is handed over then is ignored.
+  // False before the start mark, after the stop mark and in pauses: what is handed over then is
+  // ignored.
   bool is_on() const noexcept { return started_ && !paused_; }
   void execute(const operation& op, std::span<const reference> refs) {
     if (is_on()) machine_.cores[core_].run(op, refs);
@@ -36,7 +37,8 @@ class run {
   void enter_block(uint64_t address, const block_end& before) {
     if (is_on()) machine_.cores[core_].enter_block(address, before);
   }
-  // From now on power failures can be judged; `read` hands out the program's memory. Before the start mark.
+  // From now on power failures can be judged; `read` hands out the program's memory. Before the
+  // start mark.
   void watch_crashes(std::function<std::vector<uint64_t>(uint64_t address, uint64_t bytes)> read) {
     read_ = std::move(read);
   }

@@ -2,10 +2,12 @@
 // A program as text, for tests: what a front end would hand over, a line each.
 //
 //   i KIND CYCLES FROM FROM FROM FROM ADDRESS ADDRESS TO TO
-//                                             an instruction; KIND by its number, registers by theirs
+//                                             an instruction; KIND by its number, registers by
+//                                             theirs
 //   r ADDRESS BYTES l|s                       a reference of the instruction above: load, store
 //   b ADDRESS EXIT END NEXT                   a block begins; the last instruction of the one before was at END, the
-//                                             one behind it at NEXT, and EXIT is how it went on, by its number
+//                                             one behind it at NEXT, and EXIT is how it went on, by
+//                                             its number
 //   m WHAT A B                                a mark (guest/marks.hpp)
 //
 // Numbers are decimal, addresses and A and B hexadecimal; # begins a comment.

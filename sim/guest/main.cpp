@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The program on the simulated machine: one work on one system. It is an ordinary program, too: without a front end it
-// runs as fast as the machine is.
+// The program on the simulated machine: one work on one system. It is an ordinary program, too:
+// without a front end it runs as fast as the machine is.
 //
 //   scute-sim-guest WORK SYSTEM DIR [--threads N] [--scale tiny|quick] [--seed N] [--clock]
 //

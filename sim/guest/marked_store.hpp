@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Nodes in an arena in persistent memory, changed where they lie, between marks: what makes the transactions atomic
-// and durable is the machine's business.
+// Nodes in an arena in persistent memory, changed where they lie, between marks: what makes the
+// transactions atomic and durable is the machine's business.
 #pragma once
 
 #include <new>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a program on the simulated machine says what it does: stores to a page at a fixed place, which the front end
-// watches. Without a front end they are stores to memory.
+// How a program on the simulated machine says what it does: stores to a page at a fixed place,
+// which the front end watches. Without a front end they are stores to memory.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,8 @@ enum class mark : uint64_t {
   resume,
   locked,  // the lock a was taken: not before its last release
   unlocked,
-  next_core,  // of the b cores in the bit set a, whose time is least; the front end answers in `answer`
+  // of the b cores in the bit set a, whose time is least; the front end answers in `answer`
+  next_core,
   footprint,  // a bytes are what the program has in persistent memory
   measure,    // what the program has done since `start` was to warm up: times and counts begin here
   over,       // what is measured; until `stop`, the program does what it had put off

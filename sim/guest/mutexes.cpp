@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The mutexes of the C library, and the system call behind std::barrier and waiting for atomics, for fibers: the dynamic
-// linker finds these first. Outside of fibers they are the library's own.
+// The mutexes of the C library, and the system call behind std::barrier and waiting for atomics,
+// for fibers: the dynamic linker finds these first. Outside of fibers they are the library's own.
 #include <dlfcn.h>
 #include <linux/futex.h>
 #include <pthread.h>

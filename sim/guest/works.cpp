@@ -30,8 +30,9 @@ namespace {
 
 namespace stamp = workloads::stamp;
 
-// How much a work does, by scale, on the simulated machine: `warm` operations, then `measured` ones. What lies there
-// before is not simulated, so that what an operation touches first is in no cache, as if there were more of it.
+// How much a work does, by scale, on the simulated machine: `warm` operations, then `measured`
+// ones. What lies there before is not simulated, so that what an operation touches first is in no
+// cache, as if there were more of it.
 struct amount {
   size_t warm, measured;
 };
@@ -46,7 +47,8 @@ std::string file_of(const guest_task& t) {
   return t.dir + "/pool";
 }
 
-// A configuration of Scute's: ENGINE-PROTECTION. Those that bench/ has no line for are there as well.
+// A configuration of Scute's: ENGINE-PROTECTION. Those that bench/ has no line for are there as
+// well.
 bool is_engine(std::string_view system) {
   return system.starts_with("redo-") || system.starts_with("logfree-") ||
          system.starts_with("spec-");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The works of the simulated program, over the systems of bench/ and the store that marks its transactions.
+// The works of the simulated program, over the systems of bench/ and the store that marks its
+// transactions.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,8 @@ struct guest_task {
 class guest_work {
  public:
   virtual ~guest_work() = default;
-  // Before what is measured, on the simulated machine: the code and what all operations need is in the caches then.
+  // Before what is measured, on the simulated machine: the code and what all operations need is in
+  // the caches then.
   virtual void warm() {}
   // Called once for each thread.
   virtual void run(unsigned thread) = 0;

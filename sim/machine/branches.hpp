@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a core foresees of the way that a program takes: directions of conditional branches (TAGE: a table by address, and
-// tagged ones by ever more of the history), targets of indirect ones (likewise), and returns (a stack). Targets of
-// direct branches are always known: there is no table of targets that could be too small.
+// What a core foresees of the way that a program takes: directions of conditional branches (TAGE: a
+// table by address, and tagged ones by ever more of the history), targets of indirect ones
+// (likewise), and returns (a stack). Targets of direct branches are always known: there is no table
+// of targets that could be too small.
 //
-// BRANCH-1 What is foreseen comes from the branches before alone, never from the one that is asked about.
+// BRANCH-1 What is foreseen comes from the branches before alone, never from the one that is asked
+//          about.
 #pragma once
 
 #include <array>
@@ -52,7 +54,8 @@ class branches {
     unsigned bits = 0, oldest = 0;  // where the outcome that leaves is
     void add(uint64_t fresh, uint64_t old) noexcept;
   };
-  // What one table needs of its outcomes, folded to 10, 11 and 10 bits: three lanes of a word, computed together.
+  // What one table needs of its outcomes, folded to 10, 11 and 10 bits: three lanes of a word,
+  // computed together.
   struct lanes {
     uint64_t value = 0, oldest = 0;
     void add(uint64_t fresh, uint64_t old) noexcept;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Translation buffers and caches: a first level for each core, a shared second one that has all that the first ones
-// have, and MESI between the cores; on machines that have one, a third level of what has left the second. Tags only;
-// bytes are the business of who runs the machine.
+// Translation buffers and caches: a first level for each core, a shared second one that has all
+// that the first ones have, and MESI between the cores; on machines that have one, a third level of
+// what has left the second. Tags only; bytes are the business of who runs the machine.
 //
 // MESI-1 A line that one first-level cache has as modified or exclusive is in no other one.
 // MESI-2 What a first-level cache has is in the second level, too.
@@ -29,7 +29,8 @@ class caches {
     ticks done;     // the bytes are there; for a store: the core owns the line
     l1_line* line;  // valid until the next access
   };
-  // By a core, in one line. Addresses of a page that is not in its translation buffers cost a walk first.
+  // By a core, in one line. Addresses of a page that is not in its translation buffers cost a walk
+  // first.
   result access(unsigned core, uint64_t address, bool store, ticks at) {
     core_part& c = cores_[core];
     if (c.is_in_last_page(address, memory_) || is_in_first_buffer(c, address)) {
@@ -53,8 +54,9 @@ class caches {
   // The entry of the page, which the last access of that core has made present.
   tlb_page& page(unsigned core, uint64_t address);
 
-  // Writes a line back where it is dirty, in whatever cache, and leaves it there clean, or with `drop` nowhere. Returns
-  // when it is durable, or, if it was clean, when that is known. Until then others may have to wait for the line.
+  // Writes a line back where it is dirty, in whatever cache, and leaves it there clean, or with
+  // `drop` nowhere. Returns when it is durable, or, if it was clean, when that is known. Until then
+  // others may have to wait for the line.
   ticks write_back(unsigned core, uint64_t line, ticks at, bool drop = false);
   // Whether any of them has the line.
   bool have(uint64_t line) noexcept {
@@ -148,7 +150,8 @@ class caches {
   ticks cycle_, l1_time_, l2_time_, l3_time_, tlb2_time_, walk_time_, way_out_;
   std::vector<core_part> cores_;
   line_cache<l2_line> l2_;
-  // Clean lines: what is dirty goes to memory as well when it leaves the second level, which it may at any time.
+  // Clean lines: what is dirty goes to memory as well when it leaves the second level, which it may
+  // at any time.
   std::optional<line_cache<tag>> l3_;
 };
 

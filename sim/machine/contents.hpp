@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The bytes of persistent memory, for crash tests: as the cores see them, and when which bytes of a line became
-// durable. Timing runs do without.
+// The bytes of persistent memory, for crash tests: as the cores see them, and when which bytes of a
+// line became durable. Timing runs do without.
 #pragma once
 
 #include <algorithm>

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One core: an interval model. Each operation is dispatched when there is room in the reorder buffer, begins when
-// what it needs is there, and retires in order; stores leave a store buffer in order (TSO). Nobody waits for
-// anything that the dependences do not make him wait for: there are as many units as are wanted.
+// One core: an interval model. Each operation is dispatched when there is room in the reorder
+// buffer, begins when what it needs is there, and retires in order; stores leave a store buffer in
+// order (TSO). Nobody waits for anything that the dependences do not make him wait for: there are
+// as many units as are wanted.
 //
-// CORE-1 Stores, non-temporal ones aside, are made in the order of the program, and after their operation has retired.
+// CORE-1 Stores, non-temporal ones aside, are made in the order of the program, and after their
+//        operation has retired.
 // CORE-2 A write-back takes the line as the stores before it have left it.
-// CORE-3 A fence ends when all stores are made and all write-backs and non-temporal stores before it are durable; no
-//    later store is made before. Whether what else follows waits, too, is a number of the machine.
-// CORE-4 A load of what a store has left in the store buffer has it from there, not before the store's data is known (nor, on
-//    some machines, before its line has come); of
-//    a part of it and something else, it waits until the store is made.
+// CORE-3 A fence ends when all stores are made and all write-backs and non-temporal stores before
+//    it are durable; no later store is made before. Whether what else follows waits, too, is a
+//    number of the machine.
+// CORE-4 A load of what a store has left in the store buffer has it from there, not before the
+//    store's data is known (nor, on some machines, before its line has come); of a part of it and
+//    something else, it waits until the store is made.
 #pragma once
 
 #include <cstddef>
@@ -42,7 +45,8 @@ class core {
     else
       retire(op, done + op.cycles * cycle_);
   }
-  // A block of instructions was entered at that address, from one that ended so. What is not foreseen costs time.
+  // A block of instructions was entered at that address, from one that ended so. What is not
+  // foreseen costs time.
   void enter_block(uint64_t address, const block_end& before) {
     if (mispredict_ != 0 && !branches_.foresees(before, address)) mispredicted();
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The tags of a set-associative cache that replaces what was used least recently: of lines, and of pages (a TLB).
+// The tags of a set-associative cache that replaces what was used least recently: of lines, and of
+// pages (a TLB).
 #pragma once
 
 #include <array>

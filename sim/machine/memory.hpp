@@ -51,8 +51,8 @@ class memory {
     return accepted;
   }
 
-  // Told of each line of the program that is sent to persistent memory, and when it will be durable. Lines of jobs
-  // are not: who begins a job knows of them.
+  // Told of each line of the program that is sent to persistent memory, and when it will be
+  // durable. Lines of jobs are not: who begins a job knows of them.
   std::function<void(uint64_t line, ticks accepted)> on_durable;
 
   dram ram;

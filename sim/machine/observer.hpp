@@ -32,14 +32,14 @@ struct tlb_page {
 class observer {
  public:
   virtual ~observer() = default;
-  // A store to persistent memory is about to be made in a line that the core owns. Returns when it may be made, at
-  // the earliest `at`.
+  // A store to persistent memory is about to be made in a line that the core owns. Returns when it
+  // may be made, at the earliest `at`.
   virtual ticks storing(unsigned /*core*/, uint64_t /*address*/, unsigned /*bytes*/, l1_line&,
                         tlb_page&, ticks at) {
     return at;
   }
-  // A dirty line leaves the core's first cache: evicted, or taken by another core. Returns from when on others may
-  // have it.
+  // A dirty line leaves the core's first cache: evicted, or taken by another core. Returns from
+  // when on others may have it.
   virtual ticks leaving_l1(unsigned /*core*/, l1_line&, ticks at) { return at; }
   virtual void leaving_tlb(unsigned /*core*/, tlb_page&) {}
   // A dirty line of persistent memory leaves the last cache. False if nothing is to be written.

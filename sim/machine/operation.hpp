@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An instruction as the core sees it: registers that it waits for and makes, how long it takes, and what kind it is.
-// Those of its address are apart: what loads and computes loads before the rest is there.
+// An instruction as the core sees it: registers that it waits for and makes, how long it takes, and
+// what kind it is. Those of its address are apart: what loads and computes loads before the rest is
+// there.
 #pragma once
 
 #include <cstdint>

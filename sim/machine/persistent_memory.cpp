@@ -28,7 +28,8 @@ void persistent_memory::settle(ticks now) {
 }
 
 ticks persistent_memory::accept(uint64_t line, ticks at) {
-  // Who is sent later may be asked about earlier: the way is held by what it has to carry, not by when.
+  // Who is sent later may be asked about earlier: the way is held by what it has to carry, not by
+  // when.
   if (burst_write_ != 0) at = bus_write_ = std::max(at, bus_write_ + burst_write_);
   settle(at);
   ++counts_.lines;

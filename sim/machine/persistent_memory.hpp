@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Persistent memory behind a write queue that a power failure does not lose (ADR). A line is durable when the queue has
-// accepted it.
+// Persistent memory behind a write queue that a power failure does not lose (ADR). A line is
+// durable when the queue has accepted it.
 //
-// PMEM-1 The queue accepts in the order of arrival. A full queue makes the next line wait until a line of it begins to
-//    be written to its bank.
-// PMEM-2 A line that is in the queue and not being written takes a newer version of itself without another write.
+// PMEM-1 The queue accepts in the order of arrival. A full queue makes the next line wait until a
+//    line of it begins to be written to its bank.
+// PMEM-2 A line that is in the queue and not being written takes a newer version of itself without
+//        another write.
 // PMEM-3 A bank does one thing at a time. A read goes before the writes that have not begun.
-// PMEM-4 Versions of a line become durable in the order in which they were sent, and a read of it comes behind them.
+// PMEM-4 Versions of a line become durable in the order in which they were sent, and a read of it
+//        comes behind them.
 #pragma once
 
 #include <array>
@@ -28,7 +30,8 @@ class persistent_memory {
   // When the line is at the last cache.
   ticks read(uint64_t line, ticks at);
 
-  // When the line's last version is durable, if it is one of the last that were sent; otherwise 0: it has been for long.
+  // When the line's last version is durable, if it is one of the last that were sent; otherwise 0:
+  // it has been for long.
   ticks on_the_way(uint64_t line) const noexcept {
     ticks last = 0;
     for (const sent& l : last_)
@@ -36,8 +39,9 @@ class persistent_memory {
     return last;
   }
 
-  // Work of an engine beside the cores: it writes lines one after the other, each when the one before has been
-  // accepted, so that it shares the queue with everybody else; or, in a burst, as fast as the queue accepts when it is empty.
+  // Work of an engine beside the cores: it writes lines one after the other, each when the one
+  // before has been accepted, so that it shares the queue with everybody else; or, in a burst, as
+  // fast as the queue accepts when it is empty.
   struct job {
     uint64_t first;          // line
     unsigned lines;          // left

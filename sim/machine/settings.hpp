@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a machine is made of: the numbers of a file in sim/machines, each under a name as "pm.write". A file has a line
-// "name = value" for each that differs from the defaults, which are those of the SpecPMT paper's Table 1 and,
-// where that says nothing, of a Skylake core; # begins a comment.
+// What a machine is made of: the numbers of a file in sim/machines, each under a name as
+// "pm.write". A file has a line "name = value" for each that differs from the defaults, which are
+// those of the SpecPMT paper's Table 1 and, where that says nothing, of a Skylake core; # begins a
+// comment.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,8 @@ struct settings {
   unsigned mispredict = 15;  // cycles that a wrongly predicted block costs; 0: all are predicted
   unsigned forward = 5;      // cycles from a store's data to a load of it that is not made yet
   bool forward_cold = true;  // before the line has come, too
-  // Lines ahead of a run of ascending lines in a page that are fetched into the shared cache; 0: none.
+  // Lines ahead of a run of ascending lines in a page that are fetched into the shared cache; 0:
+  // none.
   unsigned prefetch = 0;
   unsigned lock_cycles = 18;  // of a locked instruction, besides its waiting
   bool fence_holds =
@@ -56,8 +58,8 @@ struct settings {
   bool operator==(const settings&) const = default;
 };
 
-// Sets the number called `name`. Throws std::invalid_argument that says what is wrong with name or value; a
-// value that no machine can have (no ways, sets that are no power of two) is wrong.
+// Sets the number called `name`. Throws std::invalid_argument that says what is wrong with name or
+// value; a value that no machine can have (no ways, sets that are no power of two) is wrong.
 void set(settings& s, std::string_view name, std::string_view value);
 
 // Reads a file over the defaults. Throws std::runtime_error with file and line.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Hardware SpecPMT without time and bytes: two threads, a few pages of a few lines, whatever may happen next chosen at
-// random - stores, commits step by step, evictions of lines and translations, copying of pages, new epochs,
-// reclamation, power failures in which any part of the logs' ends is durable, and recoveries that fail again. After
-// each recovery every line must be what the transactions that are committed have made of it.
+// Hardware SpecPMT without time and bytes: two threads, a few pages of a few lines, whatever may
+// happen next chosen at random - stores, commits step by step, evictions of lines and translations,
+// copying of pages, new epochs, reclamation, power failures in which any part of the logs' ends is
+// durable, and recoveries that fail again. After each recovery every line must be what the
+// transactions that are committed have made of it.
 #pragma once
 
 #include <array>

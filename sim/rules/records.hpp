@@ -1,31 +1,42 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The log records of hardware SpecPMT, and which of them recovery takes for a line. Used by the abstract machine
-// (rules/abstract_machine.hpp) and by the scheme on the simulated one (schemes/spec_hpmt.hpp).
+// The log records of hardware SpecPMT, and which of them recovery takes for a line. Used by the
+// abstract machine (rules/abstract_machine.hpp) and by the scheme on the simulated one
+// (schemes/spec_hpmt.hpp).
 //
-// The paper (5.1.1) replays in three steps: uncommitted page records, uncommitted undo records, committed speculative
-// records by the times of their transactions. That is unsound; docs/internals/simulator.md tells how. Instead, for each line:
+// The paper (5.1.1) replays in three steps: uncommitted page records, uncommitted undo records,
+// committed speculative records by the times of their transactions. That is unsound;
+// docs/internals/simulator.md tells how. Instead, for each line:
 //
-// HPMT-1 The first record of an uncommitted transaction wins over everything if it is an undo record. (If it is a
-//    speculative one, the line was hot and has committed records; undo records behind it hold uncommitted bytes.)
-// HPMT-2 Otherwise the newest record of a committed transaction decides, undo records included: a speculative one is
-//    replayed; an undo record means that what is in place was durable at that commit, and stays.
-// HPMT-3 The copying of a page begins between its core's transactions: no page record is uncommitted.
+// HPMT-1 The first record of an uncommitted transaction wins over everything if it is an undo
+//    record. (If it is a speculative one, the line was hot and has committed records; undo records
+//    behind it hold uncommitted bytes.)
+// HPMT-2 Otherwise the newest record of a committed transaction decides, undo records included: a
+//    speculative one is replayed; an undo record means that what is in place was durable at that
+//    commit, and stays.
+// HPMT-3 The copying of a page begins between its core's transactions: no page record is
+//        uncommitted.
 // HPMT-4 A page record says nothing of a line that another transaction had open when it was copied.
 // HPMT-5 Times go on where they were after a restart: above the horizon, and above all records.
-// HPMT-6 A page record's time is that at which its copying began; other records have that of their commit.
-// HPMT-7 An undo-logged line that leaves the first cache in its transaction is written to the memory at once.
-// HPMT-8 A page that was cold to a transaction is cold to all other cores, and not being copied by them, before its
-//    commit lets others store to the lines.
-// HPMT-9 Records are dropped by one durable time, the horizon, before which no active epoch began; the lines that they
-//    name are durable before. So no record outlives a newer one.
-// HPMT-10 A hot line that leaves the first cache in its transaction is logged, durably, before: HPMT-4 rests on it.
+// HPMT-6 A page record's time is that at which its copying began; other records have that of their
+//        commit.
+// HPMT-7 An undo-logged line that leaves the first cache in its transaction is written to the
+//        memory at once.
+// HPMT-8 A page that was cold to a transaction is cold to all other cores, and not being copied by
+//    them, before its commit lets others store to the lines.
+// HPMT-9 Records are dropped by one durable time, the horizon, before which no active epoch began;
+//    the lines that they name are durable before. So no record outlives a newer one.
+// HPMT-10 A hot line that leaves the first cache in its transaction is logged, durably, before:
+//         HPMT-4 rests on it.
 // HPMT-11 An undo record is durable before its line is written to the memory.
 // HPMT-12 Undo-logged lines are durable before the commit record is.
-// HPMT-13 A log counts up to the first record that is missing. Page records have a log of their own: such a record
-//    is complete when the core's other records up to its end are durable, and the page is hot from then on.
-// HPMT-14 Recovery moves the horizon past all records, durably, after what it restored and before anything begins.
-// HPMT-15 A line that was undo-logged on a page which is hot or being copied by now is logged like a hot one, too, when
-//    it is committed or leaves the first cache: later stores to it will rest on that record.
+// HPMT-13 A log counts up to the first record that is missing. Page records have a log of their
+//    own: such a record is complete when the core's other records up to its end are durable, and
+//    the page is hot from then on.
+// HPMT-14 Recovery moves the horizon past all records, durably, after what it restored and before
+//         anything begins.
+// HPMT-15 A line that was undo-logged on a page which is hot or being copied by now is logged like
+//    a hot one, too, when it is committed or leaves the first cache: later stores to it will rest
+//    on that record.
 #pragma once
 
 #include <cstdint>

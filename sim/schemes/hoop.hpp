@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Out of place, like HOOP: what a transaction stores goes, word by word, into slices of 128 bytes with 8 words each; at its
-// end the slices are durable, and home lines are not written. A table knows which lines have newer words out of
-// place. When a collection's worth has gathered, the newest words are written home, each line once, by an engine of its own.
-// Redirection takes no time.
+// Out of place, like HOOP: what a transaction stores goes, word by word, into slices of 128 bytes
+// with 8 words each; at its end the slices are durable, and home lines are not written. A table
+// knows which lines have newer words out of place. When a collection's worth has gathered, the
+// newest words are written home, each line once, by an engine of its own. Redirection takes no
+// time.
 //
 // HOOP-1 Slices of a transaction are durable before its end is.
 // HOOP-2 Slices are dropped when the home lines that they belong to are durable.

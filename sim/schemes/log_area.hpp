@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A core's log in persistent memory, written by hardware: bytes behind bytes. A line is sent when it is full, or when
-// somebody needs what is in it; one that was sent half full is sent again.
+// A core's log in persistent memory, written by hardware: bytes behind bytes. A line is sent when
+// it is full, or when somebody needs what is in it; one that was sent half full is sent again.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A way to make transactions atomic and durable, in hardware or in software that the machine is charged for. The
-// program says where its transactions begin and end; the caches say what happens to lines in between.
+// A way to make transactions atomic and durable, in hardware or in software that the machine is
+// charged for. The program says where its transactions begin and end; the caches say what happens
+// to lines in between.
 //
-// SCHEME-1 When end() has returned, the transaction is durable at the core's time then: a power failure at that
-//    time or later does not lose it. The cores wait for it.
+// SCHEME-1 When end() has returned, the transaction is durable at the core's time then: a power
+//    failure at that time or later does not lose it. The cores wait for it.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +34,8 @@ class scheme : public observer {
   bool is_open(unsigned core) const { return cores_[core].open; }
   unsigned cores() const noexcept { return static_cast<unsigned>(cores_.size()); }
 
-  // From now on the scheme keeps what recover() needs, and tells `c` of each line that becomes durable. Before the first
-  // transaction.
+  // From now on the scheme keeps what recover() needs, and tells `c` of each line that becomes
+  // durable. Before the first transaction.
   void keep_contents(contents& c);
 
   struct recovered {
@@ -43,7 +44,8 @@ class scheme : public observer {
   };
   // What recovery makes of what a power failure at that time has left. Needs keep_contents().
   virtual recovered recover(ticks crash) const = 0;
-  // The number of the transaction that the core has open, or had last: 1, 2, ... in the order of their begins.
+  // The number of the transaction that the core has open, or had last: 1, 2, ... in the order of
+  // their begins.
   uint32_t transaction(unsigned core) const { return cores_[core].transaction; }
   // All times at which a part of a log became durable.
   std::vector<ticks> log_moments() const;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Hardware SpecPMT (section 5 of the paper), by the rules of rules/records.hpp. Lines of cold pages are undo-logged
-// when they are stored to; a page that is stored to often is copied into the log and is hot from then on: its lines
-// are logged at the end of the transaction and written back when the caches please. The records of a core belong to
-// epochs; when an id is wanted again, the lines that the oldest epoch's records name are written back and its pages are cold.
+// Hardware SpecPMT (section 5 of the paper), by the rules of rules/records.hpp. Lines of cold pages
+// are undo-logged when they are stored to; a page that is stored to often is copied into the log
+// and is hot from then on: its lines are logged at the end of the transaction and written back when
+// the caches please. The records of a core belong to epochs; when an id is wanted again, the lines
+// that the oldest epoch's records name are written back and its pages are cold.
 #pragma once
 
 #include <deque>
@@ -25,8 +26,8 @@ class spec_hpmt final : public scheme {
   recovered recover(ticks crash) const override;
   counts counted() const override;
 
-  // By which it works and recovers; before the first transaction. Tests leave rules out. HPMT-3, 5, 6, 13 and 14 are
-  // rules of recovery and order that the abstract machine leaves out instead.
+  // By which it works and recovers; before the first transaction. Tests leave rules out. HPMT-3, 5,
+  // 6, 13 and 14 are rules of recovery and order that the abstract machine leaves out instead.
   rule_set rules;
 
  private:

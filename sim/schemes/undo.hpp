@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Undo logging by lines: the old bytes are durable before the line may become durable, the new ones before the record
-// of the commit is.
+// Undo logging by lines: the old bytes are durable before the line may become durable, the new ones
+// before the record of the commit is.
 //
 // UNDO-1 A record is durable before its line may leave the caches.
 // UNDO-2 The lines of a transaction are durable before its commit record is.
@@ -46,7 +46,8 @@ class ede_like final : public undo_logging {
                 ticks at) override;
 };
 
-// As libpmemobj: the program itself logs each line, flushes it and waits, and after the commit empties the log.
+// As libpmemobj: the program itself logs each line, flushes it and waits, and after the commit
+// empties the log.
 class software_undo final : public undo_logging {
  public:
   using undo_logging::undo_logging;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Loops of a few instructions that show what a core does by itself: branches, what a store leaves to a load, reads.
+// Loops of a few instructions that show what a core does by itself: branches, what a store leaves
+// to a load, reads.
 #pragma once
 
 #include <immintrin.h>
@@ -48,7 +49,7 @@ inline void adds(unsigned n) {
   for (unsigned i = 0; i < n; ++i) asm volatile(".rept 20\n add $1, %%rax\n .endr" ::: "rax", "cc");
 }
 
-// ---- branches --------------------------------------------------------------------------------------
+// ---- branches -----------------------------------------------------------------------------------
 inline void branch(const std::vector<uint8_t>& by, unsigned n, unsigned period) {
   uint64_t sum = 0;
   const uint8_t* const p = by.data();
@@ -85,7 +86,7 @@ inline void calls_widely(unsigned n) {
   kept += x;
 }
 
-// ---- stores that are loaded ------------------------------------------------------------------------
+// ---- stores that are loaded ---------------------------------------------------------------------
 inline void forward(unsigned n) {
   uint64_t* const p = reinterpret_cast<uint64_t*>(the->near);
   for (unsigned i = 0; i < n; ++i) asm volatile("addq $1, (%0)" ::"r"(p) : "memory", "cc");
@@ -115,7 +116,7 @@ inline void forward_cold(unsigned n) {
   kept += x;
 }
 
-// ---- reads -----------------------------------------------------------------------------------------
+// ---- reads --------------------------------------------------------------------------------------
 template <size_t Bytes>
 void chase(unsigned n) {
   // A ring through all lines, made beforehand by prepare_chase().

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Loops of a few instructions that show how lines become durable; fetching of code; and some ordinary code.
+// Loops of a few instructions that show how lines become durable; fetching of code; and some
+// ordinary code.
 #pragma once
 
 #include <immintrin.h>
@@ -22,7 +23,7 @@
 
 namespace scute::sim {
 
-// ---- writes ----------------------------------------------------------------------------------------
+// ---- writes -------------------------------------------------------------------------------------
 template <size_t Bytes, bool Stream, bool Flush>
 void write_block(unsigned n) {
   const __m256i v = _mm256_set1_epi8(7);
@@ -205,7 +206,7 @@ inline void computes(unsigned n) {
   for (unsigned i = 0; i < n; ++i) compute(150);
 }
 
-// ---- code ------------------------------------------------------------------------------------------
+// ---- code ---------------------------------------------------------------------------------------
 inline char* code;
 template <size_t Bytes>
 void fetch_code(unsigned n) {
@@ -237,7 +238,7 @@ inline void prepare_code(size_t bytes) {
   }
 }
 
-// ---- ordinary code ---------------------------------------------------------------------------------
+// ---- ordinary code ------------------------------------------------------------------------------
 inline void prints(unsigned n) {
   char text[80];
   for (unsigned i = 0; i < n; ++i)

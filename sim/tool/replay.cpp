@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// scute-sim-replay MACHINE SCHEME RECORD: a recorded program (feed/trace.hpp) on a machine; the result as the front end gives
-// it, a line of JSON on the standard output.
+// SPDX-License-Identifier: BSD-3-Clause scute-sim-replay MACHINE SCHEME RECORD: a recorded program
+// (feed/trace.hpp) on a machine; the result as the front end gives it, a line of JSON on the
+// standard output.
 #include <cstdio>
 #include <exception>
 #include <fstream>

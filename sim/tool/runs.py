@@ -39,11 +39,12 @@ class Missing(Exception):
 
 @dataclass
 class Tools:
+    # a file of results, each under what made it: runs that are there are not made again
     build: Path
     jobs: int = 2
     progress: bool = True
     failed: list[str] = field(default_factory=list)
-    kept: Path | None = None  # a file of results, each under what made it: runs that are there are not made again
+    kept: Path | None = None
 
     @property
     def guest(self) -> Path:

@@ -24,9 +24,10 @@ WORKS = ("overwrite-64", "overwrite-256", "overwrite-1024", "overwrite-4096", "i
 BOUND = 25  # percent
 # Where that is missed, or met without room for what a rebuild moves: what is reached, rounded up.
 REACHED = {"insert-ctree": 30, "insert-hashmap": 30}
-MOVED = 10  # percent of its instructions by which a program may differ from the one that was measured
-# The emulator has no AVX-512; without it the same instructions run on both sides. libpmemobj gets the pages of 2 MiB
-# that Scute asks for.
+# percent of its instructions by which a program may differ from the one that was measured
+MOVED = 10
+# The emulator has no AVX-512; without it the same instructions run on both sides. libpmemobj gets
+# the pages of 2 MiB that Scute asks for.
 NATIVE = {"SCUTE_CPU": "avx2", "PMEM_AVX512F": "0", "PMEM_IS_PMEM_FORCE": "1", "LC_ALL": "C",
           "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX512BW,-AVX512DQ"}
 NATIVE_NAME = {BASE: "libpmemobj-huge"}

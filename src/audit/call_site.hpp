@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where in the program's source the calling thread is: set by the hooks of instrumented code while they work (scute/shield_hooks.h),
-// so that what a view notices meanwhile can be counted for that place.
+// Where in the program's source the calling thread is: set by the hooks of instrumented code while
+// they work (scute/shield_hooks.h), so that what a view notices meanwhile can be counted for that
+// place.
 #pragma once
 
 #include "scute/shield_hooks.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every fence of the library has a name, so that it can be talked about, counted, and left out by a planted bug
-// (base/planted.hpp). The list, with what is wrong without each fence, is fence_sites.inc.
+// Every fence of the library has a name, so that it can be talked about, counted, and left out by a
+// planted bug (base/planted.hpp). The list, with what is wrong without each fence, is
+// fence_sites.inc.
 //
 //   l.w.fence(fence_site::NAME);
 #pragma once

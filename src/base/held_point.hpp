@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a thread holds what others wait for, and a test may let it pause for a moment. Threads are not switched there, as at a
-// switch_point() (base/waiting.hpp): the next one might wait for ever. In a build with planted bugs, and in no other.
+// Where a thread holds what others wait for, and a test may let it pause for a moment. Threads are
+// not switched there, as at a switch_point() (base/waiting.hpp): the next one might wait for ever.
+// In a build with planted bugs, and in no other.
 #pragma once
 
 #ifdef SCUTE_PLANTED_BUGS

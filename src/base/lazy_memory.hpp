@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An allocator for tables that are large by their index and nearly empty: zeros, which take memory only where they are
-// touched. The kernel does not count them beforehand (MAP_NORESERVE), so such a table may be larger than the machine's memory.
+// An allocator for tables that are large by their index and nearly empty: zeros, which take memory
+// only where they are touched. The kernel does not count them beforehand (MAP_NORESERVE), so such a
+// table may be larger than the machine's memory.
 #pragma once
 
 #include <sys/mman.h>

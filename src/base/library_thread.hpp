@@ -1,14 +1,14 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// Threads of this library's own, counted by those who live long: who wants to know whether the program has others beside its first
-// takes these off.
+// SPDX-License-Identifier: BSD-3-Clause Threads of this library's own, counted if they live long:
+// code that asks whether the program has threads besides its first subtracts these.
 #pragma once
 
 #include <atomic>
 
 namespace scute::core {
 
-// One lives in the thread that it counts, from after its beginning to before its end. So a thread is counted only while it is one of the
-// process's: two readings that are the same, and the process's number of threads between them, belong together.
+// One lives in the thread that it counts, from after its beginning to before its end. So a thread
+// is counted only while it is one of the process's: two readings that are the same, and the
+// process's number of threads between them, belong together.
 class library_thread {
  public:
   library_thread() noexcept { count_.fetch_add(1); }

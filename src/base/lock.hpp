@@ -34,8 +34,8 @@ class SCUTE_SCOPED locked {
   Mutex& m_;
 };
 
-// What threads wait for that is guarded by a plain_mutex. A wait may end for nothing, so it stands in a loop; who must
-// wait for a whole while uses wait_until().
+// A condition that threads wait for, guarded by a plain_mutex. A wait may end for nothing, so it
+// stands in a loop; use wait_until() to wait for a whole time.
 class condition {
  public:
   void wait(plain_mutex& m) SCUTE_REQUIRES(m) {

@@ -49,7 +49,7 @@ int guard_lock::try_take(const char* sidecar) noexcept {
   if (fd < 0) return errno;
   struct stat mine{}, named{};
   int e = ::flock(fd, LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
-  // Who had it may have removed FILE.scute, or replaced it.
+  // The previous holder may have removed FILE.scute, or replaced it.
   if (e == 0 && (::fstat(fd, &mine) != 0 || ::stat(sidecar, &named) != 0)) e = errno;
   if (e == 0 && (mine.st_dev != named.st_dev || mine.st_ino != named.st_ino)) e = EWOULDBLOCK;
   if (e == 0)

@@ -1,12 +1,14 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// A file FILE whose permissions were taken away when it came under the shield (`scute shield add --guard`), and the moment in which who
-// owns it may open it all the same.
+// SPDX-License-Identifier: BSD-3-Clause A file FILE whose permissions were taken away when it came
+// under the shield (`scute shield add --guard`), and the moment in which its owner may open it all
+// the same.
 //
-// GUARDED-2 FILE gets permissions for one open() only, and they are taken away again whatever that ends with; signals and pthread_cancel()
-//    wait meanwhile. They are those that the open() needs, and its owner's alone. Who gives them, or takes them away, has the guard_lock from before he
-//    looks at them: so who opens FILE waits for others that open it, and for who gives the permissions back for good (MAKE-3), and nobody undoes what
-//    another one has done. Who finds FILE with permissions, or without FILE.scute, changes nothing. (A kill in that moment leaves them: the next
-//    session that writes takes them away.)
+// GUARDED-2 FILE gets permissions for one open() only, and they are taken away again whatever that
+//    ends with; signals and pthread_cancel() wait meanwhile. They are those that the open() needs,
+//    and its owner's alone. A process that gives or removes them takes the guard_lock before it
+//    looks at them. So an opener of FILE waits for other openers, and for a process that restores
+//    the permissions permanently (MAKE-3), and none undoes another's change. A process that finds
+//    FILE with permissions, or without FILE.scute, changes nothing. (A kill in that moment leaves
+//    them: the next session that writes takes them away.)
 #pragma once
 
 #include <csignal>
@@ -15,8 +17,8 @@
 
 namespace scute::core {
 
-// A lock of FILE.scute by flock(), which nothing else takes: who may only read FILE.scute can have it. It is held for moments, and nobody who has it
-// waits for another lock.
+// A lock of FILE.scute by flock(), which nothing else takes: a process that may only read
+// FILE.scute can have it. It is held for moments, and no holder waits for another lock.
 class guard_lock {
  public:
   guard_lock() = default;
@@ -24,7 +26,7 @@ class guard_lock {
   guard_lock(const guard_lock&) = delete;
   guard_lock& operator=(const guard_lock&) = delete;
 
-  // 0, or an errno. ENOENT: there is no FILE.scute; EBUSY: somebody has had it for seconds.
+  // 0, or an errno. ENOENT: there is no FILE.scute; EBUSY: another process has had it for seconds.
   int take(const char* sidecar) noexcept;
   bool is_taken() const noexcept { return fd_ >= 0; }
   // FILE.scute, open; -1: it is not taken.
@@ -54,7 +56,8 @@ class given_permissions {
   bool may_try_ = false, given_ = false;
 };
 
-// Of the permission bits of one class of users (4: to read, 2: to write), what open() with these flags needs.
+// Of the permission bits of one class of users (4: to read, 2: to write), what open() with these
+// flags needs.
 unsigned needed_to_open(int flags) noexcept;
 
 }  // namespace scute::core

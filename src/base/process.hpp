@@ -1,69 +1,76 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which process this is. A child of fork() has a copy of every handle that its parent had, and must reach no
-// pool through any of them: two processes that believe to own one pool would write over each other's logs.
+// Which process this is. A child of fork() has a copy of every handle that its parent had, and must
+// reach no pool through any of them: two processes that believe to own one pool would write over
+// each other's logs.
 //
-// PROC-1 A pool belongs to the process that opened it. Every process has a number that none of its ancestors
-//    had; an open pool remembers the number of its process, and whoever uses a handle compares. The number
-//    lies in a page that the kernel wipes in a child (MADV_WIPEONFORK), so a child that was not made by
-//    fork(), and ran no fork handlers, is told apart as well; where the kernel is too old for that, the fork
-//    handler wipes it.
-// PROC-2 A child has no mapping of a pool (MADV_DONTFORK): whatever it does, it cannot change the file, and a
-//    fault at such an address is a fault like any other.
-// PROC-3 No child keeps a pool locked. The lock belongs to an open file, and ends with the last descriptor of it; a fork
-//    handler that closes a descriptor in the child comes too late where the parent is killed before the child
-//    runs, and no handler runs in children of posix_spawn() and vfork(). So that open file is one of a thread of
-//    the library's, whose descriptors no child has (LOCK-1 in base/lock_keeper.hpp); bytes are mapped, read and
-//    written back through another open file, without a lock, whose descriptor the fork handler closes in children.
-// PROC-4 Tables that the whole process has in common are changed under one mutex, which fork() takes: a child
-//    finds them whole, and the mutex free. A pool file is opened, registered (PROC-3), mapped and withheld (PROC-2)
-//    under it as well, so fork() never comes in between.
-// PROC-5 A child that was not made by fork() may find the mutex taken by a thread that it does not have, and the
-//    tables half changed. The mutex knows the process of its holder, so another process's holder does not
-//    count; and every process begins its tables anew, whatever it finds there. (What the system's own
-//    libraries keep is theirs: a child of a raw system call may meet an allocator that is locked for ever.)
+// PROC-1 A pool belongs to the process that opened it. Every process has a number that none of its
+//    ancestors had; an open pool remembers the number of its process, and every use of a handle
+//    compares. The number lies in a page that the kernel wipes in a child (MADV_WIPEONFORK), so a
+//    child that was not made by fork(), and ran no fork handlers, is told apart as well; where the
+//    kernel is too old for that, the fork handler wipes it.
+// PROC-2 A child has no mapping of a pool (MADV_DONTFORK): whatever it does, it cannot change the
+//    file, and a fault at such an address is a fault like any other.
+// PROC-3 No child keeps a pool locked. The lock belongs to an open file, and ends with the last
+//    descriptor of it; a fork handler that closes a descriptor in the child comes too late where
+//    the parent is killed before the child runs, and no handler runs in children of posix_spawn()
+//    and vfork(). So that open file is one of a thread of the library's, whose descriptors no child
+//    has (LOCK-1 in base/lock_keeper.hpp); bytes are mapped, read and written back through another
+//    open file, without a lock, whose descriptor the fork handler closes in children.
+// PROC-4 Tables that the whole process has in common are changed under one mutex, which fork()
+//    takes: a child finds them whole, and the mutex free. A pool file is opened, registered
+//    (PROC-3), mapped and withheld (PROC-2) under it as well, so fork() never comes in between.
+// PROC-5 A child that was not made by fork() may find the mutex taken by a thread that it does not
+//    have, and the tables half changed. The mutex knows the process of its holder, so another
+//    process's holder does not count; and every process resets its tables, whatever it finds there.
+//    (What the system's own libraries keep is theirs: a child of a raw system call may meet an
+//    allocator that is locked for ever.)
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 
-#include "base/lock.hpp"  // for whoever takes process_tables()
+#include "base/lock.hpp"  // for users of process_tables()
 #include "base/which_file.hpp"
 
 namespace scute::core {
 
 struct alignas(4096) process_page {
-  std::atomic<uint64_t> number{0};  // 0: nobody has asked in this process yet
+  std::atomic<uint64_t> number{0};  // 0: not asked in this process yet
 };
 extern process_page this_process_page;
 
 uint64_t begin_process() noexcept;
 
-// PROC-1. Async-signal-safe, except for the first call of a process that is no child of one that called it.
+// PROC-1. Async-signal-safe, except for the first call of a process that is no child of one that
+// called it.
 inline uint64_t this_process() noexcept {
   const uint64_t number = this_process_page.number.load(std::memory_order_relaxed);
   return number != 0 ? number : begin_process();
 }
 
-// PROC-5. For locked (base/lock.hpp). What it guards is begun anew by its owner in every process.
+// PROC-5. For locked (base/lock.hpp). Its owner resets the guarded data in every process.
 class SCUTE_CAPABILITY("mutex") process_mutex {
  public:
   void lock() noexcept SCUTE_ACQUIRE();
   void unlock() noexcept SCUTE_RELEASE();
 
  private:
-  std::atomic<uint64_t> holder_{0};  // number of the process whose thread has it; 0: nobody's
+  std::atomic<uint64_t> holder_{0};  // number of the process whose thread has it; 0: none
 };
 
-// PROC-4. Not to be held while anything is called that could fork, wait for a lock, or run the program's code.
+// PROC-4. Not to be held while anything is called that could fork, wait for a lock, or run the
+// program's code.
 process_mutex& process_tables() noexcept;
 
-// open(2), dup(2) and close(2) of a pool file (PROC-3, PROC-4); -1 with errno. Throws failure(SCUTE_E_UNSUPPORTED) if
-// there are too many. Never one of the descriptors 0 to 2: in a program that was started without one of
-// these, or has closed it, whatever it reads from or prints to the standard streams would go to a pool.
+// open(2), dup(2) and close(2) of a pool file (PROC-3, PROC-4); -1 with errno. Throws
+// failure(SCUTE_E_UNSUPPORTED) if there are too many. Never one of the descriptors 0 to 2: in a
+// program that was started without one of these, or has closed it, whatever it reads from or prints
+// to the standard streams would go to a pool.
 int open_registered(const char* path, int flags, unsigned mode = 0);
 int duplicate_registered(int fd);
-// of: the file that the descriptor was of when it was registered. The number is closed if it still is (NUMBER-2 in medium/descriptor.hpp).
+// of: the file that the descriptor was of when it was registered. The number is closed if it still
+// is (NUMBER-2 in medium/descriptor.hpp).
 void close_registered(int fd, const which_file& of) noexcept;
 // PROC-2. Throws failure(SCUTE_E_IO).
 void withhold_from_children(void* at, uint64_t n);

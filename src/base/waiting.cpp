@@ -13,7 +13,8 @@
 namespace scute::core {
 namespace {
 
-// Each length four times, then twice as long. (Without a real-time priority the kernel adds some 50 microseconds.)
+// Each length four times, then twice as long. (Without a real-time priority the kernel adds some 50
+// microseconds.)
 constexpr long first_sleep_ns = 20'000, longest_sleep_ns = 1'000'000;
 constexpr unsigned sleeps_of_a_length = 4, doublings_most = 6;
 

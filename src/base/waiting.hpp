@@ -3,10 +3,11 @@
 // here, so that a test can run threads one at a time, in an order that it chooses: it gives each of
 // its threads a hook, which is called instead of waiting and hands the turn on.
 //
-// A thread that waits for another one spins at first, then yields, and then sleeps. Yielding is no wait: of threads with real-time
-// priorities on one processor the higher one goes on at once, and the lower one, which has what it waits for, never runs. Nobody
-// wakes a sleeper, so that letting go of something costs no more than a store. It sleeps about as long as it has
-// waited already, and a millisecond at most: no wait lasts much longer than what it is for.
+// A thread that waits for another one spins at first, then yields, and then sleeps. Yielding is no
+// wait: of threads with real-time priorities on one processor the higher one continues at once, and
+// the lower one, which has what it waits for, never runs. No thread wakes a sleeper, so that
+// releasing something costs no more than a store. It sleeps about as long as it has waited already,
+// and a millisecond at most: no wait lasts much longer than what it is for.
 #pragma once
 
 #include <mutex>
@@ -31,16 +32,17 @@ struct wait_hook {
 inline thread_local constinit wait_hook this_thread_waits
     __attribute__((tls_model("initial-exec"))) = {};
 
-// Where one thread reads what another one may store to without any lock, a test has to be able to switch
-// threads as well. In a build with planted bugs (base/planted.hpp), and in no other.
+// Where one thread reads what another one may store to without any lock, a test has to be able to
+// switch threads as well. In a build with planted bugs (base/planted.hpp), and in no other.
 inline void switch_point() noexcept {
 #ifdef SCUTE_PLANTED_BUGS
   if (this_thread_waits.pass != nullptr) this_thread_waits.pass(this_thread_waits.arg);
 #endif
 }
 
-// So many turns of a loop take some 50 microseconds. Whoever looks a number of times, and gives up then, sleeps in the turns behind
-// these: in the first ten of them for 0.4 ms, in a hundred for 81 ms.
+// So many turns of a loop take some 50 microseconds. A thread that looks a number of times, and
+// gives up then, sleeps in the turns after these: in the first ten of them for 0.4 ms, in a hundred
+// for 81 ms.
 inline constexpr unsigned turns_before_sleep = 1024;
 // Yields or sleeps. Async-signal-safe, no cancellation point, keeps errno; general registers only.
 void yield_or_sleep(unsigned& turns) noexcept;

@@ -219,7 +219,7 @@ int scute_obj_commit(void* bytes) {
     const std::unique_ptr<object_buffer, releaser> c(control(bytes));
     if (!c->life->is_open(c->serial))
       throw failure(SCUTE_E_INVALID,
-                    "the pool of the buffer was closed; what was changed in the buffer is lost");
+                    "the pool of the buffer was closed; the changes in the buffer are lost");
     if (c->in->inherited()) throw failure(SCUTE_E_FORKED, c_api::inherited_message);
     instance& in = *(where = c->in);
     c_api::admit_faults(in.s);

@@ -65,7 +65,7 @@ int scute_shield_remove(const char* file, const scute_options* options) {
     c_api::need_path(file);
     const scute_options o = c_api::normalise(options);
     if ((o.flags & SCUTE_READONLY) != 0)
-      throw failure(SCUTE_E_READONLY, "what is opened read-only stays under the shield");
+      throw failure(SCUTE_E_READONLY, "with SCUTE_READONLY a file stays under the shield");
     shield::remove(file, o);
     this_thread().refresh();
   });

@@ -17,7 +17,7 @@ namespace scute::core::codec {
 [[nodiscard]] uint32_t adler32(uint32_t adler, const void* p, size_t n) noexcept;
 
 // The Adler-32 of a message after `n` of its bytes changed from old_bytes to new_bytes, given the
-// message's Adler-32 before. `bytes_after` is the number of message bytes behind the changed range.
+// message's Adler-32 before. `bytes_after` is the number of message bytes after the changed range.
 // Reads both ranges once; the rest of the message is not needed.
 [[nodiscard]] uint32_t adler32_update(uint32_t adler, const void* old_bytes, const void* new_bytes,
                                       size_t n, uint64_t bytes_after) noexcept;

@@ -17,8 +17,7 @@ namespace {
 #define SCUTE_ADLER_INLINE SCUTE_TARGET_INLINE(SCUTE_ADLER_ISA)
 
 // 64, 63, ... 1, then zeros. Loaded from index 64 - k it weighs the next k bytes by their distance
-// to the end and drops what lies behind them, so a short piece needs no copy and no branch per
-// byte.
+// to the end and drops the bytes after them, so a short piece needs no copy and no branch per byte.
 alignas(64) constexpr auto weights = [] {
   std::array<signed char, 96> w{};
   for (unsigned i = 0; i < 64; ++i) {

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// The kernels behind adler32.hpp. Internal to src/codec and its tests.
+// SPDX-License-Identifier: BSD-3-Clause The kernels of adler32.hpp. Internal to src/codec and its
+// tests.
 #pragma once
 
 #include <cstddef>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the CPU can do, and what we let it do.
 //
-// The one place that asks: the codec's kernels, the fused ones of medium/ and its write-backs all go by these
-// flags. Every function has a portable implementation and zero or more faster ones that give bit-identical
-// results; which of them runs is decided once, when the program is loaded.
+// The one place that asks: the codec's kernels, the fused ones of medium/ and its write-backs all
+// go by these flags. Every function has a portable implementation and zero or more faster ones that
+// give bit-identical results; which of them runs is decided once, when the program is loaded.
 //
 // The environment variable SCUTE_CPU lowers the choice for tests and for suspected hardware faults:
 //   portable   no instruction beyond the architecture's baseline, so write-backs are CLFLUSH

@@ -21,7 +21,8 @@ namespace scute::core::codec {
 // with more bytes. The nine bytes "123456789" give 0xE3069283.
 [[nodiscard]] uint32_t crc32c(uint32_t crc, const void* p, size_t n) noexcept;
 
-// The same of n bytes and the crc32c_tail bytes of `tail`: a payload, and its header but for the checksum.
+// The same of n bytes and the crc32c_tail bytes of `tail`: a payload, and its header except for the
+// checksum.
 inline constexpr size_t crc32c_tail = 28;
 [[nodiscard]] uint32_t crc32c_with_tail(const void* p, size_t n, const void* tail) noexcept;
 

@@ -105,7 +105,7 @@ SCUTE_CRC_INLINE uint32_t fold_update(uint32_t reg, Source s, size_t n) noexcept
   if (rest == 0) {
     return head;
   }
-  // The rest does not wait for the head: it is summed on its own beside it and joined by a shift.
+  // The rest does not wait for the head: it is summed on its own next to it and joined by a shift.
   const uint32_t tail = crc32c_word::update(0, s.from(i), rest);
   return crc32c_word::shift(head, rest) ^ tail;
 }

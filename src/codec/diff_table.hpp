@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// The kernel behind diff.hpp. Internal to src/codec and its tests.
+// SPDX-License-Identifier: BSD-3-Clause The kernel of diff.hpp. Internal to src/codec and its
+// tests.
 #pragma once
 
 #include <cstddef>

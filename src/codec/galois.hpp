@@ -6,8 +6,8 @@
 //
 // The functions on ranges take any alignment and any length (0 included), read and write exactly
 // the bytes given, and may be called from any thread and in a signal handler: they allocate nothing
-// and wait for nobody. Ranges must not overlap partly; a destination may be exactly one of the
-// sources where stated. None is atomic: ranges that other threads change need the caller's lock.
+// and never wait. Ranges must not overlap partly; a destination may be exactly one of the sources
+// where stated. None is atomic: ranges that other threads change need the caller's lock.
 #pragma once
 
 #include <array>
@@ -54,7 +54,7 @@ void multiply_into(void* dst, const void* src, uint8_t coefficient, size_t n) no
 // How many sums `combine` makes in one pass over the rows.
 inline constexpr size_t sums_max = 4;
 
-// What one row counts in each of the sums.
+// The coefficient of one row in each of the sums.
 using weights = std::array<uint8_t, sums_max>;
 
 // out[s] = sum over r of weight[r][s] * rows[r], for the `sum_count` <= sums_max ranges out[s] and

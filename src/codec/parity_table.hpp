@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// The kernels behind parity.hpp. Internal to src/codec and its tests.
+// SPDX-License-Identifier: BSD-3-Clause The kernels of parity.hpp. Internal to src/codec and its
+// tests.
 #pragma once
 
 #include <cstddef>

@@ -39,7 +39,7 @@ inline constexpr auto coefficients = [] {
   return c;
 }();
 
-// What `row` < rows_max counts in `parity` < parities_max; never 0, and 1 for parity 0.
+// The coefficient of `row` < rows_max in `parity` < parities_max; never 0, and 1 for parity 0.
 [[nodiscard]] constexpr uint8_t coefficient(size_t parity, size_t row) noexcept {
   return coefficients[row][parity];
 }
@@ -48,8 +48,8 @@ inline constexpr auto coefficients = [] {
 // ranges rows[i] of `n` bytes each and the first out.size() <= parities_max parities; zeros if
 // `count` is 0. The row numbers are each < rows_max, in any order, none twice. An out[p] may be
 // exactly one of the rows, but no two of them are the same.
-// Of all rows this makes the parities. Of the rows that survive it makes what decode_rows() needs, once
-// the parities themselves are added (xor_into).
+// Of all rows this makes the parities. Of the rows that survive it makes what decode_rows() needs,
+// once the parities themselves are added (xor_into).
 void syndromes(std::span<std::byte* const> out, const void* const* rows,
                const uint16_t* row_numbers, size_t count, size_t n) noexcept;
 
@@ -62,10 +62,10 @@ struct erasure_solution {
 
 // Finds how the data rows `lost_rows` are computed with the parities `parities`, as many as there
 // are rows: S_j is parity parities[j] plus what the surviving rows count in it (syndromes). Any
-// parities that can be trusted will do, in any order; lost parities are made anew afterwards, with
-// syndromes of all rows.
-// False, with `solution` left alone, if the two are not equally many, are more than parities_max,
-// name something twice, or name something that does not exist. Nothing lost is a solution, too.
+// parities that can be trusted will do, in any order; lost parities are recomputed afterwards, with
+// syndromes of all rows. False, with `solution` left alone, if the two are not equally many, are
+// more than parities_max, name something twice, or name something that does not exist. Nothing lost
+// is a solution, too.
 [[nodiscard]] bool solve(std::span<const uint16_t> lost_rows, std::span<const uint8_t> parities,
                          erasure_solution& solution) noexcept;
 

@@ -30,8 +30,8 @@ struct chunk_record {
   bool listed SCUTE_GUARDED_BY(mutex);  // in its class's list of chunks with room
   int8_t size_class SCUTE_GUARDED_BY(mutex);
   uint8_t reserved[3];
-  // What readers of stale oids may look at while the chunk changes its use is atomic; whatever they
-  // make of a mixture is bounded by the chunk (zone_table::locate).
+  // The fields that readers of stale oids may look at while the chunk changes its use are atomic;
+  // whatever they make of a mixture is bounded by the chunk (zone_table::locate).
   std::atomic<uint16_t> generation;
   uint16_t slots_hint SCUTE_GUARDED_BY(mutex);  // word of free_bits to look at first
   std::atomic<uint32_t> slot_size;

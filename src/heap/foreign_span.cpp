@@ -228,10 +228,9 @@ uint64_t covered_by_spans(pool::state& s, heap& h, uint64_t there) {
     zone& zone = h.zones().get(z);
     chunk_record& c = zone.chunks[s.foreign->first];
     const auto bad = [&] {
-      return failure(SCUTE_E_CORRUPT,
-                     s.path + ": the span of zone " + std::to_string(z) +
-                         " that covers the file is lost, or contradicts the others; make the pool "
-                         "anew with `scute shield adopt`");
+      return failure(SCUTE_E_CORRUPT, s.path + ": the span of zone " + std::to_string(z) +
+                                          " that covers the file is lost, or contradicts the "
+                                          "others; make a new pool with `scute shield adopt`");
     };
     if (c.kind.load() != use::span || c.length != s.foreign->chunks) throw bad();
     const object o = h.zones().span_object(c);

@@ -21,8 +21,8 @@ constexpr pool::patch metadata_patch(uint64_t offset, const void* src, uint32_t 
   return {offset, src, n, medium::purpose::metadata};
 }
 
-// The headers of `count` free slots of a run, beginning with `first`: put(i, header). They differ by nothing but
-// their places.
+// The headers of `count` free slots of a run, beginning with `first`: put(i, header). They differ
+// by nothing but their places.
 template <typename Put>
 void seal_free_slots(const pool::state& s, const pool::lane& l, const object& first, uint32_t count,
                      Put&& put) {

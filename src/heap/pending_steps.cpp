@@ -14,8 +14,8 @@ using format::chunk_kind;
 
 namespace {
 
-// PEND-5. Of many transactions that run at once, or one that was aborted; and for one that commits, beside what it has allocated
-// itself.
+// PEND-5. Of many transactions that run at once, or one that was aborted; and for one that commits,
+// next to its own allocations.
 constexpr uint64_t pending_slots_max = uint64_t{1} << 16;
 constexpr uint64_t excess_max = 1024;
 // Of one step: its log must fit what every lane finds of room.
@@ -23,7 +23,7 @@ constexpr uint32_t step_chunks = 16, step_slots = 256;
 
 }  // namespace
 
-// ---- what becomes pending ---------------------------------------------------------------------------
+// ---- what becomes pending -----------------------------------------------------------------------
 
 void zone_table::pend_chunks(uint64_t zi, uint32_t to) {
   const locked hold(pending_.mutex);
@@ -78,9 +78,10 @@ void zone_table::forget_span(chunk_record& head) noexcept {
     std::erase(pending_.spans, &head);
 }
 
-// ---- its patches --------------------------------------------------------------------------------------
+// ---- its patches --------------------------------------------------------------------------------
 
-// Chunks [from, to) of a zone as free ones, and its mark. Headers of runs and spans may come in the same record.
+// Chunks [from, to) of a zone as free ones, and its mark. Headers of runs and spans may come in the
+// same record.
 void zone_table::add_chunk_headers(const pool::lane& l, uint64_t zi, uint32_t from, uint32_t to,
                                    uses_come come) {
   zone& z = zones_[zi];
@@ -136,12 +137,12 @@ void zone_table::span_is_made(chunk_record& head) noexcept {
   head.kind.store(use::span, std::memory_order_release);
 }
 
-// ---- made by a transaction ------------------------------------------------------------------------------
+// ---- made by a transaction ----------------------------------------------------------------------
 
 taking_along::taking_along(zone_table& z, bool allocates) {
   if (!allocates || !z.any_pending() || SCUTE_PLANTED(pend_left)) return;
   z.pending_.mutex.lock();
-  // Whoever had it has taken along what this one needs.
+  // Its previous holder has taken along what this one needs.
   if (z.any_pending())
     zones_ = &z;
   else
@@ -197,7 +198,7 @@ void taking_along::made() noexcept {
   p.any.store(false, std::memory_order_release);
 }
 
-// ---- made by itself -----------------------------------------------------------------------------------------
+// ---- made by itself -----------------------------------------------------------------------------
 
 void zone_table::step_pending(pool::lane& l, step_engine& e) {
   e.step(l, pending_.patches);

@@ -13,7 +13,8 @@
 namespace scute::core::interpose {
 namespace {
 
-// By the kernel, who says so where there is no memory. Where it may not be asked (EPERM, ENOSYS), as if there always were.
+// By the kernel, which reports an error where there is no memory. Where it may not be asked (EPERM,
+// ENOSYS), as if there always were.
 bool look(void* to, const void* from, size_t n) noexcept {
   const int keep = errno;
   const iovec mine{to, n}, theirs{const_cast<void*>(from), n};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a program's call will find where its arguments point, which may be nothing: then the call is made all the same, and fails as it would have.
+// What a program's call will find where its arguments point, which may be nothing: then the call is
+// made all the same, and fails as it would have.
 #pragma once
 
 #include <sys/types.h>
@@ -9,7 +10,7 @@
 
 namespace scute::core::interpose {
 
-// Bytes of all parts; 0 if that cannot be told. Keeps errno.
+// Bytes of all parts; 0 if unknown. Keeps errno.
 size_t length_of(const struct iovec* parts, int count) noexcept;
 // From the first of them to the end of the last, in memory. Keeps errno.
 struct memory_range {

@@ -1,14 +1,17 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// dlsym(3) and dlvsym(3): who takes a function from a library by its name (plug-ins, ctypes and other foreign-function interfaces) gets
-// the interposed one.
+// SPDX-License-Identifier: BSD-3-Clause dlsym(3) and dlvsym(3): a program that looks up a function
+// by its name (plug-ins, ctypes and other foreign-function interfaces) gets the interposed one.
 //
-// LOOK-1 By a handle: if what the real call gives is the very function that the interposed one of that name goes on to, the program gets the
-//    interposed one, and what was given else. So a library's own function of that name stays its own, and a library that stands between us and the
-//    C library never finds itself behind us.
-// LOOK-2 RTLD_DEFAULT and RTLD_NEXT go by who calls: the real call is jumped to, with the caller's return address. But RTLD_NEXT leads objects
-//    behind this one around it, and so does RTLD_DEFAULT with a version, of which our functions have none. One gets the interposed function if nobody
-//    but itself has a function of that name besides us and the one that we go on to: then it stands in no chain that leads there.
-// LOOK-3 dlerror() and errno are as the real call leaves them. What is not interposed is the real call's affair alone.
+// LOOK-1 By a handle: if the real call gives the very function that the interposed one of that name
+//        calls, the program gets the interposed one; else the real result. So a library's own
+//        function of that name stays its own, and a library that stands between us and the C
+//        library never finds itself after us.
+// LOOK-2 RTLD_DEFAULT and RTLD_NEXT depend on the caller: the real call is jumped to, with the
+//    caller's return address. But RTLD_NEXT leads objects after this one around it, and so does
+//    RTLD_DEFAULT with a version, of which our functions have none. One gets the interposed
+//    function if no other object has a function of that name besides us and the one that we call:
+//    then it stands in no chain that leads there.
+// LOOK-3 dlerror() and errno are as the real call leaves them. Other names are the real call's
+//        affair alone.
 #include <dlfcn.h>
 
 #include <cerrno>
@@ -36,7 +39,8 @@ void* look_up_really(void* handle, const char* name, const char* version) noexce
                             : real_lookup::dlsym()(handle, name);
 }
 
-// Where an interposed function looks for the next one if no library that everybody sees has it (next_call.hpp).
+// Where an interposed function looks for the next one if no library that everybody sees has it
+// (next_call.hpp).
 const char* plug_in_with(const char* name) noexcept {
   constexpr struct {
     const char *begin, *library;
@@ -47,7 +51,7 @@ const char* plug_in_with(const char* name) noexcept {
   return nullptr;
 }
 
-// What the interposed function of that name goes on to; null: nothing yet. Keeps errno.
+// The function that the interposed one of that name calls; null: nothing yet. Keeps errno.
 void* next_of(const char* name, const char* version) noexcept {
   const int keep = errno;
   void* next = look_up_really(RTLD_NEXT, name, version);
@@ -105,7 +109,7 @@ extern "C" [[gnu::used, gnu::visibility("hidden")]] void* scute_real_dlvsym() {
   return reinterpret_cast<void*>(real_lookup::dlvsym());
 }
 
-// Who calls is known by the return address, so ours leave as they have come (LOOK-2).
+// The caller is known by the return address, so ours leave as they have come (LOOK-2).
 #ifdef __x86_64__
 #define SCUTE_LOOKUP(name, version)               \
   __asm__(                                        \

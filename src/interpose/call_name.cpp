@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls that take a name from a file, or give it to another one.
 //
-// NAME-1 A shielded file keeps its name while it is shielded, and so does its protection, which lies beside it under that name: what would remove
-//    it, move it or put another file in its place fails with EBUSY. Programs that replace a file as a whole (editors, tar, mv, install) say so instead of
-//    leaving a file that nobody can open, or nothing.
+// NAME-1 A shielded file keeps its name while it is shielded, and so does its protection, which
+//    lies next to it under that name: calls that would remove it, move it or put another file in
+//    its place fail with EBUSY. Programs that replace a file as a whole (editors, tar, mv, install)
+//    say so instead of leaving a file that cannot be opened, or nothing.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -25,7 +26,7 @@ bool is_kept(int at, const char* path) noexcept {
   return true;
 }
 
-// Of a rename. What fails anyway, and what does nothing, is the kernel's.
+// Of a rename. Calls that fail anyway, and calls that do nothing, are left to the kernel.
 bool is_refused(int from_at, const char* from, int to_at, const char* to, unsigned flags) noexcept {
   if (from == nullptr || to == nullptr) return false;
   const int keep = errno;

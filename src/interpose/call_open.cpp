@@ -90,7 +90,7 @@ SCUTE_INTERPOSED(int, openat, (int at, const char* path, int flags, ...)) {
 }
 SCUTE_INTERPOSED_ALIAS(int, openat64, openat, (int at, const char* path, int flags, ...));
 
-// What _FORTIFY_SOURCE makes of open() with two arguments.
+// The form of open() with two arguments under _FORTIFY_SOURCE.
 SCUTE_INTERPOSED(int, __open_2, (const char* path, int flags)) {
   return program_open_at(AT_FDCWD, path, flags, 0);
 }
@@ -117,7 +117,7 @@ SCUTE_INTERPOSED(FILE*, freopen, (const char* path, const char* mode, FILE* file
   const int flags = flags_of(mode), fd = ::fileno(file);
   const bool cuts = cuts_shielded(AT_FDCWD, path, flags);
   if (fd >= 0 && is_noted(fd) && !is_borrowed()) {
-    // What is in its buffer is written to the view first.
+    // Its buffer is written to the view first.
     ::fflush(file);
     const critical now;
     drop_descriptor(fd);

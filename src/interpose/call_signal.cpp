@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What sets handlers of signals (DEFER-1). sigignore() sets none, and siginterrupt() changes one that is there.
+// What sets handlers of signals (DEFER-1). sigignore() sets none, and siginterrupt() changes one
+// that is there.
 #include <pthread.h>
 
 #include <atomic>

@@ -13,13 +13,14 @@ namespace scute::core::interpose {
 // When the image begins.
 void remember_standard_error() noexcept;
 
-// "scute: WHAT: why"; keeps errno. Nothing, where descriptor 2 has become a file or a connection of the program's own.
+// "scute: WHAT: why"; keeps errno. Nothing, where descriptor 2 has become a file or a connection of
+// the program's own.
 void complain(const std::string& what, const std::string& why) noexcept;
 
 // The error number that comes closest.
 int errno_of(const failure& e) noexcept;
 
-// Runs f in the program's place: a failure is told, becomes errno, and makes -1.
+// Runs f in the program's place: a failure is reported, becomes errno, and makes -1.
 template <class F>
 int guarded(const std::string& what, F&& f) noexcept {
   try {

@@ -7,7 +7,7 @@ namespace scute::core::interpose {
 namespace {
 
 pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-sigset_t before_fork;  // of who has the mutex
+sigset_t before_fork;  // of the mutex's holder
 
 }  // namespace
 
@@ -19,7 +19,8 @@ critical::~critical() {
   ::pthread_mutex_unlock(&mutex);
 }
 
-// Signals wait as in a scope (CRIT-1): a handler that runs when fork() is over would wait for the mutex of its own thread.
+// Signals wait as in a scope (CRIT-1): a handler that runs when fork() is over would wait for the
+// mutex of its own thread.
 void lock_for_fork() noexcept {
   sigset_t before;
   hold_signals(before);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The scope in which the tables of files, descriptors and mappings change.
 //
-// CRIT-1 Signals wait (signals_wait.hpp): no handler of the program's runs in the middle of a change, so handlers may call everything that POSIX
-//    lets them call.
-// CRIT-2 One mutex for all of it, which fork() takes: a child finds the tables whole. Whoever has it may want those of the library's that
-//    fork() takes as well (base/process.hpp, PROC-4), so fork() takes it before them. (Found by hostile programs.)
+// CRIT-1 Signals wait (signals_wait.hpp): no handler of the program's runs in the middle of a
+//    change, so handlers may call everything that POSIX lets them call.
+// CRIT-2 One mutex for all of it, which fork() takes: a child finds the tables whole. Its holder
+//    may want those of the library's that fork() takes as well (base/process.hpp, PROC-4), so
+//    fork() takes it before them. (Found by hostile programs.)
 // CRIT-3 errno is what the scope's owner makes of it: kept unless it fails.
 #pragma once
 
@@ -12,8 +13,8 @@
 
 namespace scute::core::interpose {
 
-// While one lives on this thread, what it calls is the runtime's: another library's function that the runtime goes on to may be made of
-// syscall(), which is interposed.
+// While one lives on this thread, its calls are the runtime's: another library's function that the
+// runtime calls may be made of syscall(), which is interposed.
 class inside_runtime {
  public:
   inside_runtime() noexcept { ++depth_; }

@@ -43,8 +43,8 @@ bool named_in(const std::string& list, std::string_view path) {
   return false;
 }
 
-// SCAN-2. The last byte of the instruction before may look like a prefix of the flush, which then seems to begin there: what the
-// table has may be any of its bytes up to the opcode.
+// SCAN-2. The last byte of the instruction before may look like a prefix of the flush, which then
+// seems to begin there: what the table has may be any of its bytes up to the opcode.
 bool in_table(const scute_shield_note_image* image, const uint8_t* flush) {
   if (image == nullptr) return false;
   const uint8_t* const opcode = std::find(flush, flush + prefixes_max + 1, 0x0f);
@@ -60,7 +60,8 @@ bool in_table(const scute_shield_note_image* image, const uint8_t* flush) {
   return false;
 }
 
-// Bases of what was looked through and found clean. An object that was unloaded, and another one at its place, has another path.
+// Bases of the segments that were searched and found clean. An object that was unloaded, and
+// another one at its place, has another path.
 std::vector<std::pair<uintptr_t, std::string>>& clean_objects() {
   static auto& known = *new std::vector<std::pair<uintptr_t, std::string>>;
   return known;

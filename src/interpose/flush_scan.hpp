@@ -1,13 +1,14 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// Code that writes cache lines back without telling anybody. A store to a view is durable only if the runtime hears of its flush,
-// so who flushes by an instruction of its own must not get a view.
+// SPDX-License-Identifier: BSD-3-Clause Code that writes cache lines back without a report. A store
+// to a view is durable only if its flush is reported to the runtime, so a program that flushes by
+// its own instructions must not get a view.
 //
-// SCAN-1 Every executable segment of every loaded object is looked through, but for: the C library and its loader, libpmem and
-//    libpmem2 (whose calls are interposed), this library, libcrypto (which flushes only what is its own), and objects that the
-//    user has named.
-// SCAN-2 In an object that scute-cc has made, a flush counts unless its table has it (scute/shield_hooks.h).
-// SCAN-3 The bytes of a flush count where instructions begin: most of the decodings that start some way before them come to
-//    them. What is inside another instruction, or in data, does not.
+// SCAN-1 Every executable segment of every loaded object is searched, except for: the C library and
+//    its loader, libpmem and libpmem2 (whose calls are interposed), this library, libcrypto (which
+//    flushes only what is its own), and objects that the user has named.
+// SCAN-2 In an object that scute-cc has made, a flush counts unless its table has it
+//        (scute/shield_hooks.h).
+// SCAN-3 The bytes of a flush count where instructions begin: most of the decodings that start some
+//    way before them come to them. Bytes inside another instruction, or in data, do not.
 #pragma once
 
 #include <cstddef>
@@ -25,12 +26,13 @@ struct found_flush {
   explicit operator bool() const noexcept { return !object.empty(); }
 };
 
-// allowed: names of objects (paths, or their last parts), separated by colons. Objects that have been looked through before are
-// not again. In a critical section.
+// allowed: names of objects (paths, or their last parts), separated by colons. Objects that have
+// been looked through before are not again. In a critical section.
 found_flush find_inline_flush(const std::string& allowed);
 
-// Whether every object that is loaded, but for the ones of SCAN-1 and what comes with the language (two libraries of which this one needs), is
-// instrumented: then inline flushes are heard of.
+// Whether every object that is loaded, except for the ones of SCAN-1 and those that come with the
+// language (two libraries of which this one needs), is instrumented: then inline flushes are
+// reported.
 bool all_instrumented();
 
 // SCAN-3. Where in code a flush begins at or after `from`; code.size(): nowhere.

@@ -20,7 +20,7 @@
 namespace scute::core::interpose {
 namespace {
 
-// What FILE.scute has recorded for this very file; 0: nothing. Throws failure.
+// The mode that FILE.scute has recorded for this very file; 0: none. Throws failure.
 unsigned recorded_for(const char* path, const struct stat& file) {
   scute_shield_condition condition{};
   scute_shield_state state{};
@@ -59,7 +59,7 @@ void guard_mode::give(const char* path, int flags) noexcept {
       return;
     given_.emplace(alone_, file_, recorded, flags);
   } else if (e == ENOENT) {
-    given_.emplace(alone_, file_, 0, flags);  // somebody may have removed it just now
+    given_.emplace(alone_, file_, 0, flags);  // another process may have removed it just now
   }
   errno = e == EBUSY ? EBUSY : EACCES;
 }

@@ -314,10 +314,11 @@ bool guarded_file::watch(uintptr_t at, size_t n) const noexcept {
 }
 
 void guarded_file::cannot_watch() const noexcept {
-  complain(path_,
-           std::string(
-               "a mapping of it was moved and cannot be watched, so the program cannot go on: ") +
-               std::strerror(errno));
+  complain(
+      path_,
+      std::string(
+          "a mapping of it was moved and cannot be watched, so the program cannot continue: ") +
+          std::strerror(errno));
   std::abort();
 }
 
@@ -392,10 +393,10 @@ void guarded_file::give_up() noexcept {
   }
   if (view_->is_halted())
     complain(path_,
-             "the program is stopped before the stray store reaches the file, which keeps what was "
-             "committed before; what was stored since goes to its .scute-unflushed");
+             "the program is stopped before the stray store reaches the file, which keeps the last "
+             "commit; all later stores go to its .scute-unflushed");
   else
-    complain(path_, "a commit has failed, so the program cannot go on: " + pool_->why());
+    complain(path_, "a commit has failed, so the program cannot continue: " + pool_->why());
   std::abort();
 }
 

@@ -30,7 +30,7 @@ namespace {
 // Has a value in the main thread, and so a destructor when that one ends alone.
 pthread_key_t main_thread{};
 bool knows_main_thread = false;
-// What exit() is called with.
+// The argument of exit().
 sigset_t signals_of_main{};
 
 // The main one has, though the kernel has it as long as the process lives.
@@ -46,7 +46,7 @@ bool main_thread_has_ended() noexcept {
   return name_end != nullptr && std::strncmp(name_end, ") Z", 3) == 0;
 }
 
-// Beside the runtime's own and the calling thread, if that is to count.
+// Besides the runtime's own and the calling thread, if that is to count.
 bool program_has_threads(unsigned callers) noexcept {
   if (!libc_counts_more_than(callers) || SCUTE_PLANTED(last_early)) return false;
   return !kernel_has_at_most(1) || !main_thread_has_ended();
@@ -97,7 +97,8 @@ void main_thread_ends(void*) {
   if (!waits) std::exit(0);
 }
 
-// The kernel has so many of the program's. One of the runtime's that has just been made, and does not count itself yet, may look like one more for a while.
+// The kernel has so many of the program's. One of the runtime's that has just been made, and does
+// not count itself yet, may look like one more for a while.
 bool are_left(unsigned threads) noexcept {
   constexpr int looks = 200;
   for (int i = 0; i < looks; ++i) {
@@ -122,7 +123,8 @@ void watch_main_thread() noexcept {
 }
 
 bool ends_process() noexcept {
-  // Without threads of the runtime's the kernel ends it as it should; and what shares its parent's memory is no process of ours.
+  // Without threads of the runtime's the kernel ends it as it should; and what shares its parent's
+  // memory is no process of ours.
   if (guarded_file::first() == nullptr || is_borrowed()) return false;
   {
     const critical now;

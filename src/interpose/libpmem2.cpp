@@ -1,9 +1,10 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// libpmem2's calls. A program asks a map for the functions that make it durable; a map of a view gets ours. The library asks in the
-// same way for its asynchronous calls, so these are heard as well.
+// SPDX-License-Identifier: BSD-3-Clause libpmem2's calls. A program asks a map for the functions
+// that make it durable; a map of a view gets ours. The library asks in the same way for its
+// asynchronous calls, so these are heard as well.
 //
-// GRAN-1 A map of a view has the granularity of a cache line, whatever the library has found: stores that are not flushed are
-//    not heard. So a program that needs stores to be durable by themselves (granularity BYTE) gets no map.
+// GRAN-1 A map of a view has the granularity of a cache line, whatever the library has found:
+//    stores that are not flushed are not heard. So a program that needs stores to be durable by
+//    themselves (granularity BYTE) gets no map.
 #include <sys/types.h>
 
 #include <cstddef>
@@ -52,7 +53,7 @@ bool is_of_view(map* m) noexcept {
   return in_view(next_address(m), 1);
 }
 
-// What maps of views get.
+// The functions for maps of views.
 void flush(const void* at, size_t n) {
   flush_lines(at, n);
 }

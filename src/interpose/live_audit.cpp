@@ -76,8 +76,7 @@ void live_audit::stray(const audit::line_finding& f) noexcept {
   const unsigned long long at_byte = f.line * view::line_size;
   const int n = std::snprintf(
       text, sizeof text,
-      "scute: %s: stray store: the 64 bytes at 0x%llx changed, and nothing told of a store to "
-      "them%s%s%s\n",
+      "scute: %s: stray store: the 64 bytes at 0x%llx changed without a reported store%s%s%s\n",
       path_.c_str(), at_byte, stored, flushed,
       count == reported_max ? "; further ones are counted and not shown" : "");
   if (n > 0)

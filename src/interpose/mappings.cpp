@@ -7,8 +7,9 @@ constinit mapping_table mappings;
 
 namespace {
 
-// What this thread has found last, for find(). A handler may read and change it between any two steps of whoever it
-// interrupts: busy keeps it from changing what is half written, version tells of a change.
+// The last result of this thread, for find(). A handler may read and change it between any two
+// steps of the code that it interrupts: busy keeps it from changing a half-written one, version
+// reveals a change.
 struct last_found {
   mapped_range range;
   uint64_t sequence;  // of the table, when it was found; an odd one: nothing
@@ -71,7 +72,7 @@ mapped_range mapping_table::first_in(uintptr_t begin, uintptr_t end) const noexc
     if ((before & 1) != 0)
       continue;  // another thread's change, which no signal can hold up (MAPS-1)
     size_t low = 0, high = count_.load(std::memory_order_relaxed);
-    while (low < high) {  // the first whose end lies behind begin
+    while (low < high) {  // the first whose end lies after begin
       const size_t middle = (low + high) / 2;
       if (entries_[middle].end.load(std::memory_order_relaxed) > begin)
         high = middle;

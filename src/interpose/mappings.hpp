@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Where in the program's address space views are mapped.
 //
-// MAPS-1 Looking up takes no lock and may be done in signal handlers, whatever they interrupt; changes are made in a
-//    critical section (critical.hpp), so no handler runs in the middle of one in its own thread.
-// MAPS-2 What the table says of an address was true at one moment during the look-up: entries are copied, and copied again if
-//    the table has changed meanwhile.
-// MAPS-3 A range is in the table before the program is given its address, and leaves it before the address can be another's.
+// MAPS-1 Looking up takes no lock and may be done in signal handlers, whatever they interrupt;
+//    changes are made in a critical section (critical.hpp), so no handler runs in the middle of one
+//    in its own thread.
+// MAPS-2 What the table says of an address was true at one moment during the look-up: entries are
+//    copied, and copied again if the table has changed meanwhile.
+// MAPS-3 A range is in the table before the program is given its address, and leaves it before the
+//        address can be another's.
 #pragma once
 
 #include <array>
@@ -31,7 +33,8 @@ class mapping_table {
  public:
   static constexpr size_t ranges_max = 4096;
 
-  // The range that holds `at`, or one of no file. A thread that asks for the same range again pays for a comparison of two words.
+  // The range that holds `at`, or one of no file. A thread that asks for the same range again pays
+  // for a comparison of two words.
   mapped_range find(uintptr_t at) const noexcept;
   // The first one that holds a byte of [begin, end), or one of no file.
   mapped_range first_in(uintptr_t begin, uintptr_t end) const noexcept;
@@ -44,8 +47,8 @@ class mapping_table {
     return count_.load(std::memory_order_relaxed) + 2 <= ranges_max;
   }
   void add(const mapped_range& range) noexcept;
-  // What of the ranges lies in [begin, end) leaves the table. f(file, change) is told by how much the number of the file's ranges
-  // has changed, after the change.
+  // The parts of the ranges in [begin, end) leave the table. f(file, change) gets the change of the
+  // number of the file's ranges, after the change.
   template <class F>
   void cut_out(uintptr_t begin, uintptr_t end, F&& f) {
     for (;;) {
@@ -67,7 +70,7 @@ class mapping_table {
   void for_each(F&& f) const {
     for (size_t i = 0; i < count_.load(std::memory_order_relaxed); ++i) f(load(i));
   }
-  // What lies lowest and highest; both 0 if there is none.
+  // The lowest and highest address; both 0 if there is none.
   uintptr_t lowest() const noexcept;
   uintptr_t highest() const noexcept;
 

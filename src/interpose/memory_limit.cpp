@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint64_t no_limit = ~uint64_t{0};
 
-// What could be had without swapping, as the kernel has it; no limit where it does not say.
+// The memory available without swapping, as the kernel has it; no limit where it does not say.
 uint64_t available() noexcept {
   char text[4096];
   const int fd = next::open("/proc/meminfo", O_RDONLY | O_CLOEXEC);

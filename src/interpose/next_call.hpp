@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The function that a program would have called without us: the next one of that name. Looked up when it is first
-// used and, for all that a signal handler may call, before main() (look_up_early in next_calls.cpp).
+// The function that a program would have called without us: the next one of that name. Looked up
+// when it is first used and, for all that a signal handler may call, before main() (look_up_early
+// in next_calls.cpp).
 #pragma once
 
 #include <dlfcn.h>
@@ -14,8 +15,8 @@ namespace scute::core::interpose {
 template <class F>
 class next_call {
  public:
-  // library: where it is looked for if no library that everybody sees has it (one that was opened as a plug-in); it stays
-  // in the process.
+  // library: where it is looked for if no library that everybody sees has it (one that was opened
+  // as a plug-in); it stays in the process.
   consteval explicit next_call(const char* name, const char* library = nullptr)
       : name_(name), library_(library) {}
 
@@ -32,7 +33,8 @@ class next_call {
   F* find() const noexcept {
     void* f = ::dlsym(RTLD_NEXT, name_);
     if (library_ != nullptr) {
-      // It is in the process already, or nobody could have called it; the handle keeps it there, whoever closes it.
+      // It is in the process already, or it could not have been called. The handle keeps it there,
+      // even if another closes it.
       void* const handle = ::dlopen(library_, RTLD_LAZY | RTLD_NOLOAD);
       if (handle == nullptr)
         ::dlerror();  // it is no error of the program's
@@ -50,9 +52,9 @@ class next_call {
 
 }  // namespace scute::core::interpose
 
-// SCUTE_INTERPOSED(int, close, (int fd)) { ... }: the function that programs call by that name. Its name in C++ is another,
-// so that it need not agree with what the C library's headers say about exceptions and attributes, and so that no
-// other file calls it by mistake.
+// SCUTE_INTERPOSED(int, close, (int fd)) { ... }: the function that programs call by that name. Its
+// name in C++ is another, so that it need not agree with what the C library's headers say about
+// exceptions and attributes, and so that no other file calls it by mistake.
 #define SCUTE_INTERPOSED(type, name, parameters)                                              \
   extern "C" [[gnu::visibility("default")]] type interposed_##name parameters __asm__(#name); \
   SCUTE_STANDS_IN(name);                                                                      \

@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// The C library's functions behind the interposed ones.
+// SPDX-License-Identifier: BSD-3-Clause The C library's functions after the interposed ones.
 #pragma once
 
 #include <pthread.h>

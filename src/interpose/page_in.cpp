@@ -71,7 +71,7 @@ void load_touched(const userfault& faults, uintptr_t at) noexcept {
       is = outcome::failed;
       complain(r.file->path(),
                "byte " + std::to_string(offset) +
-                   " cannot be read, and who touches it gets SIGBUS: " + r.file->why());
+                   " cannot be read, and a thread that touches it gets SIGBUS: " + r.file->why());
     }
   } else if (is_growing(page)) {  // PAGEIN-7
     is = faults.zero(page);

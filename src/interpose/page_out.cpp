@@ -14,10 +14,12 @@
 namespace scute::core::interpose {
 namespace {
 
-// Of one look: pages that are asked to go, and pages that are looked at, of which few may be there, or many that hold what the file has not.
+// Of one look: pages that are asked to go, and pages that are looked at, of which few may be there,
+// or many that hold what the file has not.
 constexpr unsigned pages_at_once = 32, looks_at_once = 65536, loaded_at_once = 128;
 
-// PAGEOUT-2: a call counts itself and then looks whether somebody lets pages go; who does so says it and then looks for calls.
+// PAGEOUT-2: a call counts itself and then looks whether a thread evicts pages; that thread
+//            announces it and then looks for calls.
 std::atomic<unsigned> calls{0};
 std::atomic<bool> going{false};
 

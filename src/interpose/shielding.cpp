@@ -69,7 +69,7 @@ bool is_sidecar(int at, const char* path) noexcept {
 
 void become_view(int fd, int flags, guarded_file& file) {
   const int real = keep_own(fd);
-  if (real < 0) throw_errno("open " + file.path() + " once more", errno);
+  if (real < 0) throw_errno("open " + file.path() + " again", errno);
   constexpr int kept = O_ACCMODE | O_APPEND | O_NONBLOCK | O_NOATIME | O_SYNC | O_DSYNC;
   const int bytes = file.open_bytes((flags & kept) | O_CLOEXEC);
   if (bytes < 0) {
@@ -119,7 +119,7 @@ bool enter_view(int fd, int flags, guarded_file& file) noexcept {
     const int real = again >= 0 ? keep_own(again) : -1;
     const int why = errno;
     if (again >= 0) next::close(again);
-    if (real < 0) throw_errno("open " + file.path() + " once more", why);
+    if (real < 0) throw_errno("open " + file.path() + " again", why);
     if (next::fstat(real, &s) != 0 || !file.is(identity_of(s)) ||
         (!file.outlives_images() && next::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)) {
       close_own(real);
@@ -252,8 +252,8 @@ void refuse_kept(int at, const char* path, const char* what) noexcept {
     const std::string why = supervisor::why_unprotected(file);
     complain(path, why.empty()
                        ? std::string("a shielded file ") + what + "; see `scute shield remove`"
-                       : std::string("under the shield what has a FILE.scute beside it ") + what +
-                             "; " + why);
+                       : std::string("under the shield a file with a FILE.scute next to it ") +
+                             what + "; " + why);
   }));
   errno = EBUSY;
 }

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// What a loaded object defines, read from its own tables: the way to the C library's dlsym() behind our own, and to who else has a name.
+// SPDX-License-Identifier: BSD-3-Clause The symbols that a loaded object defines, read from its own
+// tables: the way to the C library's dlsym() past our own, and to other objects with a name.
 #pragma once
 
 #include <link.h>
@@ -14,7 +14,7 @@ class symbol_table {
   explicit symbol_table(const dl_phdr_info& object) noexcept;
   explicit symbol_table(const link_map& object) noexcept;  // contains() says no
 
-  // The function of that name, in the version that who asks for none gets; null: there is none.
+  // The function of that name, in the version for callers that ask for none; null: there is none.
   void* find(const char* name) const noexcept;
   // Whether it is this library.
   bool is_ours() const noexcept;
@@ -35,15 +35,17 @@ class symbol_table {
   const uint16_t* versions_ = nullptr;
 };
 
-// The first function of that name in the objects behind this library, as RTLD_NEXT would say; if there is none, in any other object: a program
-// that is linked with this library, and does not load it first, may have the C library in front of it. While no other thread loads or unloads
+// The first function of that name in the objects after this library, as RTLD_NEXT would say; if
+// there is none, in any other object: a program that is linked with this library, and does not load
+// it first, may have the C library in front of it. While no other thread loads or unloads
 // libraries, so for the first time before main().
 void* function_behind_ours(const char* name) noexcept;
 
 // The C library's dl_iterate_phdr(), whoever is in front of it.
 void for_each_object(int (*f)(dl_phdr_info*, size_t, void*), void* argument) noexcept;
 
-// Calls f(table) for each loaded object, in the order in which they were loaded, until it says true. Without memory from the heap.
+// Calls f(table) for each loaded object, in the order in which they were loaded, until it says
+// true. Without memory from the heap.
 template <class F>
 void for_each_symbol_table(F f) noexcept {
   for_each_object(

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the calling thread is to each of the views that it has flushed in.
 //
-// FLUSHER-1 A thread's are its own and its handlers': no lock. One is bound to one opening of one file; bound to another it is made anew.
-// FLUSHER-2 A few lie in the thread's static storage; a thread that works with more files at once gets a page for them,
-//    which stays until the process ends.
+// FLUSHER-1 A thread's are its own and its handlers': no lock. One is bound to one opening of one
+//           file; bound to another it is replaced.
+// FLUSHER-2 A few lie in the thread's static storage; a thread that works with more files at once
+//    gets a page for them, which stays until the process ends.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// userfaultfd(2): who touches a page that a file in memory has not got, or stores to one that is protected, waits until somebody lets him go on.
-// Where this user may have it whole, that holds for the kernel's accesses in a call of the program's as well; otherwise such a call
-// fails with EFAULT, or ends early.
+// SPDX-License-Identifier: BSD-3-Clause userfaultfd(2): a thread that touches a missing page of a
+// file in memory, or stores to a protected one, waits until another thread lets it continue. Where
+// this user may have it whole, that holds for the kernel's accesses in a call of the program's as
+// well; otherwise such a call fails with EFAULT, or ends early.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace scute::core::interpose {
 
-// A descriptor of this process's own. Any thread; async-signal-safe but for open().
+// A descriptor of this process's own. Any thread; async-signal-safe except for open().
 class userfault {
  public:
   userfault() = default;
@@ -25,30 +25,32 @@ class userfault {
   // In a child, which has no use of its parent's.
   void forget() noexcept;
 
-  // Of a mapping of a file in memory, shared and of a descriptor that can write, as multiples of pages: touches of pages that are not there
-  // wait, and stores can be made to. False with errno.
+  // Of a mapping of a file in memory, shared and of a descriptor that can write, as multiples of
+  // pages: touches of pages that are not there wait, and stores can be made to. False with errno.
   bool watch(uintptr_t at, size_t n, bool pages, bool stores) const noexcept;
-  // Stores to the range wait, or go on, where it is watched for that; nothing happens where it is not mapped. False with errno.
+  // Stores to the range wait, or continue, where it is watched for that; nothing happens where it
+  // is not mapped. False with errno.
   bool protect(uintptr_t at, size_t n, bool on) const noexcept;
 
   // gone: it is not mapped any more.
   enum class outcome : uint8_t { done, there_before, gone, failed };
-  // Whole pages in their order, each at once, in a range that is watched; `done`: all of them, otherwise errno says why the one
-  // behind `count` was not. Nobody is woken.
+  // Whole pages in their order, each at once, in a range that is watched; `done`: all of them,
+  // otherwise errno says why the one after `count` was not. No thread is woken.
   outcome copy(uintptr_t to, const std::byte* from, size_t pages, size_t& count) const noexcept;
   // One page of zeros, where there is none.
   outcome zero(uintptr_t page) const noexcept;
-  // Who touches the page from now on gets SIGBUS. `failed` where the kernel cannot do that (before Linux 6.6).
+  // A thread that touches the page from now on gets SIGBUS. `failed` where the kernel cannot do
+  // that (before Linux 6.6).
   outcome poison(uintptr_t page) const noexcept;
-  // Whoever waits for a page of the range looks again.
+  // Threads that wait for a page of the range look again.
   void wake(uintptr_t at, size_t n) const noexcept;
 
   struct waiter {
-    uintptr_t at;  // 0: nobody yet, or a kick
+    uintptr_t at;  // 0: none yet, or a kick
     bool stores;   // to a page that is there
-    bool is_over;  // the descriptor has gone, and nobody will come
+    bool is_over;  // the descriptor has gone, and no thread will come
   };
-  // Waits, if it is to, for somebody who waits. Each is told of once.
+  // Waits, if it is to, for a waiting thread. Each is reported once.
   waiter next(bool waits) const noexcept;
   void kick() const noexcept;
 

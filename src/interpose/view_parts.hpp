@@ -10,7 +10,8 @@
 
 namespace scute::core::interpose {
 
-// f(file, offset, n) for each part of the range that is in a view. False: its beginning is in none. Async-signal-safe.
+// f(file, offset, n) for each part of the range that is in a view. False: its beginning is in none.
+// Async-signal-safe.
 template <class F>
 bool each_part(const void* at, size_t n, F&& f) noexcept {
   auto from = reinterpret_cast<uintptr_t>(at);

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies and fills of libpmem and libpmem2 whose target is a view: plain stores, and the flush and the fence that the flags ask for.
+// Copies and fills of libpmem and libpmem2 whose target is a view: plain stores, and the flush and
+// the fence that the flags ask for.
 #pragma once
 
 #include <cstddef>
 
 namespace scute::core::interpose {
 
-// Both libraries have the same numbers. The hints how to store (non-temporal and so on) mean nothing in a view.
+// Both libraries have the same numbers. The hints how to store (non-temporal and so on) mean
+// nothing in a view.
 enum store_flags : unsigned { store_no_drain = 1, store_no_flush = 32 };
 
 void move_into_view(void* to, const void* from, size_t n, unsigned flags) noexcept;

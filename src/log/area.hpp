@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where entries of a log lie, in one copy or two, and finding them again after a crash. Nothing that is read is
-// trusted.
+// Where entries of a log lie, in one copy or two, and finding them again after a crash. Nothing
+// that is read is trusted.
 //
-// AREA-1 Reading an area takes time in proportion to its length, whatever it holds. Heads lie at multiples of 64
-//    bytes and each may vouch for all that follows, so summing up each body by itself would take the square
-//    of that: once more bytes were summed than an area that Scute wrote can ask for, sums come from a table
-//    of prefixes.
+// AREA-1 Reading an area takes time in proportion to its length, whatever it holds. Heads lie at
+//    multiples of 64 bytes and each may vouch for all that follows, so summing up each body by
+//    itself would take the square of that: as soon as more bytes were summed than an area that
+//    Scute wrote can ask for, sums come from a table of prefixes.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ class range_sums {
   range_sums(const std::byte* base, uint64_t begin, uint64_t end)
       : base_(base), begin_(begin), end_(end) {}
 
-  // from: anywhere behind begin.
+  // from: anywhere after begin.
   uint32_t of(uint64_t from, uint64_t n);
 
  private:

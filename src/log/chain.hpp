@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Records that do not fit where their entry lies: they go to chunks, linked, in one copy or two, and the entry's body
-// says where the chain begins.
+// Records that do not fit where their entry lies: they go to chunks, linked, in one copy or two,
+// and the entry's body says where the chain begins.
 //
-// CHAIN-1 A chain counts if each of its links is valid in at least one copy. Links are written before the entry, and
-//    by the same fence; a link carries its entry's transaction and epoch, so that no older one passes for it.
-// CHAIN-2 All chains that one reader reads together are at most `budget` bytes long. A chunk belongs to one chain, so
-//    no log that Scute wrote comes near twice the file's length; whoever needs more has been made to need it.
+// CHAIN-1 A chain counts if each of its links is valid in at least one copy. Links are written
+//    before the entry, and by the same fence; a link carries its entry's transaction and epoch, so
+//    that no older one passes for it.
+// CHAIN-2 All chains that one reader reads together are at most `budget` bytes long. A chunk
+//    belongs to one chain, so no log that Scute wrote comes near twice the file's length; a chain
+//    that needs more is forged.
 #pragma once
 
 #include <cstdint>
@@ -29,9 +31,9 @@ constexpr uint64_t link_room(uint64_t chunk_size) noexcept {
   return chunk_size - sizeof(format::log_link);
 }
 
-// Writes records, at least one, to chunks, and returns what the entry's body shall be. extend(n): the file offsets of n further
-// chunks, in the order of links, the copies of each behind one another; may throw, with nothing written. Undecided until
-// the next fence.
+// Writes records, at least one, to chunks, and returns what the entry's body shall be. extend(n):
+// the file offsets of n further chunks, in the order of links, the copies of each after one
+// another; may throw, with nothing written. Undecided until the next fence.
 format::log_chain write_chain(const chunk_space& space, medium::writer& w, const identity& whose,
                               uint64_t transaction, std::span<const std::byte> records,
                               const std::function<std::span<const uint64_t>(size_t)>& extend);
@@ -52,7 +54,8 @@ class chain_reader {
     invalid,    // CHAIN-1
     exhausted,  // CHAIN-2
   };
-  // Beyond the budget every call says so. The records of a chained entry with this head and body; places: where they lie, all copies, is added to.
+  // Beyond the budget every call says so. The records of a chained entry with this head and body;
+  // places: where they lie, all copies, is added to.
   outcome read(const format::log_entry& e, const format::log_chain& c, uint64_t links_max,
                uint64_t length_max, std::vector<std::byte>& records, std::vector<place>& places);
 

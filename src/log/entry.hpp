@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// One log entry: a head, and records behind it. Put together here, and tested here; where entries lie, in which order
-// they come and when one counts is said by those who keep a log.
+// SPDX-License-Identifier: BSD-3-Clause One log entry: a head, and records after it. Put together
+// here, and tested here; where entries lie, in which order they come and when one counts is decided
+// by the owner of a log.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ constexpr uint64_t round_line(uint64_t n) noexcept {
   return round_up(n, 64);
 }
 
-// ---- writing ------------------------------------------------------------------------------------------
+// ---- writing ------------------------------------------------------------------------------------
 
 // Makes room for the head, which seal() fills in.
 inline void begin(byte_buffer& image) {
@@ -48,23 +48,25 @@ inline void add_record(byte_buffer& image, format::record_kind kind, uint64_t of
 void seal(byte_buffer& image, const identity& whose, uint32_t flags, uint64_t sequence,
           uint64_t transaction, uint64_t position) noexcept;
 
-// ---- testing ------------------------------------------------------------------------------------------
+// ---- testing ------------------------------------------------------------------------------------
 
 uint32_t entry_checksum(const std::byte* entry, size_t size) noexcept;
 uint32_t link_checksum(const format::log_link& link, const std::byte* records) noexcept;
 
-// Everything about a head that needs no sum of the body. room: bytes from the head to the end of its area.
+// Everything about a head that needs no sum of the body. room: bytes from the head to the end of
+// its area.
 bool fits(const format::log_entry& e, const identity& whose, uint64_t position,
           uint64_t room) noexcept;
 
 using record_fn = std::function<void(format::record_kind kind, uint64_t offset,
                                      const std::byte* bytes, uint32_t length)>;
-// Calls fn for each record. False, before the first call, if one is malformed or `allowed` says no to its range.
+// Calls fn for each record. False, before the first call, if one is malformed or `allowed` says no
+// to its range.
 bool for_each_record(std::span<const std::byte> records,
                      const std::function<bool(uint64_t offset, uint64_t length)>& allowed,
                      const record_fn& fn);
 
-// ---- status words ---------------------------------------------------------------------------------------
+// ---- status words -------------------------------------------------------------------------------
 
 // A 48-bit value and a 16-bit check of it, in one word that is written atomically.
 enum class status_word : uint32_t { applied = 0, undone = 1 };

@@ -1,30 +1,32 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// A segment: a part of a file that takes frames, one behind the other, from its first line to its last. A frame is a
-// head and a body that are valid as a whole or not at all. Sequential logs are made of segments: of engine
-// `spec`, and of persist-on-write files. Which segments there are, in which order they are used, and when
-// the frames of one are void, is said by those who keep such a log. Nothing here needs a pool.
+// SPDX-License-Identifier: BSD-3-Clause A segment: a part of a file that takes frames, one after
+// the other, from its first line to its last. A frame is a head and a body that are valid as a
+// whole or not at all. Sequential logs are made of segments: of engine `spec`, and of
+// persist-on-write files. The owner of such a log decides which segments there are, in which order
+// they are used, and when the frames of one are void. Nothing here needs a pool.
 //
-//   one_copy     lines one behind the other
+//   one_copy     lines one after the other
 //   two_copies   the same twice, each copy on pages of its own
 //   tracks       eight lines side by side make a row, each in a track of its own, and a ninth track has their XOR. Tracks
-//                lie on pages of their own. A frame begins in a row of its own, and the XOR of its last row is that
-//                of its own lines, so nothing that was written before is read, or written again.
+//                lie on pages of their own. A frame begins in a row of its own, and the XOR of its
+//                last row is that of its own lines, so nothing that was written before is read, or
+//                written again.
 //
-// SEG-1 A frame counts as a whole or not at all. Its head vouches for its body, and the head's checksum is begun with
-//    salt, epoch, lane and generation of the segment, and the frame's position: bytes of another file, session, lane,
-//    use or place are no frame.
-// SEG-2 A generation is never used twice with one salt, epoch and lane. So whatever an earlier use has left is void with
-//    the first store of the new head.
-// SEG-3 Frames are appended by the one writer that has begun the segment in this session, and never behind what may be
-//    torn: after a crash nobody appends to what was found.
-// SEG-4 What one page held is known without it, except in one copy: each copy is whole by itself, and no two lines of a
-//    row lie in one page.
-// SEG-5 An invalid place does not end a segment. Whether a valid frame behind one proves damage depends on what the
-//    writer fences; the reader tells of the gap.
+// SEG-1 A frame counts as a whole or not at all. Its head vouches for its body, and the head's
+//    checksum is begun with salt, epoch, lane and generation of the segment, and the frame's
+//    position: bytes of another file, session, lane, use or place are no frame.
+// SEG-2 A generation is never used twice with one salt, epoch and lane. So whatever an earlier use
+//    has left is void with the first store of the new head.
+// SEG-3 Frames are appended by the one writer that has begun the segment in this session, and never
+//       after a frame that may be torn: after a crash no writer appends to an existing segment.
+// SEG-4 What one page held is known without it, except in one copy: each copy is whole by itself,
+//    and no two lines of a row lie in one page.
+// SEG-5 An invalid place does not end a segment. Whether a valid frame after one proves damage
+//       depends on the writer's fences; the reader reports the gap.
 // SEG-6 Reading a segment takes time in proportion to its size, whatever it holds.
-// SEG-7 Where the layout keeps a line for it, a writer that leaves a segment says behind the last place of a frame how many
-//    there are and where they end. So it is known when something has gone behind the last one that is found. The line is not
-//    a frame, and may be written by whoever has read the segment after a crash.
+// SEG-7 Where the layout keeps a line for it, a writer that leaves a segment records after the last
+//       place of a frame how many there are and where they end. So a loss after the last frame
+//       found is known. The line is not a frame, and may be written by a reader of the segment
+//       after a crash.
 #pragma once
 
 #include <algorithm>
@@ -47,7 +49,8 @@ struct segment {
   uint64_t at[2] = {0, 0};
 };
 
-// Where the lines of a segment lie. Positions are numbers of lines, from 0, that of the segment's head.
+// Where the lines of a segment lie. Positions are numbers of lines, from 0, that of the segment's
+// head.
 class segment_layout {
  public:
   // size: bytes of one copy, a multiple of segment_page; of tracks at least nine pages.
@@ -88,8 +91,8 @@ class segment_layout {
     return track_count * track_ + position / track_count * line_size;
   }
 
-  // Calls put(copy, offset in the copy, bytes, n) for all stores that a frame, or the head, takes: `lines` are its whole
-  // lines. n is a multiple of a line.
+  // Calls put(copy, offset in the copy, bytes, n) for all stores that a frame, or the head, takes:
+  // `lines` are its whole lines. n is a multiple of a line.
   template <typename Put>
   void for_each_store(uint64_t position, std::span<const std::byte> lines, Put&& put) const {
     if (how_ != redundancy::tracks) {
@@ -115,7 +118,7 @@ class segment_layout {
   uint64_t size_, track_, kept_;
 };
 
-// What the checksums of a segment's frames begin with (SEG-1).
+// The start value of the checksums of a segment's frames (SEG-1).
 uint32_t seed_of(const format::segment_head& h) noexcept;
 uint32_t segment_head_checksum(const format::segment_head& h) noexcept;
 uint32_t frame_head_checksum(uint32_t seed, uint64_t position,

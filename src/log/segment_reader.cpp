@@ -9,8 +9,8 @@
 namespace scute::core::log {
 namespace {
 
-// A frame is summed once, and once more without each track if it is damaged. So no more is needed than this many times
-// a segment's size, whatever Scute wrote and whatever became of it.
+// A frame is summed once, and again without each track if it is damaged. So no more is needed than
+// this many times a segment's size, whatever Scute wrote and whatever became of it.
 constexpr uint64_t passes_max = track_count + 2;
 constexpr uint32_t no_track = UINT32_MAX;
 
@@ -139,7 +139,8 @@ bool segment_reader::find_in_copies(uint64_t position, frame& f) {
   return found;
 }
 
-// The head from the XOR of its row and the other lines of that. How many these are is said by the head.
+// The head from the XOR of its row and the other lines of that. How many these are is said by the
+// head.
 bool segment_reader::head_without_first(uint64_t position, format::frame_head& h) const noexcept {
   std::byte line[line_size];
   if (is_lost(0, layout_.sum_offset_of(position), line_size)) return false;

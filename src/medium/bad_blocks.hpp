@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which pages of a file the kernel knows to be bad: the bad-block list of the device under the file's
-// file system, mapped to the file by its extents. The list is the one that libndctl reads, too, for
-// the namespaces that carry a file system; it is an attribute in sysfs (Documentation/ABI/stable/
-// sysfs-block, "badblocks": a line "first-sector count" per range, in sectors of 512 bytes).
+// Which pages of a file the kernel knows to be bad: the bad-block list of the device under the
+// file's file system, mapped to the file by its extents. The list is the one that libndctl reads,
+// too, for the namespaces that carry a file system; it is an attribute in sysfs
+// (Documentation/ABI/stable/ sysfs-block, "badblocks": a line "first-sector count" per range, in
+// sectors of 512 bytes).
 #pragma once
 
 #include <cstdint>
@@ -11,8 +12,8 @@
 
 namespace scute::core::medium {
 
-// File offsets of bad pages, ascending. Empty where the device has no list, the file system does not
-// tell extents, or nothing is bad. sysfs: where that is mounted.
+// File offsets of bad pages, ascending. Empty where the device has no list, the file system does
+// not tell extents, or nothing is bad. sysfs: where that is mounted.
 std::vector<uint64_t> find_bad_pages(int fd, const std::string& sysfs = "/sys");
 
 // A run of bytes: on the device, and where in the file that is.

@@ -50,8 +50,8 @@ bool composition::write_page(uint64_t offset, const std::byte* bytes) const noex
   return errno == EFBIG && store_page(p, bytes);
 }
 
-// Where the process may write no files of that length (SIG-3 in base/thread_signals.hpp) it may store to them
-// all the same. The new block is one that nothing has to be read from first.
+// Where the process may write no files of that length (SIG-3 in base/thread_signals.hpp) it may
+// store to them all the same. The new block is one that nothing has to be read from first.
 bool composition::store_page(const part& p, const std::byte* bytes) const noexcept {
   const auto at = static_cast<off_t>(p.at);
   if (::fallocate(p.file->fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, page) != 0 ||

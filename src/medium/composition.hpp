@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The files that a mapped medium's bytes are of: one, or one and parts of another that lie in between.
+// The files that a mapped medium's bytes are of: one, or one and parts of another that lie in
+// between.
 //
-// JOIN-1 Every page of the medium is of exactly one file, and whoever reaches it by a system call reaches that one: a page
-//    of the other file that was written to the first one instead would be back, old, after the next opening.
-// JOIN-2 The other file never gets longer by a write: its last page may be part of a page, and what is written there ends
-//    where the file ends.
+// JOIN-1 Every page of the medium is of exactly one file, and every system call for it reaches that
+//        file: a page of the other file that was written to the first one instead would be old
+//        again after the next opening.
+// JOIN-2 The other file never gets longer by a write: its last page may be part of a page, and what
+//    is written there ends where the file ends.
 // JOIN-3 What is made durable is made durable in both files.
 #pragma once
 
@@ -16,8 +18,8 @@
 
 namespace scute::core::medium {
 
-// Where the bytes of the other file lie: `share` bytes of it at `first`, the next as many at first + stride, and so on, as
-// far as the file goes. All multiples of a page.
+// Where the bytes of the other file lie: `share` bytes of it at `first`, the next as many at first
+// + stride, and so on, as far as the file goes. All multiples of a page.
 struct segments {
   uint64_t first = 0, stride = 0, share = 0;
   uint32_t count = 0;
@@ -33,8 +35,8 @@ class composition {
 
   explicit composition(file_handle own) : own_(std::move(own)) {}
 
-  // One thread at a time, before anybody looks at what is going to be the other file's, or while there are zeros; the
-  // medium maps it.
+  // One thread at a time, before any thread looks at the other file's future pages, or while there
+  // are zeros; the medium maps it.
   void join(const file_handle& other, const segments& where) noexcept {
     where_ = where;
     other_ = &other;
@@ -51,7 +53,7 @@ class composition {
   struct part {
     const file_handle* file;
     uint64_t at, length;
-    uint64_t bytes;  // so many of them are in the file; the other ones, behind its end, are zeros
+    uint64_t bytes;  // so many of them are in the file; the other ones, after its end, are zeros
   };
   // The run that begins at this offset, and at most n long. Async-signal-safe.
   part find(uint64_t offset, uint64_t n) const noexcept;
@@ -78,7 +80,8 @@ class composition {
     }
   }
 
-  // One page by system calls (JOIN-1, JOIN-2). False if the file does not take it. Async-signal-safe.
+  // One page by system calls (JOIN-1, JOIN-2). False if the file does not take it.
+  // Async-signal-safe.
   bool write_page(uint64_t offset, const std::byte* bytes) const noexcept;
   // Gives the page's block back.
   void punch(uint64_t offset) const noexcept;
@@ -90,8 +93,9 @@ class composition {
   int sync() const noexcept;
   // The kernel forgets what it has of the files in memory, as far as that is durable.
   void drop_cache() const noexcept;
-  // Writes once more what the kernel has kept (somebody reads a file at this moment, or the file system drops nothing), so
-  // that the device has it. base: where all is mapped. False with errno.
+  // Writes again the pages that the kernel has kept (another process reads a file at this moment,
+  // or the file system drops nothing), so that the device has it. base: where all is mapped. False
+  // with errno.
   bool rewrite_resident(std::byte* base, uint64_t size) const;
   // Those that the kernel knows to be bad, as offsets in the medium.
   std::vector<uint64_t> bad_pages() const;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the time of a transaction goes: a clock per stage, for benchmarks (CodePM's Figure 11). Off, a
-// scope is the test of one byte that never changes; so it stands around steps of a transaction, not in
-// loops. On, it reads the time-stamp counter twice, which the bench measures and takes off.
+// Where the time of a transaction goes: a clock per stage, for benchmarks (CodePM's Figure 11).
+// Off, a scope is the test of one byte that never changes; so it stands around steps of a
+// transaction, not in loops. On, it reads the time-stamp counter twice, which the bench measures
+// and takes off.
 //
-// A scope inside another one takes its time away from it. One thread is timed at a time, the one that called
-// start(): scopes of others, as of the thread that drains idle lanes, do nothing.
+// A scope inside another one takes its time away from it. One thread is timed at a time, the one
+// that called start(): scopes of others, as of the thread that drains idle lanes, do nothing.
 #pragma once
 
 #include <array>
@@ -61,7 +62,7 @@ class cost_clock {
     since_ = tick();
     on.store(true, std::memory_order_release);
   }
-  // What each stage has taken since start().
+  // The time of each stage since start().
   static std::array<reading, cost_parts> stop() noexcept {
     enter(cost_part::outside);
     on.store(false, std::memory_order_relaxed);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// File descriptors of the library. All are registered: a child of fork() keeps none (base/process.hpp, PROC-3).
+// File descriptors of the library. All are registered: a child of fork() keeps none
+// (base/process.hpp, PROC-3).
 //
-// NUMBER-1 The program may close any descriptor, and open a file of its own that gets the number. So a stored number is asked which file
-//    it is of before every system call that it is given to: if it is not the file that was opened, the call gets -1 and fails with
-//    EBADF, and nothing is cut, written, reserved, mapped or synced that is not ours. Accesses to memory, which need no
-//    descriptor, pay nothing and go on.
+// NUMBER-1 The program may close any descriptor, and open a file of its own that gets the number.
+//    So a stored number is asked which file it is of before every system call that it is given to:
+//    if it is not the file that was opened, the call gets -1 and fails with EBADF, and nothing is
+//    cut, written, reserved, mapped or synced that is not ours. Accesses to memory, which need no
+//    descriptor, pay nothing and continue.
 // NUMBER-2 Nor is such a number closed, here or in a child: it is the program's.
 #pragma once
 
@@ -49,6 +51,6 @@ class descriptor {
   which_file file_;
 };
 
-enum class access : uint8_t { read, write };  // who reads shares the lock
+enum class access : uint8_t { read, write };  // readers share the lock
 
 }  // namespace scute::core::medium

@@ -42,7 +42,7 @@ void tell(volatile uint32_t* done, size_t n) noexcept {
   std::atomic_signal_fence(std::memory_order_seq_cst);
 }
 
-// ---- words ------------------------------------------------------------------------------------------
+// ---- words --------------------------------------------------------------------------------------
 
 // delta = old ^ fresh, next = parity ^ delta
 void encode_bytes(std::byte* delta, std::byte* next, const std::byte* old, const std::byte* fresh,
@@ -109,8 +109,8 @@ enum class way : uint8_t { none, clflush, clflushopt, clwb };
 #define SCUTE_FUSED_AVX2 "avx2,clwb,clflushopt"
 #define SCUTE_FUSED_PIECE(isa) __attribute__((target(isa), always_inline)) inline
 
-// What write-back a template is for is known when it is compiled, and what is not for this CPU is not
-// in it.
+// What write-back a template is for is known when it is compiled, and what is not for this CPU is
+// not in it.
 template <way W>
 SCUTE_FUSED_PIECE(SCUTE_FUSED_WIDE)
 void push_wide(void* p) noexcept {
@@ -126,7 +126,7 @@ void push_avx2(void* p) noexcept {
   if constexpr (W == way::clflush) _mm_clflush(p);
 }
 
-// ---- 512 bits: a line is a register -------------------------------------------------------------------
+// ---- 512 bits: a line is a register -------------------------------------------------------------
 
 SCUTE_FUSED_PIECE(SCUTE_FUSED_WIDE) __mmask64 first_bytes(size_t n) noexcept {
   return n >= 64 ? ~__mmask64{0} : (__mmask64{1} << n) - 1;
@@ -205,7 +205,7 @@ __attribute__((target(SCUTE_FUSED_WIDE))) void store_wide(void* dst, const void*
   }
 }
 
-// ---- 256 bits -------------------------------------------------------------------------------------------
+// ---- 256 bits -----------------------------------------------------------------------------------
 
 SCUTE_FUSED_PIECE(SCUTE_FUSED_AVX2) __m256i half(const std::byte* p) noexcept {
   return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));

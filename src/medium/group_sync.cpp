@@ -67,7 +67,7 @@ void group_sync::join(void (*lead)(void*, bool), void* arg) noexcept {
   {
     const locked hold(lock_);
     last_ns_ = now_ns() - begin;
-    // Who came meanwhile is served by the next.
+    // Threads that came meanwhile are served by the next.
     last_size_ = size + waiting_.load(std::memory_order_relaxed);
     under_way_ = false;
     ended_.store(number, std::memory_order_release);

@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One sync at a time for all threads that need one (group commit). A system call that makes a file
-// durable takes as long for the bytes of eight threads as for those of one, and calls at the same time
-// only get in each other's way.
+// durable takes as long for the bytes of eight threads as for those of one, and calls at the same
+// time only get in each other's way.
 //
-// The first thread that finds no sync under way leads one; those that come meanwhile wait, and one of
-// them leads the next for all of them. Syncs are numbered as they begin.
+// The first thread that finds no sync under way leads one; those that come meanwhile wait, and one
+// of them leads the next for all of them. Syncs are numbered as they begin.
 //
-// SYNC-1 A thread returns when a sync has ended that began after the thread had come: what it had stored
-//    before is in it. One that is under way may have passed its pages already, and does not count.
-// SYNC-2 Never two at a time; and while somebody waits, somebody leads or is about to: who ends one wakes
-//    all, and whoever of them has not been served and comes first leads.
-// SYNC-3 A leader who may expect company lingers: as many threads as took part in the last two syncs are likely
-//    to be on their way. Not longer than a fraction of what the last sync took, which is what
-//    waiting for the next one would cost them; and not at all when the last ones had one thread each.
-// SYNC-4 What went wrong is told before the sync is said to have ended, by the sync itself: everybody who
-//    returns can see it.
+// SYNC-1 A thread returns when a sync has ended that began after the thread had come: what it had
+//    stored before is in it. One that is under way may have passed its pages already, and does not
+//    count.
+// SYNC-2 Never two at a time; and while a thread waits, another one leads or is about to. The
+//        leader of a sync wakes all at its end, and the first of them that has not been served
+//        leads.
+// SYNC-3 A leader that may expect company lingers: as many threads as took part in the last two
+//    syncs are likely to be on their way. Not longer than a fraction of what the last sync took,
+//    which is what waiting for the next one would cost them; and not at all when the last ones had
+//    one thread each.
+// SYNC-4 The sync itself reports an error before it counts as ended: every thread that returns can
+//        see it.
 #pragma once
 
 #include <atomic>
@@ -43,7 +46,7 @@ class group_sync {
   spin_lock lock_;
   bool under_way_ SCUTE_GUARDED_BY(lock_) = false;
   uint32_t last_size_ SCUTE_GUARDED_BY(lock_) = 1;  // threads served by the last sync
-  uint64_t last_ns_ SCUTE_GUARDED_BY(lock_) = 0;    // what it took
+  uint64_t last_ns_ SCUTE_GUARDED_BY(lock_) = 0;    // its duration
   // Changed with the lock.
   std::atomic<uint32_t> begun_{0}, ended_{0}, waiting_{0};
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A user's file whose permissions were taken away (`scute shield add --guard`): each opening gives them to it for a moment (GUARDED-2).
+// A user's file whose permissions were taken away (`scute shield add --guard`): each opening gives
+// them to it for a moment (GUARDED-2).
 #pragma once
 
 #include <string>

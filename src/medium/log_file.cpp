@@ -18,7 +18,8 @@
 namespace scute::core::medium {
 
 log_file::log_file(file_handle file, access how) : file_(std::move(file)) {
-  // A write behind the limit fails, also where the file has bytes: better now than in a commit. (A mapping knows no limit.)
+  // A write beyond the limit fails, also where the file has bytes: better now than in a commit. (A
+  // mapping knows no limit.)
   if (rlimit limit{}; how != access::read && ::getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
                       limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < file_.size()) {
     errno = EFBIG;
@@ -28,7 +29,7 @@ log_file::log_file(file_handle file, access how) : file_(std::move(file)) {
             " bytes: this process may write to the first " + std::to_string(limit.rlim_cur) +
             " bytes of a file only; raise that limit (`ulimit -f`, RLIMIT_FSIZE)");
   }
-  // Addresses that no processor takes for one of a mapping: whoever uses one gets a signal.
+  // Addresses that no processor takes for one of a mapping: a thread that uses one gets a signal.
   base_ = reinterpret_cast<std::byte*>(uintptr_t{1} << 62);  // NOLINT(performance-no-int-to-ptr)
   size_ = file_.size();
   kind_ = kind::file;
@@ -42,7 +43,8 @@ bool log_file::read(uint64_t offset, void* to, size_t n) const noexcept {
   return file_.read(offset, to, n);
 }
 
-// STREAM-3. What the kernel keeps all the same is what whoever rests on it writes again.
+// STREAM-3. Pages that the kernel keeps all the same are written again by the code that rests on
+// them.
 void log_file::refresh() {
   if (file_.on_tmpfs()) return;
   const uncancelled now;
@@ -83,7 +85,7 @@ void log_file::cut(uint64_t size) noexcept {
   if (::ftruncate(file_.fd(), static_cast<off_t>(size)) == 0) size_ = size;
 }
 
-// ---- pieces ---------------------------------------------------------------------------------------------
+// ---- pieces -------------------------------------------------------------------------------------
 
 bool log_file::write(uint64_t offset, const std::byte* from, size_t n) noexcept {
   while (n != 0) {

@@ -1,10 +1,10 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// The one interface through which every byte reaches a pool file. A mapping gives the bytes their
-// addresses; what is written there is durable only through this interface:
+// SPDX-License-Identifier: BSD-3-Clause The one interface through which every byte reaches a pool
+// file. A mapping gives the bytes their addresses; stores there are durable only through this
+// interface:
 //
 //   stream(dst, src, n)  stores and starts the write-back; durable at the thread's next fence
-//   append(dst, src, n)  the same for whole lines that nobody reads soon
-//   flush(p, n)          starts the write-back of what was stored there with ordinary stores
+//   append(dst, src, n)  the same for whole lines that are not read soon
+//   flush(p, n)          starts the write-back of ordinary stores there
 //   encode(piece)        stream(), after delta and new parity have been computed (medium/fused.hpp)
 //   push(dst, src, n)    cached stores, and starts the write-back
 //   fence(site)          returns when everything this writer streamed or flushed is durable
@@ -53,16 +53,17 @@ class medium {
   // ---- lost pages: a page that cannot be read faults on access (SIGBUS; emulated: SIGSEGV) ----
   static constexpr uint64_t page = 4096;
 
-  // All of these are async-signal-safe; offset is a multiple of page. Here they serve media that are
-  // plain memory and whose threads take turns.
+  // All of these are async-signal-safe; offset is a multiple of page. Here they serve media that
+  // are plain memory and whose threads take turns.
   //
   // Emulates a media error: the page holds `noise` from now on (page bytes), and every access to it
   // faults until restore_page().
   virtual void lose_page(uint64_t offset, const std::byte* noise) noexcept;
-  // Takes all access to the page away, so that nobody sees it half repaired.
+  // Removes all access to the page, so that no thread sees it half repaired.
   virtual void revoke_page(uint64_t offset) noexcept;
-  // Gives the page new bytes, durably, and then access to all of it at once. False if the device does not
-  // take them: the page is still out of reach then, or the medium has failed, and they are there for now.
+  // Gives the page new bytes, durably, and then access to all of it at once. False if the device
+  // does not take them: the page is still out of reach then, or the medium has failed, and they are
+  // there for now.
   virtual bool restore_page(writer& w, uint64_t offset, const std::byte* bytes) noexcept;
 
   // Access to the page is taken away at this moment.
@@ -78,45 +79,49 @@ class medium {
 
   // Copies from the file; false if the bytes cannot be read, where an access would fault.
   virtual bool read(uint64_t offset, void* to, size_t n) const noexcept;
-  // Copies what is mapped; false if a page of it is lost. For who may not wait until it is rebuilt. A system call.
+  // Copies what is mapped; false if a page of it is lost. For callers that may not wait until it is
+  // rebuilt. A system call.
   bool read_unless_lost(uint64_t offset, void* to, size_t n) const noexcept;
-  // These bytes will be read soon: a hint, for whoever reads a pool from end to end. On a page cache pages
-  // come one by one otherwise.
+  // These bytes will be read soon: a hint, for code that reads a pool from end to end. On a page
+  // cache pages come one by one otherwise.
   virtual void will_read(uint64_t offset, uint64_t n) const noexcept;
-  // These bytes, all zeros so far, come into use: a hint. Shared memory gets them in huge pages, as a DAX
-  // file has them. Any thread; not in signal handlers.
+  // These bytes, all zeros so far, come into use: a hint. Shared memory gets them in huge pages, as
+  // a DAX file has them. Any thread; not in signal handlers.
   virtual void will_use(uint64_t offset, uint64_t n) noexcept;
-  // Gives blocks to bytes that come into use, so that no store to them can find the file system full: 0,
-  // or an errno. Nobody stores there meanwhile. Any thread; not in signal handlers.
+  // Gives blocks to bytes that come into use, so that no store to them can find the file system
+  // full: 0, or an errno. No thread may store there meanwhile. Any thread; not in signal handlers.
   virtual int reserve(uint64_t offset, uint64_t n) noexcept;
   // The same for bytes that are in use, where the file has holes.
   virtual int fill_holes(uint64_t offset, uint64_t n) noexcept;
-  // The file goes on to offset + n, with blocks and zeros from `offset` on, durably: 0, or an errno. Only where it was mapped
-  // for more than it has (map_file()). One thread at a time.
+  // Extends the file to offset + n, with blocks and zeros from `offset` on, durably: 0, or an
+  // errno. Only where it was mapped for more than it has (map_file()). One thread at a time.
   virtual int grow(uint64_t offset, uint64_t n) noexcept;
-  // The file ends at offset; nobody touches what lay behind it, until it has grown again. Where that is not possible the bytes
-  // stay.
+  // The file ends at offset; no thread may touch the bytes after it until it has grown again. Where
+  // that is not possible the bytes stay.
   virtual void cut(uint64_t offset) noexcept;
-  // These parts come from the first `size` bytes of another file from now on (medium/composition.hpp), which stays open as
-  // long as the medium. Before anybody has pointers to them. as_copy: nothing that is stored there reaches that file;
-  // until it is joined once more.
+  // These parts come from the first `size` bytes of another file from now on
+  // (medium/composition.hpp), which stays open as long as the medium. Before any thread has
+  // pointers to them. as_copy: no store there reaches that file, until it is joined again.
   enum class sharing : uint8_t { shared, as_copy };
   virtual void join(const file_handle& other, const segments& where, uint64_t size, sharing how);
-  // That file has become longer, by zeros; what is here now holds zeros, and nobody writes there meanwhile.
+  // That file has become longer, by zeros; its place here now holds zeros, and no thread may write
+  // there meanwhile.
   virtual void extend_joined(uint64_t size);
 
   // Pages (offsets, ascending) that the kernel knows to be bad. Empty where it cannot tell.
   virtual std::vector<uint64_t> bad_pages() const { return {}; }
 
-  // Makes sure that what is seen here is what a power failure would leave, as far as nobody has stored
-  // anything meanwhile: a process that was killed, or whose fence failed, may have left bytes in a page
-  // cache that the device does not have, and that no later sync would write. To be called before anything
-  // rests on the content, and before anybody else has pointers into the mapping. Where stores are
-  // durable by CPU caches alone, whoever rests on them writes them back. Throws failure(SCUTE_E_IO).
+  // Makes the visible bytes those that a power failure would leave, unless a thread stores
+  // meanwhile. A process that was killed, or whose fence failed, may have left bytes in a page
+  // cache that the device does not have, and that no later sync would write. Call it before
+  // anything rests on the content, and before another thread has pointers into the mapping. Where
+  // stores are durable by CPU caches alone, the code that rests on them writes them back. Throws
+  // failure(SCUTE_E_IO).
   virtual void refresh() {}
 
-  // True once a fence, or a page's restoration, could not make bytes durable (EIO). The pool must then
-  // stop writing: what the file holds is no longer known (a later fsync may claim success for lost pages).
+  // True once a fence, or a page's restoration, could not make bytes durable (EIO). The pool must
+  // then stop writing: what the file holds is no longer known (a later fsync may claim success for
+  // lost pages).
   bool failed() const noexcept { return failed_.load(std::memory_order_acquire) != 0; }
   int failure() const noexcept { return failed_.load(std::memory_order_acquire); }
   // Another file that this one cannot do without has failed.
@@ -146,7 +151,7 @@ class medium {
   bool map_sync_ = false;
   bool eadr_ = false;
   bool read_only_ = false;
-  // The first failure counts. Before anybody who waited for that durability goes on.
+  // The first failure counts. Before any thread that waited for that durability continues.
   void note_failure(int error) noexcept {
     int none = 0;
     failed_.compare_exchange_strong(none, error, std::memory_order_acq_rel);
@@ -165,11 +170,12 @@ struct dirty_range {
   uint64_t begin, end;
 };
 
-// One thread's way to the medium: its counters, and what it has written since its last fence. A fence
-// covers what the same thread has written through the same writer, and nothing else: CPUs complete their
-// own write-backs only, and a page cache the pages that the writer has listed. So a writer may go from
-// hand to hand, but one thread has it from the first store to the fence behind the last one; who takes it
-// over before that fence has to begin the write-backs again (engine/logfree/window.hpp, WIN-3).
+// One thread's way to the medium: its counters, and what it has written since its last fence. A
+// fence covers what the same thread has written through the same writer, and nothing else: CPUs
+// complete their own write-backs only, and a page cache the pages that the writer has listed. So
+// threads may pass a writer on, but one thread has it from the first store to the fence after the
+// last one. A thread that takes it over before that fence has to begin the write-backs again
+// (engine/logfree/window.hpp, WIN-3).
 class writer {
  public:
   explicit writer(medium& m) : medium_(&m) { dirty.reserve(8); }
@@ -178,8 +184,8 @@ class writer {
     account(dst, n, why);
     medium_->do_stream(*this, dst, src, n);
   }
-  // Whole lines of a log: dst and n are multiples of 64. They go past the cache, however few they are: nobody reads
-  // them soon, and the line's old bytes need not be fetched.
+  // Whole lines of a log: dst and n are multiples of 64. They go past the cache, however few they
+  // are: they are not read soon, and the line's old bytes need not be fetched.
   void append(void* dst, const void* src, size_t n, purpose why) noexcept {
     account(dst, n, why);
     medium_->do_append(*this, dst, src, n);
@@ -189,19 +195,19 @@ class writer {
     account(p.dst, p.n, why);
     medium_->do_encode(*this, p, done);
   }
-  // Cached stores with their write-back started, so that any other writer can finish it by a flush() and
-  // a fence() of its own.
+  // Cached stores with their write-back started, so that any other writer can finish it by a
+  // flush() and a fence() of its own.
   void push(void* dst, const void* src, size_t n, purpose why, volatile uint32_t* done) noexcept {
     account(dst, n, why);
     medium_->do_push(*this, dst, src, n, done);
   }
-  // The stores alone; their write-back is begun by somebody's write_back(). The first locked instruction behind a
-  // write-back waits for it as a fence does; behind these stores it waits for nothing.
+  // The stores alone; a later write_back() begins their write-back. The first locked instruction
+  // after a write-back waits for it as a fence does; after these stores it waits for nothing.
   void put(void* dst, const void* src, size_t n, purpose why, volatile uint32_t* done) noexcept {
     account(dst, n, why);
     medium_->do_put(dst, src, n, done);
   }
-  // The same two for who counts by himself what he writes, with count_writes().
+  // The same two for callers that count their writes themselves, with count_writes().
   void encode(const fused_piece& p, volatile uint32_t* done) noexcept {
     medium_->do_encode(*this, p, done);
   }
@@ -213,7 +219,7 @@ class writer {
       if (t.bytes[i] != 0) count.bytes[i].add(t.bytes[i]);
     count.lines.add(t.lines);
   }
-  // Starts the write-back of what was stored and counted before.
+  // Starts the write-back of earlier counted stores.
   void write_back(const void* p, size_t n) noexcept { medium_->do_flush(*this, p, n); }
   // The bytes were stored before; counts them and starts their write-back.
   void flush(const void* p, size_t n, purpose why) noexcept {

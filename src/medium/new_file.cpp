@@ -89,9 +89,10 @@ bool leads_nowhere(const std::string& path) {
 
 void refuse_dangling(scute_error code, const std::string& path) {
   const int keep = errno;
-  std::string message = path + " is a symbolic link to " + link_text(path) +
-                        ", where there is no file; repair or remove the link, or make a pool there "
-                        "by its own name";
+  std::string message =
+      path + " is a symbolic link to " + link_text(path) +
+      ", where there is no file; correct or remove the link, or make a pool there "
+      "by its own name";
   errno = keep;
   throw failure(code, std::move(message));
 }

@@ -23,8 +23,8 @@ struct ownership {
   gid_t group = 0;
 };
 
-// The open file gets them, before it has a name. path: for messages. Throws failure if it cannot have that user or group and
-// that is required.
+// The open file gets them, before it has a name. path: for messages. Throws failure if it cannot
+// have that user or group and that is required.
 void give_ownership(int fd, const ownership& as, const std::string& path);
 
 }  // namespace scute::core::medium

@@ -1,8 +1,7 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// CPU instructions that move bytes towards the persistence domain, chosen once per process for the
-// machine at hand. Intel SDM vol. 1, 11.4.6 (cacheability control) and vol. 2 (CLWB, CLFLUSHOPT,
-// CLFLUSH, SFENCE, MOVNT*): CLWB and CLFLUSHOPT are ordered by SFENCE and by LOCK-prefixed
-// instructions; CLFLUSH is ordered with respect to stores by itself.
+// SPDX-License-Identifier: BSD-3-Clause CPU instructions that move bytes towards the persistence
+// domain, chosen once per process for the present machine. Intel SDM vol. 1, 11.4.6 (cacheability
+// control) and vol. 2 (CLWB, CLFLUSHOPT, CLFLUSH, SFENCE, MOVNT*): CLWB and CLFLUSHOPT are ordered
+// by SFENCE and by LOCK-prefixed instructions; CLFLUSH is ordered with respect to stores by itself.
 #pragma once
 
 #include <cstddef>
@@ -16,13 +15,13 @@ struct persist_ops {
   void (*fence)() noexcept;
 };
 
-// The best of what may be used (codec/cpu.hpp). SCUTE_FLUSH=clwb|clflushopt|clflush|none overrides it (none: for
-// measurements only; nothing is then durable across power loss).
+// The best of what may be used (codec/cpu.hpp). SCUTE_FLUSH=clwb|clflushopt|clflush|none overrides
+// it (none: for measurements only; nothing is then durable across power loss).
 const persist_ops& persist() noexcept;
 
 // From this many bytes on a non-temporal copy beats cached stores plus write-back. Measured: 16
 // lines of CLWB cost what 64 lines of MOVNT do, but below four lines MOVNT makes the following
-// SFENCE dearer than CLWB does. tests/medium and `scute-bench medium` keep it honest.
+// SFENCE more expensive than CLWB does. tests/medium and `scute-bench medium` keep it honest.
 inline constexpr size_t nt_threshold = 512;
 
 // Copies n bytes and starts their write-back by the cheaper of the two ways.

@@ -77,7 +77,7 @@ class plain_user_file final : public user_file {
               ? 0
               : errno;
     } while (e == EINTR);
-    // EFBIG: whoever makes it longer is told of his limit then, and what fits is his to write.
+    // EFBIG: a caller that extends it learns its limit then, and may write what fits.
     if (e != 0 && e != EOPNOTSUPP && e != ENOSYS && e != EFBIG)
       throw_errno("find room for " + std::to_string(size) + " bytes of " + path(), e);
   }
@@ -104,7 +104,7 @@ int open_file(const std::string& path, int flags, unsigned mode) {
   return now ? open_registered(now.name(), flags) : -1;
 }
 
-// By its owner, who has taken its permissions away.
+// By its owner after removing its permissions.
 bool may_be_read(const std::string& path, unsigned mode) {
   struct stat st{};
   return (mode & 0400) != 0 && ::stat(path.c_str(), &st) == 0 && st.st_uid == ::geteuid();
@@ -113,8 +113,8 @@ bool may_be_read(const std::string& path, unsigned mode) {
 [[noreturn]] void busy(const std::string& path, const char* why) {
   errno = EAGAIN;
   throw failure(SCUTE_E_BUSY, path + " is " + why +
-                                  " another process; let it go first, so that nobody writes to it "
-                                  "while its checksums are made");
+                                  " another process; let it close the file first, so that no "
+                                  "process writes to it while its checksums are made");
 }
 
 }  // namespace
@@ -154,7 +154,7 @@ std::unique_ptr<user_file> open_user_file(const std::string& path, access how, u
                                           "pool with SCUTE_READONLY");
     if (why == EBUSY)
       throw failure(SCUTE_E_BUSY,
-                    path + " is being opened by somebody who does not come to an end of that");
+                    path + " is being opened by another process that does not finish");
     if (why == EISDIR) throw failure(SCUTE_E_FORMAT, path + " is a directory");
     throw_errno("open " + path, why);
   }
@@ -194,9 +194,9 @@ void require_unused(const std::string& path, unsigned mode) {
   } else {
     ::flock(d.get(), LOCK_UN);
   }
-  // A read lease is refused where somebody has the file open, or mapped, for writing. Who does not own the file is
-  // granted none, and not every file system has them.
-  // Should somebody open it at this moment, this process gets a signal that nobody minds.
+  // A read lease is refused while another process has the file open, or mapped, for writing. Only
+  // the file's owner is granted one, and not every file system has them. If a process opens it at
+  // this moment, this process gets a harmless signal.
   ::fcntl(d.get(), F_SETSIG, SIGURG);
   if (::fcntl(d.get(), F_SETLEASE, F_RDLCK) == 0)
     ::fcntl(d.get(), F_SETLEASE, F_UNLCK);

@@ -80,7 +80,7 @@ void persistence_model::store(uint64_t offset, const std::byte* bytes, size_t n)
   });
 }
 
-// eADR: what was stored, or found, was wholly visible before the program went on (MODEL-5).
+// eADR: every store, or found change, was wholly visible before the program continued (MODEL-5).
 void persistence_model::merge_visible() {
   if (!eadr_) return;
   for (size_t i = 0; i < pending_.size(); ++i)
@@ -105,8 +105,8 @@ void persistence_model::flush(uint64_t offset, size_t n, source by) {
     if (p.what != kind::streamed && p.offset < end && p.offset + p.length > begin) p.flushed |= bit;
 }
 
-// Puts one pending store into the durable image. What was stored there earlier and is still pending
-// can now only bring the same bytes (MODEL-4).
+// Puts one pending store into the durable image. Earlier stores there that are still pending can
+// now only bring the same bytes (MODEL-4).
 void persistence_model::make_durable(size_t i) {
   const pending& p = pending_[i];
   const std::byte* bytes = data_.data() + p.bytes;
@@ -121,7 +121,8 @@ void persistence_model::make_durable(size_t i) {
   }
 }
 
-// MODEL-3: what other threads have done through the same writer is not completed by anything any more.
+// MODEL-3: what other threads have done through the same writer is not completed by anything any
+//          more.
 void persistence_model::forget_others(source by) {
   uint64_t bits = 0;
   for (size_t i = 0; i < flushers_.size(); ++i)

@@ -1,29 +1,29 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// What of a program's stores a power failure may leave behind: the x86 persistency model, as far as
-// the manuals promise anything (Intel SDM vol. 1, 10.4.6 and 11; vol. 2, CLWB, MOVNTDQ, SFENCE;
-// vol. 3, 11.3 and 11.11), on a memory whose only durable part is what has left the caches (ADR), or
-// the caches too (eADR).
+// SPDX-License-Identifier: BSD-3-Clause The stores of a program that a power failure may leave: the
+// x86 persistency model, as far as the manuals promise anything (Intel SDM vol. 1, 10.4.6 and 11;
+// vol. 2, CLWB, MOVNTDQ, SFENCE; vol. 3, 11.3 and 11.11), on a memory whose only durable part is
+// what has left the caches (ADR), or the caches too (eADR).
 //
-// MODEL-1 A cached store may become durable at any time after it was made, without being asked to: its
-//    line may be evicted. Stores to one line become durable in the order in which they were made;
-//    one of several words is several stores, in an order of their own that nobody knows.
-// MODEL-2 A non-temporal store may become durable at any time after it was made, in any order, in units
-//    of 8 aligned bytes.
-// MODEL-3 A fence makes durable what the same thread has flushed or streamed before it through the same
-//    writer; a flush concerns what was stored in its lines, by anybody, up to that moment. A fence of
-//    another thread does nothing for it (a fence is a processor's, and a lane that changes hands does not
-//    take it along), nor does one through another writer (a page-cache medium keeps its list of dirty
-//    pages by writer). What a thread has flushed or streamed through a writer that another thread uses
-//    for a fence is forgotten: that fence empties the list, and no later one completes it.
+// MODEL-1 A cached store may become durable at any time after it was made, without being asked to:
+//    its line may be evicted. Stores to one line become durable in the order in which they were
+//    made; one of several words is several stores, in an unknown order.
+// MODEL-2 A non-temporal store may become durable at any time after it was made, in any order, in
+//    units of 8 aligned bytes.
+// MODEL-3 A fence makes durable what the same thread has flushed or streamed before it through the
+//    same writer; a flush concerns the stores of all threads to its lines up to that moment. A
+//    fence of another thread does nothing for it (a fence is a processor's, and a lane that changes
+//    hands does not take it along), nor does one through another writer (a page-cache medium keeps
+//    its list of dirty pages by writer). Flushes and streams of a thread through a writer that
+//    another thread uses for a fence are forgotten: that fence empties the list, and no later one
+//    completes it.
 // MODEL-4 What is durable stays so until it is overwritten by something durable. Of two stores to a
 //    byte, the older one cannot become durable after the younger one has.
-// MODEL-5 eADR: a cached store is durable as soon as it is visible, so in the order of the program; one
-//    of several words may be cut short by the failure, until the next event. A non-temporal store
-//    still needs MODEL-3.
+// MODEL-5 eADR: a cached store is durable as soon as it is visible, so in the order of the program;
+//    one of several words may be cut short by the failure, until the next event. A non-temporal
+//    store still needs MODEL-3.
 // MODEL-6 Stores that were not announced but found by comparing images have an unknown order among
-//    themselves; each word of them may be durable or not (MODEL-1 without its second sentence). What
-//    was overwritten before a comparison could see it, and which parts of a word were stored one
-//    by one, nobody knows: such images, which a machine could leave, are the ones that are missing.
+//    themselves; each word of them may be durable or not (MODEL-1 without its second sentence).
+//    Stores overwritten before a comparison could see them, and parts of a word stored one by one,
+//    are unknown: such images, which a machine could leave, are the ones that are missing.
 //
 // Where the manuals leave it open, the model allows more, never less: a protocol that holds here
 // holds on any machine that keeps these promises.
@@ -42,10 +42,10 @@ class persistence_model {
 
   explicit persistence_model(bool eadr = false) : eadr_(eadr) {}
 
-  // Starts anew with everything in `from` durable.
+  // Starts again with everything in `from` durable.
   void reset(std::span<const std::byte> from);
 
-  // Who writes: a thread, and what it writes through. Small numbers.
+  // The source of a store: a thread, and its writer. Small numbers.
   struct source {
     // NOLINTNEXTLINE(google-explicit-constructor)
     source(unsigned writer_number, unsigned thread_number = 0)
@@ -63,17 +63,17 @@ class persistence_model {
   void flush(uint64_t offset, size_t n, source by);
   void fence(source by);
 
-  // A fence has left behind what another thread had flushed or streamed through the same writer (MODEL-3). A
-  // program whose writers belong to one thread from the first store to the fence never does that, unless
-  // it begins the other one's write-backs again.
+  // A fence has dropped lines that another thread had flushed or streamed through the same writer
+  // (MODEL-3). A program whose writers belong to one thread from the first store to the fence never
+  // does that, unless it begins the other one's write-backs again.
   bool left_behind() const noexcept { return left_behind_; }
 
-  // All that have written so far are dead, and the machine goes on: what is pending is in the caches
-  // (buffers of non-temporal stores are emptied when a CPU turns to something else), and only what
-  // others flush there becomes durable for certain.
+  // All threads that have written so far are dead, and the machine continues: what is pending is in
+  // the caches (buffers of non-temporal stores are emptied when a CPU turns to something else), and
+  // only what others flush there becomes durable for certain.
   void lose_processes();
 
-  // What is durable whatever happens.
+  // The bytes that are durable in any case.
   std::span<const std::byte> durable() const noexcept { return durable_; }
 
   // ---- what a failure now could leave -----------------------------------------------------------
@@ -92,8 +92,8 @@ class persistence_model {
   // The same list, made before.
   const std::vector<atom>& current_atoms() const noexcept { return atoms_; }
 
-  // One bit per atom. close_down() takes out what MODEL-1 forbids without its predecessors; close_up()
-  // adds the predecessors.
+  // One bit per atom. close_down() takes out what MODEL-1 forbids without its predecessors;
+  // close_up() adds the predecessors.
   using choice = std::vector<bool>;
   void close_down(choice& c) const;
   void close_up(choice& c) const;
@@ -127,7 +127,7 @@ class persistence_model {
   image durable_;
   std::vector<pending> pending_;
   std::vector<std::byte> data_;
-  std::vector<source> flushers_;  // by bit: who has flushed since his last fence
+  std::vector<source> flushers_;  // by bit: the sources that have flushed since their last fence
   std::vector<atom> atoms_;
   bool atoms_fresh_ = false;
   bool left_behind_ = false;

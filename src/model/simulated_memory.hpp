@@ -1,13 +1,13 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// Memory that stands in for a pool file, and the medium on top of it. What the program sees is the
-// mapping; what would survive is none of its business: every store, flush and fence is told to a
-// listener (a recorder, or a persistence model), which also decides when another thread runs.
+// SPDX-License-Identifier: BSD-3-Clause Memory that stands in for a pool file, and the medium on
+// top of it. The program sees the mapping, and knows nothing of what would survive: every store,
+// flush and fence is reported to a listener (a recorder, or a persistence model), which also
+// decides when another thread runs.
 //
 // The memory outlives the pools opened in it, as a file outlives its openings. Not for threads that
 // really run at the same time.
 //
-// It needs no explorer: who listens may be a persistence model alone, and whatever stores through stream(),
-// store(), flush() and fence() can be looked at store by store.
+// It needs no explorer: the listener may be a persistence model alone, and whatever stores through
+// stream(), store(), flush() and fence() can be looked at store by store.
 #pragma once
 
 #include <cstddef>
@@ -52,7 +52,7 @@ class simulated_memory {
     return any_protected_ && (protected_[offset / page / 64] >> offset / page % 64 & 1) != 0;
   }
 
-  // Null while nobody listens.
+  // Null without a listener.
   memory_listener* listener = nullptr;
 
   // Pages that were written through media or touch() since the last restore().
@@ -65,8 +65,8 @@ class simulated_memory {
   // True if a page that was not touched differs from `image`: a store that was never announced.
   bool strayed(std::span<const std::byte> image) const noexcept;
 
-  // What a medium does: changes the bytes, and tells the listener. Writers are known by numbers. The range
-  // has at least one byte.
+  // The work of a medium: changes the bytes, and notifies the listener. Writers are known by
+  // numbers. The range has at least one byte.
   void stream(uint64_t offset, const void* from, size_t n, unsigned writer);
   void store(uint64_t offset, const void* from, size_t n);
   void flush(uint64_t offset, size_t n, unsigned writer);

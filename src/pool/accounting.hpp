@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// Object bytes that were handed out without a test of their checksum: what a program builds on
-// without knowing (Pangolin 4.5, Table 4). Each access counts, as often as it happens; what a
-// transaction reads from its own micro-buffer does not, since that was tested when it was made.
+// SPDX-License-Identifier: BSD-3-Clause Object bytes that were handed out without a test of their
+// checksum: what a program builds on without knowing (Pangolin 4.5, Table 4). Each access counts,
+// as often as it happens; a transaction's reads from its own micro-buffer do not, since that was
+// tested when it was made.
 //
 // Threads count in cells of their own. The sum between two scrubs is taken when a scrub ends.
 #pragma once

@@ -13,8 +13,8 @@ namespace scute::core::pool {
 namespace {
 
 // Calls fn(offset, length) for the parity of data in [offset, offset + length) of a zone, until fn
-// returns other than 0; returns that. coming: of the columns only that come into use with this data, those of the
-// zone's first row.
+// returns other than 0; returns that. coming: of the columns only that come into use with this
+// data, those of the zone's first row.
 enum class columns : uint8_t { all, coming };
 template <typename Fn>
 int for_each_parity(const state& s, uint64_t offset, uint64_t length, columns which, Fn&& fn) {
@@ -111,7 +111,7 @@ void fill_holes(const state& s, std::vector<uint32_t>& marks) {
 void fill_holes(const state& s, uint64_t offset, uint64_t length) {
   if (s.read_only || !s.geo.in_data(offset, length)) return;
   const int e = fill_columns(s, offset, length);
-  if (e != 0) refuse(s, "what its logs have to replay; or open the pool read-only", e);
+  if (e != 0) refuse(s, "the bytes that its logs have to replay; or open the pool read-only", e);
 }
 
 }  // namespace scute::core::pool

@@ -6,7 +6,8 @@
 namespace scute::core::pool {
 namespace {
 
-// On disks one sequential write and one sync of a small file take the place of random pages (docs/internals/speculative.md).
+// On disks one sequential write and one sync of a small file take the place of random pages
+// (docs/internals/speculative.md).
 constexpr bool spec_first_on_disks = true;
 
 constexpr engine_facts all[] = {

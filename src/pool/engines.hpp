@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// The engines that there are, as data: what a pool may be made of, and what other rooms have to know of the engine
-// that runs. Nobody compares engines by their numbers; session/factory.hpp has who makes one.
+// SPDX-License-Identifier: BSD-3-Clause The engines that there are, as data: what a pool may be
+// made of, and what other rooms have to know of the engine that runs. Engines are not compared by
+// their numbers; session/factory.hpp makes one.
 #pragma once
 
 #include <cstdint>
@@ -15,26 +15,31 @@ struct engine_facts {
   const char* name;        // in options
   scute_protection least;  // that it needs
   uint32_t parities_max;
-  // The parity is the undo log: a commit leaves columns open for a while, a crash leaves some to be resolved, and
-  // what is not in step in a column may be a transaction's. Windows cover whole fragments.
+  // The parity is the undo log: a commit leaves columns open for a while, a crash leaves some to be
+  // resolved, and what is not in step in a column may be a transaction's. Windows cover whole
+  // fragments.
   bool parity_is_log;
-  bool
-      takes_small;  // it has a short way for small objects that are changed or made, not only freed (tx/engine.hpp)
-  bool
-      takes_unchecked;  // it has one where objects have no checksums, though not for ranges in place
-  bool automatic;       // SCUTE_ENGINE_AUTO may choose it
-  // SCUTE_ENGINE_AUTO takes it before all others where the log has a file of its own, which is on disks.
+  // it has a short way for small objects that are changed or made, not only freed (tx/engine.hpp)
+  bool takes_small;
+  // it has one where objects have no checksums, though not for ranges in place
+  bool takes_unchecked;
+  bool automatic;  // SCUTE_ENGINE_AUTO may choose it
+  // SCUTE_ENGINE_AUTO takes it before all others where the log has a file of its own, which is on
+  // disks.
   bool first_on_disks;
-  bool
-      log_in_chunks;  // its log is lent by the heap for good; so a pool is made with another engine and switched to it
+  // its log is lent by the heap permanently; so a pool is made with another engine and switched to
+  // it
+  bool log_in_chunks;
 };
 
-// In the order in which SCUTE_ENGINE_AUTO looks for one that the protection suffices for, the last one first.
+// In the order in which SCUTE_ENGINE_AUTO looks for one that the protection suffices for, the last
+// one first.
 std::span<const engine_facts> engines() noexcept;
 // The one that it finds among these, of which one suits every protection.
 const engine_facts& automatic_engine(std::span<const engine_facts> all, scute_protection protection,
                                      bool on_disk) noexcept;
-// The engine under which chunks are lent to the log of one that has its log in chunks: it knows so many parities.
+// The engine under which chunks are lent to the log of one that has its log in chunks: it knows so
+// many parities.
 const engine_facts& lender_of_logs(uint32_t parities) noexcept;
 // Null: there is no such engine.
 const engine_facts* find_engine(uint32_t id) noexcept;

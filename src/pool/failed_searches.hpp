@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// Which searches have failed, so that they are not made again for a lost object each time that somebody asks for it.
+// SPDX-License-Identifier: BSD-3-Clause Which searches have failed, so that they are not made again
+// for a lost object at each request for it.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace scute::core::pool {
 
-// For any number of threads. A search fails again if nothing was repaired since and the bytes that it begins with are
-// the same.
+// For any number of threads. A search fails again if nothing was repaired since and the bytes that
+// it begins with are the same.
 class failed_searches {
  public:
   // place: file offset of a fragment's header; repairs: of the session so far; sum: of those bytes.

@@ -39,7 +39,7 @@ foreign_layout read_foreign(const format::superblock& sb, const geometry& g) {
   const auto bad = [](const char* what) {
     throw failure(SCUTE_E_CORRUPT,
                   std::string("the superblock of this foreign pool makes no sense (") + what +
-                      "); make it anew with `scute shield adopt`");
+                      "); make a new one with `scute shield adopt`");
   };
   const format::foreign_record& r = sb.foreign;
   if (r.chunks == 0 || r.chunks % unit != 0) bad("length of its spans");

@@ -6,8 +6,8 @@
 
 namespace scute::core::pool {
 
-// Bytes of the user's file that a zone of a new foreign pool has at most, about: somewhat less than the most that a zone can
-// hold, for tables and rounding.
+// Bytes of the user's file that a zone of a new foreign pool has at most, about: somewhat less than
+// the most that a zone can hold, for tables and rounding.
 extern uint64_t foreign_zone_bytes;
 
 }  // namespace scute::core::pool

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The parts of a foreign pool's spans that are in use, and what of the file's last page is in no file.
+// The parts of a foreign pool's spans that are in use, and what of the file's last page is in no
+// file.
 #pragma once
 
 #include "base/rounding.hpp"
@@ -7,11 +8,12 @@
 
 namespace scute::core::pool {
 
-// The parts of a foreign pool's span in one zone that are in use. The rest of the span is room to grow.
+// The parts of a foreign pool's span in one zone that are in use. The rest of the span is room to
+// grow.
 struct foreign_parts {
   uint64_t headers, headers_end;
   uint64_t payload, payload_end;
-  // The last page of the file goes on to here in memory, and in no file.
+  // The last page of the file extends to here in memory, and in no file.
   uint64_t memory_end;
 
   bool in_use(uint64_t offset) const noexcept {

@@ -12,7 +12,8 @@ namespace {
 
 constexpr uint64_t kib = 1024, mib = kib * 1024, gib = mib * 1024;
 constexpr uint32_t rows_max_of_several_parities = codec::reed_solomon::rows_max;
-constexpr uint64_t row_wanted = mib;  // rows shorter than this make parity dear and columns few
+// rows shorter than this make parity expensive and columns few
+constexpr uint64_t row_wanted = mib;
 
 constexpr bool power_of_two(uint64_t n) noexcept {
   return n != 0 && (n & (n - 1)) == 0;
@@ -55,7 +56,8 @@ const engine_facts& choose_engine(const scute_options& o, bool on_disk) {
 }
 
 void require_choices(const scute_options& o) {
-  // Not known yet: whether it will be on a disk. What SCUTE_ENGINE_AUTO takes elsewhere has to do for the limits.
+  // Not known yet: whether it will be on a disk. The limits use the engine that SCUTE_ENGINE_AUTO
+  // takes elsewhere.
   const engine_facts& engine = choose_engine(o, false);
   if (o.protection < SCUTE_PROTECT_NONE || o.protection > SCUTE_PROTECT_MLPC)
     refuse("protection must be none, ml, mlp or mlpc");

@@ -10,10 +10,12 @@ namespace scute::core::pool {
 namespace {
 
 constexpr uint64_t value_mask = 0xffff'ffff'ffffu;
-// Notes of so many epochs are looked for: nothing depends on older ones, and a superblock may say anything.
+// Notes of so many epochs are looked for: nothing depends on older ones, and a superblock may say
+// anything.
 constexpr uint64_t epochs_max = 256;
 
-// Checks itself, as the other words of the line do (engine/common/lane_log.hpp); word 0 is the beginning.
+// Checks itself, as the other words of the line do (engine/common/lane_log.hpp); word 0 is the
+// beginning.
 uint64_t make_word(const state& s, uint64_t epoch, uint32_t lane, uint64_t word,
                    uint64_t value) noexcept {
   const uint64_t message[4] = {value, epoch, uint64_t{lane} << 1 | word, s.salt};
@@ -25,7 +27,8 @@ void store(const state& s, lane& l, const uint64_t (&words)[2]) noexcept {
             sizeof words);
 }
 
-// What a lane's note of an epoch after `resolved` and before `present` tells of; of length 0 if there is none.
+// What a lane's note of an epoch after `resolved` and before `present` tells of; of length 0 if
+// there is none.
 data_range note_of(const state& s, uint32_t lane, uint64_t resolved, uint64_t present) noexcept {
   uint64_t words[2];
   std::memcpy(words, s.at(s.geo.lane_offset(lane, 0) + offsetof(format::lane_status, in_place)),

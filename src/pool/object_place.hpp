@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a slot or a span is divided: k fragment headers and then the payload, k being the fewest that cover it.
+// How a slot or a span is divided: k fragment headers and then the payload, k being the fewest that
+// cover it.
 #pragma once
 
 #include <algorithm>

@@ -40,8 +40,8 @@ struct writes_under_optimistic_reads {
 };
 #endif
 
-// A copy of bytes that somebody may be storing to meanwhile, of which the caller replaces what is stored to. For
-// places that a jump may leave, where no mark can stand.
+// A copy of bytes that other threads may store to meanwhile; the caller replaces the stored-to
+// part. For places that a jump may leave, where no mark can stand.
 #if defined(__SANITIZE_THREAD__)
 [[gnu::no_sanitize("thread")]] inline void copy_to_replace(std::byte* to, const std::byte* from,
                                                            size_t n) noexcept {

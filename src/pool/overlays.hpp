@@ -1,8 +1,8 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// Ranges whose parity encodes other bytes than the medium holds: chunks lent to a log (parity sees
-// zeros) and in-place ranges of open transactions (parity sees the old bytes, which are in DRAM).
-// Whoever decodes a column reads these cells through the overlay. What an open and a commit ask, whether somebody has an
-// object open in place, takes no lock where nobody has: counters tell. (One lock of all threads is much of a short commit.)
+// SPDX-License-Identifier: BSD-3-Clause Ranges whose parity encodes other bytes than the medium
+// holds: chunks lent to a log (parity sees zeros) and in-place ranges of open transactions (parity
+// sees the old bytes, which are in DRAM). A thread that decodes a column reads these cells through
+// the overlay. Opens and commits ask whether another thread has an object open in place. That takes
+// no lock where none has: counters say so. (One lock of all threads is much of a short commit.)
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ class overlays {
   };
   using list = std::vector<range>;
 
-  // What a range and [offset, offset + length) have in common.
+  // The common part of a range and [offset, offset + length).
   struct part {
     uint64_t at, inside, length;  // `at` counts from offset, `inside` from the range's begin
   };
@@ -40,7 +40,7 @@ class overlays {
     return {begin - offset, begin - r.offset, end - begin};
   }
 
-  // The first range that begins behind `offset`.
+  // The first range that begins after `offset`.
   template <typename List>
   static auto after(List& ranges, uint64_t offset) noexcept {
     return std::upper_bound(ranges.begin(), ranges.end(), offset,
@@ -59,8 +59,8 @@ class overlays {
  public:
   static constexpr uint32_t no_lane = UINT32_MAX;
 
-  // bytes null: zeros. The bytes stay valid until remove(). Ranges never overlap. lane: whose in-place range
-  // it is.
+  // bytes null: zeros. The bytes stay valid until remove(). Ranges never overlap. lane: whose
+  // in-place range it is.
   void add(uint64_t offset, uint64_t length, const std::byte* bytes, uint32_t lane = no_lane) {
     const locked turn(lock_);
     SCUTE_ASSERT(find_first(ranges_, offset, length) == ranges_.end());
@@ -70,9 +70,10 @@ class overlays {
     count_open(offset, length, 1);
     revise(offset, length);
   }
-  // Another number whenever a part of these pages was opened or closed in place meanwhile. Who reads between two
-  // equal ones, and patches, has read no byte of a transaction that was not decided (tx/conflict.hpp, CONFLICT-2). Of
-  // large pools some pages share a counter, so it may change for nothing.
+  // Another number whenever a part of these pages was opened or closed in place meanwhile. A thread
+  // that reads between two equal ones, and patches, has read no byte of a transaction that was not
+  // decided (tx/conflict.hpp, CONFLICT-2). Of large pools some pages share a counter, so it may
+  // change for nothing.
   uint64_t revision(uint64_t offset, uint64_t length) const noexcept {
     std::atomic_signal_fence(std::memory_order_seq_cst);  // what was read before stays before
     uint64_t sum = 0;
@@ -122,7 +123,8 @@ class overlays {
     const auto it = first_in(offset, 1);
     return it != ranges_.end() && it->lane == lane;
   }
-  // Calls fn(offset, length) for what is open in place of these bytes. fn must not touch the medium.
+  // Calls fn(offset, length) for what is open in place of these bytes. fn must not touch the
+  // medium.
   template <typename Fn>
   void for_each_in_place(uint64_t offset, uint64_t length, Fn&& fn) const {
     if (!may_be_open(offset, length)) return;
@@ -147,8 +149,8 @@ class overlays {
         std::memcpy(buffer + p.at, it->bytes + p.inside, p.length);
     }
   }
-  // Calls fn(offset, length) for what is not overlaid, without the lock, since who touches the medium can
-  // fault (see hold.hpp).
+  // Calls fn(offset, length) for the parts that are not overlaid, without the lock, since an access
+  // to the medium can fault (see hold.hpp).
   template <typename Fn>
   void for_each_gap(uint64_t offset, uint64_t length, Fn&& fn) const noexcept {
     const uint64_t end = offset + length;
@@ -169,8 +171,8 @@ class overlays {
 
   // ---- in-place ranges and lost pages ----
 
-  // A copy in DRAM of what the range that begins at offset holds by now, valid until remove(). False
-  // if what was stored there is lost: see renew().
+  // A copy in DRAM of what the range that begins at offset holds by now, valid until remove().
+  // False if what was stored there is lost: see renew().
   bool keep(uint64_t offset, const std::byte* now) noexcept {
     const locked turn(lock_);
     const auto it = at(offset);
@@ -179,7 +181,7 @@ class overlays {
     return true;
   }
   // buffer is a rebuilt page: puts in what keep() has of it. Where nothing was kept the stores of a
-  // running transaction are lost, and its commit will be told.
+  // running transaction are lost, and its commit will learn it.
   void renew(uint64_t offset, std::byte* buffer, uint64_t length) noexcept {
     if (!any_.load(std::memory_order_acquire)) return;
     const locked turn(lock_);
@@ -205,7 +207,7 @@ class overlays {
     for (uint64_t at = offset / page; at <= (offset + length - 1) / page; ++at)
       pages_[at % counters].revision.fetch_add(1, std::memory_order_release);
   }
-  // Only who has the lock counts.
+  // Only the holder of the lock counts.
   static void count_one(std::atomic<uint32_t>& all, int by) noexcept {
     all.store(all.load(std::memory_order_relaxed) + static_cast<uint32_t>(by),
               std::memory_order_release);
@@ -223,7 +225,8 @@ class overlays {
       lent_[at % lent_counters].fetch_add(static_cast<uint32_t>(by), std::memory_order_release);
     if (by < 0) count_one(all_lent_, -1);
   }
-  // False: nothing of it is open in place, or lent. (What shares a counter makes it true for nothing.)
+  // False: nothing of it is open in place, or lent. (What shares a counter makes it true for
+  // nothing.)
   bool may_be_open(uint64_t offset, uint64_t length) const noexcept {
     std::atomic_signal_fence(std::memory_order_seq_cst);  // what was read before stays before
     if (all_open_.load(std::memory_order_acquire) == 0) return false;
@@ -244,7 +247,7 @@ class overlays {
   list::iterator first_in(uint64_t offset, uint64_t length) noexcept SCUTE_REQUIRES(lock_) {
     return find_first(ranges_, offset, length);
   }
-  // A signal handler may wait for it: nobody touches the medium while having it.
+  // A signal handler may wait for it: no holder touches the medium.
   mutable spin_lock lock_;
   std::atomic<bool> any_{false};
   static constexpr uint64_t page = 4096, counters = 512;

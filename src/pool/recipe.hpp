@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a cell of a column is made of the others when some of them are unknown: which parities are asked,
-// which rows are left out, and what each sum counts. Pure numbers, like geometry.hpp.
+// How a cell of a column is made of the others when some of them are unknown: which parities are
+// asked, which rows are left out, and what each sum counts. Pure numbers, like geometry.hpp.
 //
 // Sum i runs over all data rows but the ones left out, times what each counts in parity[i]
-// (codec/reed_solomon.hpp), plus that parity itself if `stored[i]`. The cell is the sum of weight[i]
-// times sum i.
+// (codec/reed_solomon.hpp), plus that parity itself if `stored[i]`. The cell is the sum of
+// weight[i] times sum i.
 #pragma once
 
 #include <cstdint>
@@ -37,13 +37,13 @@ struct recipe {
   }
 };
 
-// The recipe for cell `row`, rows .. rows+parity-1 being the parities, if the data rows `unknown` and
-// the parities outside `trusted` must not be looked at. False if that leaves too few parities.
+// The recipe for cell `row`, rows .. rows+parity-1 being the parities, if the data rows `unknown`
+// and the parities outside `trusted` must not be looked at. False if that leaves too few parities.
 // Async-signal-safe.
 bool find_recipe(const geometry& g, uint64_t row, std::span<const uint16_t> unknown,
                  parity_set trusted, recipe& r) noexcept;
 
-// What a byte of the data rows counts in a parity.
+// The coefficient of a byte of the data rows in a parity.
 inline uint8_t coefficient_of(const geometry& g, uint32_t parity, uint64_t offset) noexcept {
   return parity == 0 ? uint8_t{1}
                      : codec::reed_solomon::coefficient(parity, cell_of(g, offset).row);

@@ -114,8 +114,8 @@ struct state {
     if (!medium->failed()) return;
     errno = medium->failure();  // of the fence that failed, however long ago
     throw failure(SCUTE_E_IO, path +
-                                  ": an earlier write could not be made durable; close the "
-                                  "pool, repair the device and open it again (recovery decides "
+                                  ": an earlier write could not be made durable; close the pool, "
+                                  "repair the device and open it again (recovery decides "
                                   "what survived)");
   }
 };

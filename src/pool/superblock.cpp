@@ -20,7 +20,7 @@ bool has_magic(const format::superblock& sb) noexcept {
   return std::memcmp(sb.magic, format::magic, sizeof sb.magic) == 0;
 }
 
-// What the medium knows of them (OURS-1).
+// The medium's facts about them (OURS-1).
 static_assert(std::equal(std::begin(format::magic), std::end(format::magic), medium::pool_mark));
 static_assert(std::equal(std::begin(format::log_file_magic), std::end(format::log_file_magic),
                          medium::log_mark));
@@ -133,7 +133,7 @@ superblock_read read_superblock(const medium::medium& m, const std::string& path
                       "(truncate -s) and run `scute check --repair`");
   const auto invalid = std::count(std::begin(valid), std::end(valid), false);
   const auto behind = [&](unsigned i) { return result.newest.sequence - copies[i].sequence; };
-  bool midway = false;  // some copy is one write behind
+  bool midway = false;  // some copy is one write older
   for (unsigned i = 0; i < 3; ++i) midway = midway || (valid[i] && behind(i) == 1);
   for (unsigned i = 0; i < 3; ++i)
     result.damaged[i] = valid[i] ? behind(i) > (midway && invalid == 0 ? 2 : 1)

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reading and writing the three superblock copies.
 //
-// SB-1 At every instant at least one copy on the medium is valid, whatever sequence of failures came
-//    before: copies are written one after the other, each durable before the next is touched, so a
-//    failure tears one at most; and those that are not current (torn, damaged, old) come first, so
-//    the last good one is never in the making. Of those the oldest comes first, so that they are never more than
-//    one and two writes behind.
+// SB-1 At every instant at least one copy on the medium is valid, whatever sequence of failures
+//    came before: copies are written one after the other, each durable before the next is touched,
+//    so a failure tears one at most; and those that are not current (torn, damaged, old) come
+//    first, so the last good one is never in the making. Of those the oldest comes first, so that
+//    they lag by one and two writes at most.
 // SB-2 The valid copy with the highest sequence counts; a reader that finds copies that are damaged
 //    or older rewrites them (when it may write).
-// SB-3 Opening and closing a pool write the superblock, and may be killed. What that leaves is no damage: valid
-//    copies one write behind the newest, another one two writes behind if there is one of the former, or one
-//    copy that is torn. A torn copy differs from the newest
-//    one only in what an opening or closing changes, holds nothing there that one of the last or the next
-//    would not have written, and its checksum is that of such a superblock, whatever number that session had
-//    (SESSION-3). Everything else is damage. (In foreign pools it also differs in what was noted of the
-//    user's file, which nobody knows twice; there the checksum is left out of account.)
+// SB-3 Opening and closing a pool write the superblock, and may be killed. What that leaves is no
+//    damage: valid copies one write behind the newest, another one two writes behind if there is
+//    one of the former, or one copy that is torn. A torn copy differs from the newest one only in
+//    what an opening or closing changes, holds nothing there that one of the last or the next would
+//    not have written, and its checksum is that of such a superblock, whatever number that session
+//    had (SESSION-3). Everything else is damage. (In foreign pools it also differs in what was
+//    noted of the user's file, which nobody knows twice; there the checksum is left out of
+//    account.)
 #pragma once
 
 #include "medium/medium.hpp"

@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// How much of a zone is in use, as its descriptor has it, for those who need to know before the heap
-// has loaded the zone.
+// SPDX-License-Identifier: BSD-3-Clause How much of a zone is in use, as its descriptor has it, for
+// code that needs it before the heap has loaded the zone.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +15,9 @@ struct zone_usage {
   uint32_t log_chunks;  // chunks lent to logs
 };
 
-// If the descriptor is damaged, everything counts as in use, which is safe to assume: what was never used is
-// zeros, or it is noise that the parity of columns recomputed meanwhile has in it, which a check finds.
+// If the descriptor is damaged, everything counts as in use, which is safe to assume: what was
+// never used is zeros, or it is noise that the parity of columns recomputed meanwhile has in it,
+// which a check finds.
 inline zone_usage read_usage(const state& s, uint64_t z) noexcept {
   const uint64_t at = s.geo.zone_offset(z);
   if (!valid(s, metadata_fragment(at, format::type_zone)) && !SCUTE_PLANTED(extent_check))

@@ -169,7 +169,7 @@ class checker {
     if (!full || (c.stated && !c.stated_flawed)) return;
     // Of a session that was killed the next opening for writing says it.
     if (s_.read_only && c.head->epoch > s_.head.decided) return;
-    note(i, "what says where segment " + std::to_string(i) + " ends", false);
+    note(i, "the record of where segment " + std::to_string(i) + " ends", false);
     ends_.push_back({place, *c.head, c.stated ? c.stated->end : c.end,
                      c.stated ? c.stated->frames : c.frames, c.stated ? c.stated->last : last_});
   }

@@ -61,7 +61,7 @@ file_head read_head(const medium::medium& m, uint64_t file_size, const std::stri
   if (!ours) throw failure(SCUTE_E_FORMAT, name + " is not a persist-on-write file");
   if (!*newest)
     throw failure(SCUTE_E_CORRUPT, "none of the three head pages of " + name +
-                                       " is whole, so nothing in it can be told");
+                                       " is whole, so its contents cannot be read");
   const file_head& h = **newest;
   if (!shorter &&
       (file_size < first_segment || h.segments > (file_size - first_segment) / h.segment_size))

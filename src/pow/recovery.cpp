@@ -127,10 +127,10 @@ class recoverer {
     const segment_reading& r = scan_.readings[segment];
     const std::string which = " of segment " + std::to_string(segment);
     if (followed)
-      scan_.damage.push_back({segment, "what says where the end" + which + " is", false});
+      scan_.damage.push_back({segment, "the record of where the end" + which + " is", false});
     else
       scan_.damage.push_back({segment,
-                              "the end" + which + ": what lay behind batch " +
+                              "the end" + which + ": all records after batch " +
                                   std::to_string(last) + " of lane " + std::to_string(r.lane) +
                                   ", session " + std::to_string(r.session) + ", if anything did",
                               true, r.end, s_.layout.lines()});

@@ -77,7 +77,7 @@ std::string salvage_report::text() const {
          std::to_string(x.last) + " of table " +
          (x.name.empty() ? "number " + std::to_string(x.table) : x.name) + " (" +
          std::to_string(x.records) + (x.records == 1 ? " record)" : " records)");
-  return s.empty() ? "of which objects cannot be told" : s + ", as far as can be told";
+  return s.empty() ? "of unknown objects" : s + ", as far as is known";
 }
 
 }  // namespace scute::core::pow

@@ -221,13 +221,13 @@ void scan::read_one(worker& w, uint32_t segment) {
     r.stated = format::segment_end{format::segment_end_magic, 0, m.end, m.frames, m.last, {}};
     r.stated_flawed = !SCUTE_PLANTED(pow_member_end);
     if (r.rebuilt == 0)
-      note_damage("what says where segment " + std::to_string(segment) + " ends", false);
+      note_damage("the record of where segment " + std::to_string(segment) + " ends", false);
   }
   // With a frame behind it a gap tells how much is missing, and so does an end that is known; here there may have been
   // anything.
   if (c.blind != 0 && r.gaps.empty() && !r.stated)
-    note_damage("pages at the end of what is read of segment " + std::to_string(segment) +
-                    " cannot be read: what lay there, if anything did",
+    note_damage("pages at the end of the read part of segment " + std::to_string(segment) +
+                    " cannot be read: any records there",
                 true);
   w.frames += here.size() + inserted;
   const lane_key key(r.session, static_cast<uint32_t>(r.lane));

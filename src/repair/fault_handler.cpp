@@ -110,9 +110,8 @@ void complain(const pool::state& s, uint64_t page) noexcept {
   say_all(": the page at file offset ");
   say(at, static_cast<size_t>(digits + sizeof digits - at));
   say_all(
-      " is lost beyond repair, and there is nothing to give to who reads it. Open the pool again "
-      "and "
-      "run `scute check` to see what is lost\n");
+      " is lost beyond repair and cannot be read. Open the pool again and run `scute check` to see "
+      "what is lost\n");
 }
 
 extern "C" void on_fault(int signal, siginfo_t* info, void* context) {

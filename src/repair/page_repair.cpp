@@ -435,9 +435,8 @@ void page_repairer::lose(uint64_t page, const std::byte* noise) {
   if (!noted && !s_.has_checksums)
     throw failure(SCUTE_E_NOSPC,
                   s_.path +
-                      ": as many pages are lost already as can be noted, and without checksums "
-                      "of objects nothing else would tell of another one; have them rebuilt "
-                      "first (scute_scrub)");
+                      ": the list of lost pages is full, and without checksums of objects nothing "
+                      "else would reveal another one; have them rebuilt first (scute_scrub)");
 }
 
 }  // namespace scute::core::repair

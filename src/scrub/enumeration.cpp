@@ -230,16 +230,16 @@ void enumeration::conclude(uint32_t type) {
     if (chunks != 0)
       what += std::string(what.empty() ? "" : ", and ") + std::to_string(chunks) +
               (chunks == 1 ? " chunk" : " chunks") + " of objects";
-    throw failure(SCUTE_E_CORRUPT, s_.path + ": not all objects could be told; the headers of " +
-                                       what +
-                                       " are damaged beyond repair, the first at file offset " +
-                                       std::to_string(first) + ". `scute check` lists all losses");
+    throw failure(SCUTE_E_CORRUPT,
+                  s_.path + ": not all objects could be returned; the headers of " + what +
+                      " are damaged beyond repair, the first at file offset " +
+                      std::to_string(first) + ". `scute check` lists all losses");
   }
   if (passed != 0)
-    throw failure(SCUTE_E_CORRUPT,
-                  s_.path + ": " + std::to_string(passed) + (passed == 1 ? " object" : " objects") +
-                      " could not be told when it was the turn, and can be now that other damage "
-                      "was repaired. Enumerate once more to have all of them");
+    throw failure(SCUTE_E_CORRUPT, s_.path + ": " + std::to_string(passed) +
+                                       (passed == 1 ? " object" : " objects") +
+                                       " could not be returned in order, and can be now that other "
+                                       "damage was repaired. Enumerate again to get all of them");
 }
 
 }  // namespace scute::core::scrub

@@ -256,7 +256,7 @@ uint64_t inject(pool::state& s, heap::zone_table& zones, repair::page_repairer& 
     if (what.kind != SCUTE_INJURE_LOSE_PAGE && in_a_file(s, what.offset, 1) == 0)
       throw failure(SCUTE_E_RANGE,
                     "offset " + std::to_string(what.offset) + " of " + s.path +
-                        " lies behind the end of " + s.user->path() +
+                        " lies beyond the end of " + s.user->path() +
                         ", in a part of its last page that no file has; choose another one");
     if (what.kind == SCUTE_INJURE_LOSE_PAGE && !s.has_parity && what.offset >= s.geo.zones_offset &&
         what.offset < s.geo.zones_end() &&

@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// Who makes an engine.
+// SPDX-License-Identifier: BSD-3-Clause The factory of engines.
 #pragma once
 
 #include <memory>

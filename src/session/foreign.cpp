@@ -71,14 +71,14 @@ void instance::find_user_file(const scute_options& o) {
     if (file.empty())
       throw failure(SCUTE_E_FORMAT, s.path +
                                         " protects another file, FILE, and has to have the name "
-                                        "FILE.scute beside it; give it that name");
+                                        "FILE.scute next to it; give it that name");
     try {
       s.user = medium::open_user_file(
           file, s.read_only ? medium::access::read : medium::access::write, r.guard & 0777);
     } catch (const failure& e) {
       if (e.code() != SCUTE_E_NOENT) throw;
       throw failure(SCUTE_E_NOENT, file + " is missing, which " + s.path +
-                                       " protects; put it back, or remove " + s.path);
+                                       " protects; restore it, or remove " + s.path);
     }
   }
   medium::file_identity now = s.user->look();
@@ -108,7 +108,7 @@ void instance::find_user_file(const scute_options& o) {
     changed(file,
             "it is another file than the one that was in use when " + s.path +
                 " was not closed properly",
-            "; if its old content is wanted, put the file itself back, and no copy");
+            "; if its old content is wanted, move the original file back, not a copy");
   const medium::file_identity then{r.inode, now.size, r.mtime_ns, r.ctime_ns};
   if (s.sb.clean != 0 && !medium::is_same(now, then, r.guard != 0) && !as_damage && !accepted_ &&
       !SCUTE_PLANTED(ident_unlooked))
@@ -188,7 +188,7 @@ void instance::finish_growth() {
   if (covered > there || (covered < r.size && r.growth == 0))
     throw failure(SCUTE_E_CORRUPT, s.path + " covers " + bytes(covered) + " of " + s.user->path() +
                                        ", which has " + bytes(there) +
-                                       "; make the pool anew with `scute shield adopt`");
+                                       "; make a new pool with `scute shield adopt`");
   if (covered < there && !s.read_only && !SCUTE_PLANTED(growth_unfinished)) {
     heap::grow_foreign_spans(s, *heap, relay, s.lanes.front(), there);
     s.require_healthy();
@@ -208,8 +208,8 @@ void require_capacity(const pool::state& s, uint64_t size) {
   if (size > s.foreign->capacity(s.geo))
     throw failure(SCUTE_E_RANGE, s.path + " was made for " + bytes(s.foreign->capacity(s.geo)) +
                                      " of " + s.user->path() +
-                                     " at most; to make it longer close it, extend it, and make "
-                                     "the pool anew with `scute shield adopt --capacity SIZE " +
+                                     " at most; to make it longer close it, extend it, and make a "
+                                     "new pool with `scute shield adopt --capacity SIZE " +
                                      s.user->path() + "`");
 }
 

@@ -245,9 +245,10 @@ std::unique_ptr<instance> instance::format(std::unique_ptr<medium::medium> m,
   if (s.foreign) {
     const bool opens = sb.foreign.guard != 0 && s.user->mode() == 0;  // somebody may try to open it
     if (!medium::is_same(s.user->look(), before, opens) && !SCUTE_PLANTED(make_unwatched))
-      throw failure(SCUTE_E_CONFLICT, s.user->path() +
-                                          " was changed while its checksums were made; try again "
-                                          "when nobody writes to it");
+      throw failure(
+          SCUTE_E_CONFLICT,
+          s.user->path() +
+              " was changed while its checksums were made; try again when no process writes to it");
     s.user->join(*s.medium, s.foreign->segments(g), sb.foreign.size,
                  medium::medium::sharing::shared);
   }

@@ -39,7 +39,7 @@ bool lane_leases::barriers_are_imposed() noexcept {
   return registered();
 }
 
-// A lane that nobody uses, or -1.
+// An unused lane, or -1.
 int lane_leases::take(thread_state& me) {
   const locked hold(mutex_);
   const uint32_t n = count_;

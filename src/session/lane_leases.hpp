@@ -3,15 +3,16 @@
 //
 // A thread keeps the lane that it used last, so that starting a transaction takes no locked
 // instruction: such an instruction would wait for the write-backs of the previous transaction to
-// finish, which can otherwise go on while the next one opens its objects (a tenth of a small
+// finish, which can otherwise continue while the next one opens its objects (a tenth of a small
 // transaction's time). Another thread may take an idle lane away.
 //
-// LEASE-1 A lane's holder sets `active` and then looks whether the lane is still its own. Who takes a
-//    lane away writes its own name first and then looks at `active`. Each must see the other's
+// LEASE-1 A lane's holder sets `active` and then looks whether the lane is still its own. The taker
+//    of a lane writes its own name first and then looks at `active`. Each must see the other's
 //    store or its own stand, which needs a full barrier between the two steps on one side only if
 //    the other side's barrier is imposed from outside: membarrier(2) does that. Without it both
-//    sides use a fence. Should it fail later on (a program may forbid itself system calls), no holder can be told; then the
-//    taker waits, between its steps, far longer than any processor keeps a store to itself.
+//    sides use a fence. Should it fail later on (a program may forbid itself system calls), no
+//    holder can be notified; then the taker waits, between its steps, far longer than any processor
+//    keeps a store to itself.
 // LEASE-2 Lanes change hands under the mutex only.
 #pragma once
 
@@ -39,7 +40,8 @@ class lane_leases {
       return static_cast<uint32_t>(hint);
     return acquire_another(me);
   }
-  // This lane, marked active, unless somebody is using it. The thread must not be using another one.
+  // This lane, marked active, unless another thread is using it. The thread must not be using
+  // another one.
   bool try_acquire(thread_state& me, uint32_t lane);
   static void release(thread_state& me) noexcept {
     me.holder->active.store(false, std::memory_order_release);

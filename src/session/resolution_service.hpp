@@ -1,8 +1,8 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// Resolution of an open pool after a crash: who scans, who waits, and when it is over.
+// SPDX-License-Identifier: BSD-3-Clause Resolution of an open pool after a crash: the scanning
+// thread, the waiting ones, and the end.
 //
-// EPOCH-1 The superblock's resolved_epoch grows only when every block is resolved, durably. Until then the
-//    next opening begins where this one did, whatever it has done.
+// EPOCH-1 The superblock's resolved_epoch grows only when every block is resolved, durably. Until
+//    then the next opening begins where this one did, whatever it has done.
 #pragma once
 
 #include <atomic>

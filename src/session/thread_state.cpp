@@ -17,9 +17,9 @@ namespace {
 
 std::atomic<uint32_t> next_ordinal{0};
 
-// Holders in use and free, and the lives of pools; never destroyed, since pools may outlive threads and
-// statics, and threads may outlive both. Those of another process stay where they are (PROC-5 in
-// base/process.hpp).
+// Holders in use and free, and the lives of pools; never destroyed, since pools may outlive threads
+// and statics, and threads may outlive both. Those of another process stay where they are (PROC-5
+// in base/process.hpp).
 struct process_store {
   uint64_t process;
   process_store* before;
@@ -53,7 +53,8 @@ void give_holder(lease_holder* one) noexcept {
   h.unused = one;
 }
 
-// Nobody else could end it, or would know that it will not go on: its lane would be taken for ever.
+// No other thread could end it, or would know that it will not continue: its lane would be taken
+// for ever.
 void abort_what_is_open(thread_state& me) noexcept {
   const locked hold(me.life->ending);
   if (me.life->is_open(me.serial)) {

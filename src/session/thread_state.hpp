@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the library remembers per thread: its transaction, its usual lane, its last error. Zero bytes
-// to begin with and nothing to destroy, so that reaching it needs no memory and cannot fail.
+// What the library remembers per thread: its transaction, its usual lane, its last error. Zero
+// bytes to begin with and nothing to destroy, so that reaching it needs no memory and cannot fail.
 #pragma once
 
 #include <atomic>
@@ -19,11 +19,12 @@ class transaction;
 }
 
 // Tells whether a pool is still open; outlives it, so that a thread whose transaction another
-// thread's scute_close() ended can find out. Never freed, but handed on to a later pool: whoever asks names the pool.
+// thread's scute_close() ended can find out. Never freed, but passed on to a later pool: every
+// caller names the pool.
 struct pool_life {
   std::atomic<uint64_t> serial{0};  // of the pool; 0: closed
-  // Held by a thread that ends, and aborts its transaction if the pool is open, and by whoever closes the
-  // pool while it says so: one of the two aborts the transaction.
+  // Held by a thread that ends, and aborts its transaction if the pool is open, and by the thread
+  // that closes the pool while it says so: one of the two aborts the transaction.
   waiting_mutex ending;
   pool_life* next = nullptr;  // of those that no pool has
 
@@ -32,7 +33,7 @@ struct pool_life {
   }
 };
 pool_life* new_pool_life(uint64_t serial);
-// When its pool is closed, and nobody asks for it any more by its serial.
+// When its pool is closed, and no thread asks for it any more by its serial.
 void give_pool_life(pool_life* one) noexcept;
 
 // Says whether a thread is using the lane that it leases (see lane_leases). Never freed; handed on
@@ -74,8 +75,8 @@ struct thread_state {
   }
   // Signals of lost pages, if they are handled in this process.
   void admit_faults() noexcept;
-  // Of the last error. Longer messages are cut. They lie apart from the rest, which every call needs, and take memory from a
-  // thread's first error on.
+  // Of the last error. Longer messages are cut. They lie apart from the rest, which every call
+  // needs, and take memory from a thread's first error on.
   static void set_message(const char* text) noexcept;
   static const char* message() noexcept;
 

@@ -1,11 +1,13 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// The user's file of an open foreign pool as a sequence of bytes: read verified and healed, changed by sets of ranges of which a
-// crash leaves all or none, and made longer.
+// SPDX-License-Identifier: BSD-3-Clause The user's file of an open foreign pool as a sequence of
+// bytes: read verified and repaired, changed by sets of ranges of which a crash leaves all or none,
+// and made longer.
 //
-// SLICE-1 A change is one transaction over all objects that its ranges lie in, so its outcome is one.
-// SLICE-2 Changes and growths of the file exclude each other: a growth makes the last fragment longer, and a change of it in
-//    between would be undone.
-// SLICE-3 Whose old bytes the caller has verified, and has, is changed by them (tx/replacer.hpp), or else as any other.
+// SLICE-1 A change is one transaction over all objects that its ranges lie in, so its outcome is
+//         one.
+// SLICE-2 Changes and growths of the file exclude each other: a growth makes the last fragment
+//    longer, and a change of it in between would be undone.
+// SLICE-3 Whose old bytes the caller has verified, and has, is changed by them (tx/replacer.hpp),
+//         or else as any other.
 #pragma once
 
 #include <span>
@@ -25,8 +27,8 @@ class foreign_file {
   uint64_t capacity() const noexcept;
   const std::string& path() const noexcept { return in_.s.user->path(); }
 
-  // Bytes [offset, offset + n), as the last change has left them, each fragment verified and, if need be, repaired. Throws
-  // SCUTE_E_RANGE, SCUTE_E_CORRUPT. Any thread.
+  // Bytes [offset, offset + n), as the last change has left them, each fragment verified and, if
+  // need be, repaired. Throws SCUTE_E_RANGE, SCUTE_E_CORRUPT. Any thread.
   void read(uint64_t offset, void* to, uint64_t n);
 
   struct change {
@@ -34,11 +36,12 @@ class foreign_file {
     const void* bytes;
     uint64_t length;
   };
-  // Durable when it returns, all or none (SLICE-1). They may touch, and a later one wins. Throws SCUTE_E_RANGE, SCUTE_E_NOSPC
-  // (nothing was changed; fewer at a time find room), SCUTE_E_CORRUPT, SCUTE_E_IO. Any thread that runs no transaction.
+  // Durable when it returns, all or none (SLICE-1). They may touch, and a later one wins. Throws
+  // SCUTE_E_RANGE, SCUTE_E_NOSPC (nothing was changed; fewer at a time find room), SCUTE_E_CORRUPT,
+  // SCUTE_E_IO. Any thread that runs no transaction.
   void commit(std::span<const change> changes);
-  // The same of changes in the order of their places, none overlapping another, whose old bytes the caller has verified (SLICE-3).
-  // Throws SCUTE_E_INVALID as well.
+  // The same of changes in the order of their places, none overlapping another, whose old bytes the
+  // caller has verified (SLICE-3). Throws SCUTE_E_INVALID as well.
   void replace(std::span<const scute_shield_replacement> changes);
 
   // Throws SCUTE_E_RANGE beyond the capacity, and if it has more; SCUTE_E_NOSPC.
@@ -46,7 +49,7 @@ class foreign_file {
   // Room to grow to that. Throws the same.
   void reserve(uint64_t size);
 
-  // Where the byte at `offset` is, and how many behind it are in the same object.
+  // Where the byte at `offset` is, and how many after it are in the same object.
   struct place {
     uint64_t oid = 0, offset = 0, length = 0;
   };

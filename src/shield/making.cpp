@@ -159,9 +159,9 @@ void take_away(const std::string& file, const std::string& sidecar, const format
                unsigned mode) {
   guard_lock alone;  // GUARDED-2
   if (mode != 0 && alone.take(sidecar.c_str()) == EBUSY)
-    throw failure(SCUTE_E_BUSY, file +
-                                    " is being opened by somebody who does not come to an end of "
-                                    "that; try again in a moment");
+    throw failure(
+        SCUTE_E_BUSY,
+        file + " is being opened by another process that does not finish; try again in a moment");
   if (mode != 0 && !SCUTE_PLANTED(remove_mode_late)) give_back_permissions(file, mode);
   instance::remove_log_of(sidecar, sb);
   if (!medium::remove_ours(sidecar)) throw_errno("remove " + sidecar, errno);
@@ -177,10 +177,10 @@ void add(const std::string& file, const scute_options& options, const making& ho
   if (is_there(sidecar)) {
     static_cast<void>(protection_of(file, SCUTE_E_EXISTS));
     throw failure(SCUTE_E_EXISTS, file + " is shielded already by " + sidecar +
-                                      "; to make that anew use `scute shield adopt`");
+                                      "; to replace that use `scute shield adopt`");
   }
   if (file.ends_with(medium::sidecar_suffix))
-    throw failure(SCUTE_E_INVALID, file + " has the name of what protects another file");
+    throw failure(SCUTE_E_INVALID, file + " has the name of a pool that protects another file");
   medium::require_unused(file);
   require_one_name(file);
   scute_options o = options;
@@ -195,8 +195,8 @@ void add(const std::string& file, const scute_options& options, const making& ho
     std::optional<old_sidecar> mine;
     if (!m.is_alone && !SCUTE_PLANTED(make_hasty)) mine = lock_unless_used(sidecar, e);
     take_away(file, sidecar, m.sb, m.guard);
-    throw failure(e.code(),
-                  std::string(e.what()) + "; nothing protects it; try again when nobody uses it");
+    throw failure(e.code(), std::string(e.what()) +
+                                "; nothing protects it; try again when no process uses it");
   }
 }
 

@@ -31,8 +31,7 @@ void require_sidecar(const std::string& file, const std::string& path) {
   if (medium::leads_nowhere(path))
     throw failure(SCUTE_E_FORMAT,
                   path +
-                      " is a symbolic link to where there is nothing; mend the link, or remove "
-                      "it if " +
+                      " is a symbolic link to a missing file; correct the link, or remove it if " +
                       file + " is to be used without protection");
   if (::stat(path.c_str(), &st) != 0) throw_errno("examine " + path, errno);
   if (!S_ISREG(st.st_mode))
@@ -82,7 +81,7 @@ sidecar_look look_at_sidecar(const std::string& file, const std::string& path, s
   return {sb, in_use};
 }
 
-// False: there is none. It may be one that nobody is allowed to open.
+// False: there is none. It may be one that no user is allowed to open.
 bool look_at_file(const std::string& path, medium::file_identity& now) {
   const medium::descriptor d(open_registered(path.c_str(), O_PATH | O_CLOEXEC));
   if (d.get() < 0 && (errno == ENOENT || errno == ENOTDIR)) return false;

@@ -71,8 +71,8 @@ void end_growth(const held_view& held, const view_memory& memory, uint64_t size)
 std::string made_longer(view::file_view& view, const view_memory& memory,
                         const pool_backing& pool) {
   const uint64_t size = std::max(memory.length(), pool.size());
-  const std::string what = "cannot make the file as long as its program has left it (" +
-                           std::to_string(size) + " bytes; what lies before that is in it): ";
+  const std::string what = "cannot extend the file to the size that its program has left (" +
+                           std::to_string(size) + " bytes; all bytes up to its end are in it): ";
   try {
     if (size > pool.capacity())
       return what + "its protection has room for " + std::to_string(pool.capacity());
@@ -128,7 +128,7 @@ void crash_writeback(const held_view& held, bool keep_unflushed, scute_shield_co
   parts.sink = &noted;
   view::file_view view(parts);
   if (memory.length() < view.size())
-    throw failure(SCUTE_E_IO, "its view was cut short, by a call that nobody saw");
+    throw failure(SCUTE_E_IO, "its view was truncated, by a call that was not intercepted");
   // What write(2) has appended; and where its program died growing it, what is protected already.
   const std::string no_room = made_longer(view, memory, pool);
   if (!no_room.empty() && SCUTE_PLANTED(grow_or_nothing)) throw failure(SCUTE_E_NOSPC, no_room);

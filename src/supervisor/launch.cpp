@@ -52,7 +52,7 @@ std::string require_runtime(std::string path) {
   if (is_runtime_library(path)) return path;
   throw failure(SCUTE_E_INVALID, path +
                                      " is not libscute-shield.so, the shield's runtime library, or "
-                                     "not all of it, so the program was not begun");
+                                     "not all of it, so the program was not started");
 }
 
 }  // namespace
@@ -78,7 +78,7 @@ std::string find_runtime(const char* named) {
       return require_runtime(std::move(path));
   }
   throw failure(SCUTE_E_NOENT, std::string("there is no ") + runtime_name +
-                                   " beside the library or the program; name it");
+                                   " next to the library or the program; name it");
 }
 
 pid_t launch(const char* const* argv, const scute_shield_run_options& options,

@@ -12,7 +12,7 @@
 
 namespace scute::testing {
 
-// What may be found after a failure at some moment: for each thread the texts that its observer may
+// The valid states after a failure at some moment: for each thread the texts that its observer may
 // read.
 struct expectation {
   std::vector<std::vector<const std::string*>> allowed;
@@ -27,16 +27,17 @@ struct fault {
 };
 
 // A further crash, during recovery: before the fence-th fence of it (or after the last one, if it
-// has fewer), leaving subset `variant` of what is pending.
+// has fewer), leaving subset `variant` of the pending stores.
 struct recrash {
   uint64_t fence = 0, variant = 0;
 };
 
-// What a failure leaves, and what goes wrong after it.
+// The state that a failure leaves, and the fault after it.
 struct crash_state {
   model::persistence_model::choice durable;
-  // The process dies instead, and the machine does not: its successor sees every store (all are chosen in
-  // `durable`), and what was not durable still is not. Then the power fails in the first of `again`.
+  // The process dies instead, and the machine does not: its successor sees every store (all are
+  // chosen in `durable`), and what was not durable still is not. Then the power fails in the first
+  // of `again`.
   bool killed = false;
   fault damage;
   std::vector<recrash> again;
@@ -45,8 +46,8 @@ struct crash_state {
 
 struct verdict {
   bool sound = true;
-  std::string wrong;             // what was wrong
-  std::vector<std::string> log;  // what was done to the image and what recovery said
+  std::string wrong;             // the fault
+  std::vector<std::string> log;  // the changes to the image and the report of recovery
 };
 
 class judge {
@@ -58,8 +59,8 @@ class judge {
   // The image that later crash states differ from.
   void base(std::span<const std::byte> durable);
 
-  // One state: base with some bytes changed. With recoveries that crash, one after the other, the last
-  // image is judged as well as each one before. states counts what was judged.
+  // One state: base with some bytes changed. With recoveries that crash, one after the other, the
+  // last image is judged as well as each one before. states counts what was judged.
   verdict run(const model::persistence_model& m, const crash_state& c, const expectation& e,
               uint64_t& states);
 

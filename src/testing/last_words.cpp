@@ -12,8 +12,8 @@ namespace {
 
 constexpr int signals[] = {SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGFPE};
 struct sigaction before[5];
-// Somebody has put a handler of his own above ours, as the first pool of a process does: it calls ours
-// for what it cannot handle, and taking it away with ours would leave the pools without it.
+// Other code has put a handler of its own above ours, as the first pool of a process does: it calls
+// ours for what it cannot handle, and taking it away with ours would leave the pools without it.
 bool covered[5];
 char words[512];
 size_t length = 0;

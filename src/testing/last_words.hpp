@@ -15,7 +15,7 @@ class last_words {
   last_words(const last_words&) = delete;
   last_words& operator=(const last_words&) = delete;
 
-  // What to print. The text is copied.
+  // The text to print. The text is copied.
   static void say(const std::string& text) noexcept;
 };
 

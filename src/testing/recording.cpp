@@ -47,7 +47,8 @@ class run {
   }
 
  private:
-  // Two threads in one writer do harm only if the power fails at the right moment, so they are looked for.
+  // Two threads in one writer do harm only if the power fails at the right moment, so they are
+  // looked for.
   void look_at_writers() {
     model::persistence_model m(memory_.eadr());
     m.reset(result_.events.base);
@@ -57,8 +58,8 @@ class run {
       if (!m.left_behind()) continue;
       result_.failed = "a fence of thread " + std::to_string(e.actor) + " (event " +
                        std::to_string(i) +
-                       ") leaves behind what another thread had begun to write back through the "
-                       "same writer, and no fence will complete";
+                       ") leaves lines unfenced that another thread had begun to write back "
+                       "through the same writer, and no fence will complete them";
     }
   }
 

@@ -21,11 +21,11 @@ struct recording {
   bool damaged = false;     // the scenario injures its subject
   uint64_t operations = 0;  // at which threads could have been switched
   uint64_t fences = 0;      // of them
-  std::string failed;       // what went wrong although no power failed
+  std::string failed;       // the failure without a power failure
 };
 
-// The durable image that the steps start from: after setup and a proper close. The subject is closed, here and
-// below, and is so afterwards.
+// The durable image that the steps start from: after setup and a proper close. The subject is
+// closed, here and below, and is so afterwards.
 model::persistence_model::image start_image(const detail::scenario_state& s, subject& what,
                                             uint64_t seed);
 
@@ -33,9 +33,9 @@ recording record(const detail::scenario_state& s, subject& what,
                  const model::persistence_model::image& from, const schedule& order, uint64_t seed,
                  bool eadr);
 
-// Orders to try, from the plain ones to ones with several preemptions; `operations` and `fences` as a
-// first recording has counted them. Half of the latter prefer fences, where protocols change from one
-// state to the next, and short turns, which fit into another thread's critical moment.
+// Orders to try, from the plain ones to ones with several preemptions; `operations` and `fences` as
+// a first recording has counted them. Half of the latter prefer fences, where protocols change from
+// one state to the next, and short turns, which fit into another thread's critical moment.
 std::vector<schedule> schedules(size_t threads, uint64_t operations, uint64_t fences,
                                 uint64_t count, uint64_t seed);
 

@@ -75,7 +75,7 @@ std::string story_of(const detail::scenario_state& s, const subject& what, const
   const auto& atoms = m.atoms();
   const std::span<const std::byte> g = m.durable();
   std::string t = "scenario \"" + s.name + "\", state " + name.text() + "\n";
-  t += "what was done:\n" + steps(s, r, name.moment);
+  t += "steps:\n" + steps(s, r, name.moment);
   if (r.states.size() > 1) t += "  interleaving: " + r.order.text() + "\n";
   t += std::string("then the ") + (c.killed ? "process died, " : "power failed, ") +
        when(r, name.moment) + " (event " + std::to_string(name.moment) + " of " +
@@ -90,7 +90,7 @@ std::string story_of(const detail::scenario_state& s, const subject& what, const
     t += "  durable:" + ranges(what, atoms, c.durable, true, g) + "\n";
   if (durable != atoms.size()) t += "  lost:" + ranges(what, atoms, c.durable, false, g) + "\n";
   for (const std::string& line : v.log) t += "  " + line + "\n";
-  t += "what is wrong:\n    " + v.wrong + "\n";
+  t += "violation:\n    " + v.wrong + "\n";
   if (!repeat_command.empty()) {
     std::string command = repeat_command;
     if (const auto at = command.find("%s"); at != std::string::npos)

@@ -10,7 +10,7 @@ namespace scute::testing {
 using namespace core;
 namespace {
 
-constexpr unsigned damage_writer = UINT16_MAX - 1;  // nobody else gets that far
+constexpr unsigned damage_writer = UINT16_MAX - 1;  // no other thread gets that far
 
 }  // namespace
 
@@ -67,7 +67,7 @@ void recorder::add(event_kind what, uint64_t offset, size_t n, unsigned writer) 
 
 // Changed words of the lines that the range touches, as found stores.
 void recorder::compare_lines(uint64_t offset, size_t n) {
-  if (memory_.is_protected(offset)) return;  // nobody can have stored there
+  if (memory_.is_protected(offset)) return;  // no thread can have stored there
   const uint64_t begin = round_down(offset, 64), end = round_up(offset + n, 64);
   const std::byte* now = memory_.bytes().data();
   for (uint64_t at = begin; at < end; at += 8) {

@@ -54,13 +54,13 @@ class recorder final : public model::memory_listener {
   void damaged(uint64_t offset, size_t n) override;
 
   void mark(event_kind what, uint64_t step);
-  // Looks for stores that nobody announced; called at fences and marks, and for the lines of every
-  // other operation before it overwrites or flushes them.
+  // Looks for unannounced stores; called at fences and marks, and for the lines of every other
+  // operation before it overwrites or flushes them.
   void compare();
-  // Changes the memory behind the program's back.
+  // Changes the memory without the program's knowledge.
   void damage(uint64_t offset, const std::byte* bytes, size_t n);
 
-  unsigned actor = 0;  // who runs now
+  unsigned actor = 0;  // the running thread
   struct turn_call {
     void (*call)(void*, bool fence) = nullptr;
     void* arg = nullptr;
@@ -72,7 +72,7 @@ class recorder final : public model::memory_listener {
   void compare_lines(uint64_t offset, size_t n);
 
   model::simulated_memory& memory_;
-  model::persistence_model::image seen_;  // what all events so far have made of the memory
+  model::persistence_model::image seen_;  // the memory after all events so far
 };
 
 }  // namespace scute::testing

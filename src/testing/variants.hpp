@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// Which subsets of what is pending are worth a crash, in an order that finds most soonest. A
-// variant is a number; the same number means the same subset whenever the same atoms are pending.
+// SPDX-License-Identifier: BSD-3-Clause The subsets of the pending stores that are worth a crash,
+// in an order that finds most soonest. A variant is a number; the same number means the same subset
+// whenever the same atoms are pending.
 //
 //   few atoms        all subsets that the model allows, one after the other
 //   many             nothing; everything; then a mixture, in a seeded order, of

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// Tells a hang from an exploration that takes its time. A thread that spins for ever on a lock says nothing by
-// itself, and whoever kills it from outside cannot know what it was doing.
+// SPDX-License-Identifier: BSD-3-Clause Tells a hang from an exploration that takes its time. A
+// thread that spins for ever on a lock says nothing by itself, and a kill from outside does not
+// reveal what it was doing.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,8 @@ using namespace core;
 
 class watchdog {
  public:
-  // What the process writes to stderr, before its last words (testing/last_words.hpp), when it hangs.
+  // The text that a hanging process writes to stderr, before its last words
+  // (testing/last_words.hpp).
   static constexpr const char* hung = "scute: hung: ";
 
   explicit watchdog(double seconds);

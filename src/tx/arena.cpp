@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint64_t block_size = uint64_t{256} << 10;
 constexpr uint64_t page = 4096;
-// What mappings that are kept may have in memory together, and how many there are at most.
+// The most memory of all kept mappings, and the most mappings.
 constexpr uint64_t spare_max = uint64_t{32} << 20;
 constexpr size_t spares_max = 16;
 
@@ -92,7 +92,8 @@ void arena::empty(block& b) noexcept {
   b.page_count = 0;
 }
 
-// What was used last stays rather than what was not used now: another object may be the one that is edited from now on.
+// The mapping used last stays rather than one that was not used now: another object may be the one
+// that is edited from now on.
 void arena::give_back() {
   uint64_t kept = 0;
   for (const auto& b : spare_) kept += b.page_count * page;

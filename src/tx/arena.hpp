@@ -28,14 +28,14 @@ class arena {
     const uint64_t total = lead + size + canary_size;
     std::byte* payload = (total >= big_size ? map_big(total) : bump(total)) + lead;
     unpoison(payload, size);
-    poison(payload - front, front);  // all of it: under AddressSanitizer who writes there is told
+    poison(payload - front, front);  // all of it: AddressSanitizer reports writes there
     plant_canary(payload - front_canary(front), front_canary(front));
     plant_canary(payload + size, canary_size);
     return payload;
   }
 
-  // Bytes of a buffer that take() gave out are about to be written for the first time in this transaction. Who leaves
-  // that out makes the arena keep more memory than it thinks.
+  // Bytes of a buffer that take() gave out are about to be written for the first time in this
+  // transaction. A caller that leaves that out makes the arena keep more memory than it thinks.
   void touch(const std::byte* payload, uint64_t from, uint64_t to) {
     if (!blocks_.empty()) touch_big(payload + from, to - from);
   }
@@ -72,9 +72,10 @@ class arena {
     std::vector<uint64_t> pages = {};
     uint64_t page_count = 0;
   };
-  // From here on a buffer gets a mapping of its own, whose untouched pages cost nothing: a small edit of a
-  // large object then takes memory for the edit only. Mappings are kept for the transactions that follow, with the pages that they have, as
-  // far as these are few: who edits one large object again and again would otherwise pay for the same pages each time.
+  // From here on a buffer gets a mapping of its own, whose untouched pages cost nothing: a small
+  // edit of a large object then takes memory for the edit only. Mappings are kept for the
+  // transactions that follow, with the pages that they have, as far as these are few: a program
+  // that edits one large object again and again would otherwise pay for the same pages each time.
   static constexpr uint64_t big_size = uint64_t{64} << 10;
 
   std::byte* bump(uint64_t size) {
@@ -92,7 +93,7 @@ class arena {
   static void release(const block& b) noexcept;
   static void empty(block& b) noexcept;
 
-  std::vector<block> blocks_;  // in use, beside the one that is being filled
+  std::vector<block> blocks_;  // in use, next to the one that is being filled
   std::vector<block> spare_;
   uint64_t used_ = 0;  // of the current bump block
   block current_;

@@ -21,11 +21,11 @@
 namespace scute::core::tx {
 
 inline constexpr uint64_t canary_size = 32;
-// Of the room before a buffer no more serves as canary than this, next to the buffer: the room of an object of
-// 128 MiB is 1 MiB, and an edit of a few bytes of it must not cost that.
+// Of the room before a buffer no more serves as canary than this, next to the buffer: the room of
+// an object of 128 MiB is 1 MiB, and an edit of a few bytes of it must not cost that.
 inline constexpr uint64_t front_canary_max = 256;
 
-// What canaries consist of, repeated: of this process, and random.
+// The content of canaries, repeated: of this process, and random.
 struct canary_pattern {
   alignas(canary_size) std::byte bytes[256];
   canary_pattern() noexcept;
@@ -35,7 +35,7 @@ inline const canary_pattern& the_pattern() noexcept {
   return p;
 }
 
-// Under AddressSanitizer canaries are poisoned: who writes there is told at once.
+// Under AddressSanitizer canaries are poisoned: writes there are reported at once.
 inline void poison([[maybe_unused]] const std::byte* at, [[maybe_unused]] uint64_t n) noexcept {
 #ifdef SCUTE_ASAN
   ASAN_POISON_MEMORY_REGION(at, n);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which versions of an object's fragments a transaction has read: the tags of their headers. No two commits
-// give one tag, so a fragment that has the same one still is what was read.
+// Which versions of an object's fragments a transaction has read: the tags of their headers. No two
+// commits give one tag, so a fragment that has the same one still is what was read.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@ class origins {
     const auto at = find_first(fragment);
     if (at->fragment != fragment) others_.insert(at, {fragment, tag});
   }
-  // 0, which is nobody's tag, if the fragment was not read.
+  // 0, which is no tag, if the fragment was not read.
   uint64_t of(uint64_t fragment) const noexcept {
     if (fragment == 0) return first_;
     const auto at = find_first(fragment);

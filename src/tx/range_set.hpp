@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Byte ranges of one object that a transaction has opened: disjoint, not touching, none of them empty,
-// and in order. Most sets never have more than one, which takes no memory.
+// Byte ranges of one object that a transaction has opened: disjoint, not touching, none of them
+// empty, and in order. Most sets never have more than one, which takes no memory.
 #pragma once
 
 #include <algorithm>
@@ -35,8 +35,8 @@ class range_set {
     if (begin >= hull_.end || end <= hull_.begin) return false;
     return all_.empty() || overlaps_of_all(begin, end);
   }
-  // Adds a range, calling fresh(begin, end) for each part of it that was not in the set. If that throws,
-  // the set is as it was.
+  // Adds a range, calling fresh(begin, end) for each part of it that was not in the set. If that
+  // throws, the set is as it was.
   template <typename Fn>
   void add(uint64_t begin, uint64_t end, Fn&& fresh) {
     if (empty()) {

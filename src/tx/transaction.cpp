@@ -274,7 +274,7 @@ void* transaction::open(uint64_t oid) {
   micro_buffer& b = enter_filled(oid, 0, UINT64_MAX);
   if (!b.in_place.empty())
     throw failure(SCUTE_E_INVALID,
-                  "the object has in-place ranges in this transaction; go on with "
+                  "the object has in-place ranges in this transaction; continue with "
                   "scute_tx_inplace, or open it before");
   b.open.add(0, b.size, [](uint64_t, uint64_t) {});
   b.by_ranges = false;

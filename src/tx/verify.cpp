@@ -66,7 +66,7 @@ void repair(pool::state& s, pool::lane* l, const heap::object& o, const pool::fr
     if (is == damage::none) return;
     if (is == damage::of_nobody)
       throw failure(SCUTE_E_FREED, "the object at oid offset " + std::to_string(o.payload) +
-                                       " has been freed, or made anew, while it was read");
+                                       " has been freed, or reallocated, while it was read");
     if (then == repair::on_loss::tell) repair::tell_lost(s, l, f);
     throw;
   }

@@ -15,8 +15,8 @@ struct crashed_pool {
   std::vector<std::vector<unsigned char>> contents;  // that the objects must have
 };
 
-/// Four objects of 400 bytes. A transaction changed the first and the third one; of what it wrote only the
-/// first one is there. The pool was opened since, and closed before it was resolved.
+/// Four objects of 400 bytes. A transaction changed the first and the third one; of what it wrote
+/// only the first one is there. The pool was opened since, and closed before it was resolved.
 crashed_pool make_crashed_pool(const std::string& path);
 
 }  // namespace scute_test

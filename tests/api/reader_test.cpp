@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Readers of all kinds agree: the pool, a copy of it, a local one, a transaction and copies of that. Each of
-// them has its bound from another place (reader::outside), and none may let through what another refuses.
+// Readers of all kinds agree: the pool, a copy of it, a local one, a transaction and copies of
+// that. Each of them has its bound from another place (reader::outside), and none may let through
+// what another refuses.
 #include "api/crashed_pool.hpp"
 #include "api/temp_pool.hpp"
 
@@ -239,8 +240,8 @@ TEST_F(readers, of_a_pool_that_looks_at_every_access) {
   }
 }
 
-// Bounds of readers that were made before recovery had finished are out of date. They go on all the same,
-// and are equal to those made afterwards.
+// Bounds of readers that were made before recovery had finished are out of date. They go on all the
+// same, and are equal to those made afterwards.
 TEST(readers_of_a_crashed_pool, go_on_when_recovery_has_finished) {
   struct block {
     unsigned char bytes[400];

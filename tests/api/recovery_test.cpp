@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A pool that a crash has left, through the C++ interface: references are right before recovery is over.
+// A pool that a crash has left, through the C++ interface: references are right before recovery is
+// over.
 #include "api/crashed_pool.hpp"
 #include "api/temp_pool.hpp"
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# What ./dev bench --shield measures, at a tiny size, and the report of it: all parts are there, ratios are finite, counts agree, and a
-# run that is interrupted leaves nothing but its rows. No time is compared.
+# What ./dev bench --shield measures, at a tiny size, and the report of it: all parts are there,
+# ratios are finite, counts agree, and a run that is interrupted leaves nothing but its rows. No
+# time is compared.
 source "$SCUTE_SOURCE_DIR/tests/cli/lib.bash"
 
 python=/usr/bin/python3
@@ -97,7 +98,8 @@ grep -q "^| mapcli btree | windows .* $(awk -v n="$commits" 'BEGIN { printf "%.2
   fail "the report does not have $commits commits of 1000 operations"
 grep -q '"medium": "'"$pools/files" report/machine.json || fail "the report does not say where the pools lay"
 
-# A run that is interrupted, wherever that happens to be, leaves its rows and nothing else: no folders, no programs.
+# A run that is interrupted, wherever that happens to be, leaves its rows and nothing else: no
+# folders, no programs.
 "${measure[@]}" --quick --json cut.jsonl 2>err &
 run=$!
 until_said 'overhead: .* per-fence' err "$run"

@@ -62,7 +62,8 @@ for application in genome intruder kmeans-low kmeans-high labyrinth ssca2 vacati
       fail "no row of $application, $system"
   done
 done
-# The works of ENTS: every structure and part of a benchmark, the variants of its figures with one thread alone.
+# The works of ENTS: every structure and part of a benchmark, the variants of its figures with one
+# thread alone.
 for work in ents_read_update.bplus_tree ents_read_update.skiplist ents_insert_remove.rbtree ents_insert_remove.hashmap \
   ents_tatp.location_of_one ents_tatp.location ents_tatp.whole ents_tpcc.orders ents_tpcc.whole_w1 ents_tpcc.whole_w2 \
   ents_level_insert.load_20 ents_level_50.load_60 ents_level_95.load_90; do

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# For the tests of scute-campaign, which source it: runs of the program, and what they have to print.
+# For the tests of scute-campaign, which source it: runs of the program, and what they have to
+# print.
 set -euo pipefail
 campaign=${SCUTE_TEST_CAMPAIGN_EXE:?names scute-campaign}
 # shellcheck source=tests/support/budget.bash

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Damage to the log of engine spec, at rest, under commits, and behind a kill: what one copy or track lacks costs nothing, and what
-# more costs is told.
+# Damage to the log of engine spec, at rest, under commits, and behind a kill: what one copy or
+# track lacks costs nothing, and what more costs is told.
 . "${BASH_SOURCE[0]%/*}/lib.bash"
 
 trials=$(budget 4 12)

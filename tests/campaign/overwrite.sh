@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Pages of full pools overwritten, as many of each column as there are parities: everything survives,
-# also when the process is killed while it repairs (ERASE-6).
+# Pages of full pools overwritten, as many of each column as there are parities: everything
+# survives, also when the process is killed while it repairs (ERASE-6).
 . "${BASH_SOURCE[0]%/*}/lib.bash"
 
 seed=$RANDOM

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Errors on pools at rest: a small part of the grid, and that the campaign can fail. No wrong byte without an error
-# (POOL-5).
+# Errors on pools at rest: a small part of the grid, and that the campaign can fail. No wrong byte
+# without an error (POOL-5).
 . "${BASH_SOURCE[0]%/*}/lib.bash"
 
 small="--size 4194304"
@@ -26,15 +26,17 @@ small="--size 4194304"
   expect 0 rest $small --only mlpc/N20/8bit/1e-04 --trial 1
   has '^mlpc  *1 '
 
-  # A zone descriptor that decodes without a damaged row that counts: the zone is lost, the pool opens.
+  # A zone descriptor that decodes without a damaged row that counts: the zone is lost, the pool
+  # opens.
   for level in mlp mlpc; do
     expect 0 rest --seed 9 --size 16777216 --only $level/N20/1bit/1e-04 --trial 1
   done
 
-  # A file under the shield, with what protects it: every page is compared with what the file holds by itself.
+  # A file under the shield, with what protects it: every page is compared with what the file holds
+  # by itself.
   expect 0 rest --shielded --size 1000001 --trials 2 --rows 20,100 --rates 1e-7,1e-6,1e-5 --json shielded.json
   has '^result: all that had to survive did'
-  has '^the errors fell beside it'
+  has '^the errors fell outside it'
   has '^damaged cells than parities every page came back in '
   grep -q '"errors_beside": [1-9]' shielded.json || fail "nothing fell into FILE.scute"
   grep -q '"shielded": true' shielded.json

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A pool whose program was killed: check says clean and tells no event; with damage besides it says so, by its
-# text, its status and an event, as for a pool that was closed.
+# A pool whose program was killed: check says clean and tells no event; with damage besides it says
+# so, by its text, its status and an event, as for a pool that was closed.
 . "${BASH_SOURCE[0]%/*}/lib.bash"
 pool=$pools/a.pool
 records 400 >records.tsv

@@ -108,7 +108,7 @@ for link in dangling loop; do
     # shellcheck disable=SC2086
     expect 1 "$scute" $command "$pools/$link"
     one_error_line
-    in_err "^scute: $pools/$link: this file is a symbolic link to .*, where there is no file; repair or remove"
+    in_err "^scute: $pools/$link: this file is a symbolic link to .*, where there is no file; correct or remove"
     [ -L "$pools/$link" ] || fail "the link is gone"
   done
 done

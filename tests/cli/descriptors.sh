@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Standard streams that are closed, or cannot be written to: an error with its status; no pool, pipe or
-# source gets their numbers.
+# Standard streams that are closed, or cannot be written to: an error with its status; no pool, pipe
+# or source gets their numbers.
 . "${BASH_SOURCE[0]%/*}/lib.bash"
 pool=$pools/a.pool
 printf 'a\t1\nb\t2\n' >records.tsv
@@ -16,7 +16,8 @@ in_err '^scute: standard input: Bad file descriptor'
 expect 1 bounded "$scute" kv put "$pool" c <&-
 one_error_line
 
-# What is printed does not go to the pool, whatever else is closed. Status 1: it could not be printed.
+# What is printed does not go to the pool, whatever else is closed. Status 1: it could not be
+# printed.
 closed() {
   local status=0 before=$(cksum <"$pool")
   bounded "$scute" kv get "$pool" a <&- >&- 2>&- || status=$?

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# A file system that gets full under a pool: status 6 and one line, never a signal; what is there can be
-# changed, freed and read on. On a simulated small disk (tests/disk), and on a small tmpfs where one may
-# be mounted.
+# A file system that gets full under a pool: status 6 and one line, never a signal; what is there
+# can be changed, freed and read on. On a simulated small disk (tests/disk), and on a small tmpfs
+# where one may be mounted.
 . "${BASH_SOURCE[0]%/*}/lib.bash"
 simulated=${SCUTE_BINARY_DIR:?names the build folder}/tests/small-disk.so
 [ -e "$simulated" ] || fail "$simulated is missing: build first"
 records 9000 >records.tsv
 
-# drill FOLDER, with `run` to start the command there and `leave PAGES` to let the disk have no more.
+# drill FOLDER, with `run` to start the command there and `leave PAGES` to let the disk have no
+# more.
 drill() {
   local pool=$1/a.pool said
   # There is no room for all of it.

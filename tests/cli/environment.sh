@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Pool options from the environment: each does what its flag does, and a flag wins; SCUTE_READONLY=1 keeps
-# every command from changing a pool.
+# Pool options from the environment: each does what its flag does, and a flag wins; SCUTE_READONLY=1
+# keeps every command from changing a pool.
 . "${BASH_SOURCE[0]%/*}/lib.bash"
 
 same() { # VARIABLE FLAG VALUE MEMBER of info --json
@@ -23,7 +23,8 @@ same SCUTE_ROWS --rows 7 rows
 same SCUTE_PARITY --parity 2 parity
 same SCUTE_LANES --lanes 5 lanes
 same SCUTE_CHUNK_SIZE --chunk-size 32K chunk_size
-# The size of the log that engine spec has, and no other: in memory, and on a disk in a file of its own.
+# The size of the log that engine spec has, and no other: in memory, and on a disk in a file of its
+# own.
 cap() { # POOL
   expect 0 "$scute" info "$1" --json
   sed -n 's/.*"cap": \([0-9]*\).*/\1/p' out

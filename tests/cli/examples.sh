@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Every example that --help, the manual, the README and the guides on operating and recovering show is accepted. (What these show as
-# commands to follow, in blocks, is tests/readme's.)
+# Every example that --help, the manual, the README and the guides on operating and recovering show
+# is accepted. (What these show as commands to follow, in blocks, is tests/readme's.)
 . "${BASH_SOURCE[0]%/*}/lib.bash"
 PATH=${scute%/*}:$PATH
 export HOME=$PWD/home

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# scute inject: hits what it is told to, the same places with the same seed, and check puts it right.
+# scute inject: hits what it is told to, the same places with the same seed, and check puts it
+# right.
 . "${BASH_SOURCE[0]%/*}/lib.bash"
 records 2000 >records.tsv
 for engine in redo logfree spec; do
@@ -75,8 +76,8 @@ in_err 'no parity'
 one_error_line
 expect 0 "$scute" inject "$pools/ml.pool" --kind lose-page --region superblock
 
-# Of so many pages some lie in one column, beyond one parity. Where objects have no checksums the check and the scrub that lose them count what was in them;
-# those after them cannot tell.
+# Of so many pages some lie in one column, beyond one parity. Where objects have no checksums the
+# check and the scrub that lose them count what was in them; those after them cannot tell.
 records 10000 >many.tsv
 for engine in redo spec; do
   "$scute" create "$pools/mlp.pool" --overwrite --size 12M --rows 4 --protection mlp --engine $engine >/dev/null

@@ -148,7 +148,8 @@ way=$(sed -n "s/.*after \`\(sed [^\`]*\)\`.*/\1/p" err)
 eval "$way list.csv" | "$scute" kv load "$pools/csv.pool" - --create --size 1M --quiet >/dev/null || fail "the way does not work"
 equal "$("$scute" kv get "$pools/csv.pool" b)" 2
 
-# A first load that fails leaves no pool that it made, and none of its files; one that was there stays.
+# A first load that fails leaves no pool that it made, and none of its files; one that was there
+# stays.
 rm -f "$pools/csv.pool"
 echo mine >"$pools/csv.pool.log"
 for engine in redo spec; do
@@ -176,7 +177,8 @@ for other in '--size 8M' '--rows 6' '--engine spec' '--protection mlpc' '--lanes
   in_err "there already"
 done
 
-# Standard input and pipes have no names of their own: one after the other is loaded, and each goes on by itself.
+# Standard input and pipes have no names of their own: one after the other is loaded, and each goes
+# on by itself.
 rm -f "$pools/pipes.pool"
 "$scute" create "$pools/pipes.pool" --size 4M -q
 for n in 1 2; do

@@ -80,7 +80,7 @@ for signal in INT:130 TERM:143; do
   wait "$loader" || status=$?
   exec 9>&-
   equal "$status" "${signal#*:}"
-  in_err 'interrupted after 250 records; to go on there: scute kv load .* - --name feed'
+  in_err 'interrupted after 250 records; to continue there: scute kv load .* - --name feed'
   expect 0 "$scute" kv count "$pool"
   equal "$(cat out)" 250
   expect 0 "$scute" info "$pool" --json

@@ -40,7 +40,7 @@ refused() { # STATUS WORDS
     expect "$1" "$scute" $command
     one_error_line
     in_err "^scute: $pool: its log $pool\.log $2\. "
-    in_err 'Put the log back beside the pool'
+    in_err 'Restore the log next to the pool'
     in_err 'Nothing was changed'
   done
   after=$(md5sum "$pool"*)

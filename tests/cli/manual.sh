@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# docs/reference/scute.1.md and the command agree: what --help lists is in the manual, and what the manual lists exists.
+# docs/reference/scute.1.md and the command agree: what --help lists is in the manual, and what the
+# manual lists exists.
 . "${BASH_SOURCE[0]%/*}/lib.bash"
 manual=$SCUTE_SOURCE_DIR/docs/reference/scute.1.md
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Files that protect or replace another one have its user, group and permission bits (FILE-5), whatever user makes them. As root
-# those of other users; otherwise the bits alone differ from what would be made.
+# Files that protect or replace another one have its user, group and permission bits (FILE-5),
+# whatever user makes them. As root those of other users; otherwise the bits alone differ from what
+# would be made.
 . "${BASH_SOURCE[0]%/*}/lib.bash"
 give() { # FILE MODE
   [ "$(id -u)" != 0 ] || chown 1234:2345 "$1"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# How far a load has come, on a terminal of any width: the line fits, and the time left is on it wherever there is room for that.
+# How far a load has come, on a terminal of any width: the line fits, and the time left is on it
+# wherever there is room for that.
 . "${BASH_SOURCE[0]%/*}/lib.bash"
 # load COLUMNS: what is on a terminal of that width meanwhile, a line each.
 load() {
@@ -41,7 +42,8 @@ for columns in 24 40 60 80 132; do
   grep -q '^loading' lines || fail "no line: $(cat -v lines)"
   [ "$(wc -L <lines)" -lt "$columns" ] || fail "a line does not fit into $columns columns: $(cat lines)"
   grep -q '^loading .*  ETA [0-9]' lines || fail "no ETA in $columns columns: $(cat lines)"
-  # Narrow terminals leave out the speed, and then the amount: whole facts, from the end of the list.
+  # Narrow terminals leave out the speed, and then the amount: whole facts, from the end of the
+  # list.
   size='[0-9.]+ ([KMGT]i)?B'
   whole="^loading( \\[#*\\.*\\])? +[0-9]+%(  $size of $size(  $size/s)?)?(  ETA [0-9:]+( s)?)?(  [0-9,]+ records)?\$"
   ! grep '^loading' lines | grep -vE "$whole" || fail "something is cut off in $columns columns: $(cat lines)"

@@ -39,8 +39,8 @@ in_out '^result  *repaired'
 expect 0 "$scute" check "$pool"
 "$scute" kv scan "$pool" | cmp - records.tsv || fail "the records differ"
 
-# Slowly, and stopped: the next scrub continues there, and --restart begins at the start. One that is stopped before its
-# first step has nothing to continue, so later attempts let it run longer.
+# Slowly, and stopped: the next scrub continues there, and --restart begins at the start. One that
+# is stopped before its first step has nothing to continue, so later attempts let it run longer.
 for attempt in $(seq 20); do
   "$scute" scrub "$pool" --rate 4M --threads 1 --quiet >out 2>err &
   scrubber=$!
@@ -50,7 +50,7 @@ for attempt in $(seq 20); do
   wait "$scrubber" || status=$?
   [ "$status" = 130 ] || continue
   in_out '^result  *stopped'
-  in_out 'goes on from here'
+  in_out 'continues from here'
   expect 0 "$scute" scrub "$pool" --json
   valid_json
   equal "$(json result)" clean

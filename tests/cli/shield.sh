@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# scute shield: a file of somebody else's is protected, checked, repaired, changed without Scute, adopted, and let go.
+# scute shield: a file of somebody else's is protected, checked, repaired, changed without Scute,
+# adopted, and let go.
 . "${BASH_SOURCE[0]%/*}/lib.bash"
 file=$pools/items.dat
 head -c 3000001 /dev/urandom >"$file"
@@ -37,7 +38,8 @@ for injury in 'flip --region object --count 20' 'lose-page --region object' 'los
   expect 0 "$scute" shield check "$file" --quiet
   cmp "$file" original || fail "$injury was not repaired"
 done
-# Nothing is injured without a trace in one of the two files, at whatever place; and what is called an object is what a check finds.
+# Nothing is injured without a trace in one of the two files, at whatever place; and what is called
+# an object is what a check finds.
 for seed in 1 2 3 4 5 6 7 8 9; do
   expect 0 "$scute" shield inject "$file" --kind scribble --region object --seed $seed
   in_out ', object$'

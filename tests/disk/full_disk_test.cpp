@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A file system without room, everywhere where that can be met: SCUTE_E_NOSPC, with nothing changed, and
-// never a store or a load that finds no block. What is there can be used on.
+// A file system without room, everywhere where that can be met: SCUTE_E_NOSPC, with nothing
+// changed, and never a store or a load that finds no block. What is there can be used on.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>

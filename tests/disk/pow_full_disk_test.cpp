@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A file system without room, under a persist-on-write file: SCUTE_E_NOSPC, with nothing changed, and never a store or a load
-// that finds no block.
+// A file system without room, under a persist-on-write file: SCUTE_E_NOSPC, with nothing changed,
+// and never a store or a load that finds no block.
 #include <scute/pow.hpp>
 
 #include <gtest/gtest.h>

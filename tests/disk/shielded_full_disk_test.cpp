@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A file system without room under a shielded file: SCUTE_E_NOSPC, with nothing changed, of whatever needs a block; what is there can be used on, and with more
-// room all goes on (BLOCK-1).
+// A file system without room under a shielded file: SCUTE_E_NOSPC, with nothing changed, of
+// whatever needs a block; what is there can be used on, and with more room all goes on (BLOCK-1).
 #include <gtest/gtest.h>
 
 #include <scute/shield_room.h>
@@ -73,7 +73,8 @@ TEST_P(shielded_full_disk, Grow) {
   });
 }
 
-// What FILE has of a growth that FILE.scute had no room for is no damage, and is finished or given up by the next session.
+// What FILE has of a growth that FILE.scute had no room for is no damage, and is finished or given
+// up by the next session.
 TEST_P(shielded_full_disk, GrowAndReopen) {
   for (uint64_t pages = 0; pages < 1000; pages += 45)
     in_own_process([&] {

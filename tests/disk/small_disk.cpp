@@ -37,7 +37,8 @@ struct mapping {
   uint64_t size, device, inode, offset;
 };
 
-// Signal handlers of the library write to files, so nothing here allocates, and one lock does for all.
+// Signal handlers of the library write to files, so nothing here allocates, and one lock does for
+// all.
 constinit disk* the_disk = nullptr;
 constinit mapping mappings[mappings_max]{};
 constinit std::mutex turn;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lanes as long as the format allows, with a plausible head in every line: reading one takes time in
-// proportion to its length (AREA-1, CHAIN-2 in engine/common/log_reader.hpp). Were every body summed up by
-// itself, each of these tests would sum up terabytes, and run into the time limit of its program.
+// Lanes as long as the format allows, with a plausible head in every line: reading one takes time
+// in proportion to its length (AREA-1, CHAIN-2 in engine/common/log_reader.hpp). Were every body
+// summed up by itself, each of these tests would sum up terabytes, and run into the time limit of
+// its program.
 #include <gtest/gtest.h>
 
 #include "codec/crc32c.hpp"
@@ -49,8 +50,8 @@ class hostile_lane : public testing::Test {
   }
   void put(const format::log_entry& e) { std::memcpy(line(e.position), &e, sizeof e); }
 
-  // A valid entry in each line from `first` on, each of which has all that follow in its body. From the last to
-  // the first, so that each sum follows from the one before.
+  // A valid entry in each line from `first` on, each of which has all that follow in its body. From
+  // the last to the first, so that each sum follows from the one before.
   void nest(uint64_t first, uint32_t flags) {
     uint32_t following = 0;  // the sum of everything behind the head
     for (uint64_t at = ring_end - 64; at >= first; at -= 64) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CACHE-1: a mapped file that is made longer, or cut, beside a commit. The kernel tells an error of the commit's page to whichever
-// sync comes first, and to no other: so these syncs wait for each other, and an error of one is everybody's.
+// CACHE-1: a mapped file that is made longer, or cut, beside a commit. The kernel tells an error of
+// the commit's page to whichever sync comes first, and to no other: so these syncs wait for each
+// other, and an error of one is everybody's.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -87,8 +87,8 @@ bool lossy_disk::is_mapped() const {
   return any_mapping([&](const mapping& m) { return m.readable && m.of == as_mapped_; });
 }
 
-// Dirty pages of [from, to) become clean. Where that fails, every other one of them has come through the
-// first time, and none the second time.
+// Dirty pages of [from, to) become clean. Where that fails, every other one of them has come
+// through the first time, and none the second time.
 void lossy_disk::sync(uint64_t from, uint64_t to, bool worked) {
   const bytes& seen = now(from, to);
   if (!worked) ++failures_;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A disk under one file. The file is what the page cache holds; the disk has what syncs have brought
-// there. When a sync fails, the pages that were dirty are clean afterwards, and the disk has none of them,
-// or some: that is what Linux does. A cache that is dropped is read again from the disk, but for pages that
-// are dirty or mapped.
+// A disk under one file. The file is what the page cache holds; the disk has what syncs have
+// brought there. When a sync fails, the pages that were dirty are clean afterwards, and the disk
+// has none of them, or some: that is what Linux does. A cache that is dropped is read again from
+// the disk, but for pages that are dirty or mapped.
 //
-// fault_injector.cpp tells it of the calls of this program; nothing is told of stores to mappings, which
-// are found by comparison. Two at a time at most, as of a pool and its log.
+// fault_injector.cpp tells it of the calls of this program; nothing is told of stores to mappings,
+// which are found by comparison. Two at a time at most, as of a pool and its log.
 #pragma once
 
 #include <cstdint>
@@ -28,15 +28,16 @@ class lossy_disk {
   lossy_disk(const lossy_disk&) = delete;
   lossy_disk& operator=(const lossy_disk&) = delete;
 
-  // What a power failure leaves at this moment: the disk, and, of the pages that are dirty, those that
-  // the kernel happens to have written already. Any thread.
+  // What a power failure leaves at this moment: the disk, and, of the pages that are dirty, those
+  // that the kernel happens to have written already. Any thread.
   bytes after_power_failure(random_source& random);
   // Of both at the same moment.
   static std::pair<bytes, bytes> after_power_failure(lossy_disk& a, lossy_disk& b,
                                                      random_source& random);
   // The same for the file itself, which nobody has open.
   void fail_power(random_source& random);
-  // Pages that the cache and the disk have in different versions, although no sync is going to tell.
+  // Pages that the cache and the disk have in different versions, although no sync is going to
+  // tell.
   uint64_t lost_pages();
 
   bool keeps_pages = false;           // somebody else has the file mapped: nothing is dropped

@@ -50,7 +50,8 @@ std::pair<uint64_t, uint64_t> node_of(int fd) {
           static_cast<uint64_t>(st.stx_btime.tv_sec) * 1'000'000'000 + st.stx_btime.tv_nsec};
 }
 
-// One that this process has of a file of this device, as it is mapped; the file may have no name. -1: none.
+// One that this process has of a file of this device, as it is mapped; the file may have no name.
+// -1: none.
 int descriptor_of(uint64_t device, const mapping::file& mapped) {
   for (const auto& e : std::filesystem::directory_iterator("/proc/self/fd")) {
     const int fd = std::atoi(e.path().filename().c_str());
@@ -184,7 +185,7 @@ void lossy_folder::restore(const std::string& folder, const state& s, const std:
   }
 }
 
-// ---- what is told -------------------------------------------------------------------------------------
+// ---- what is told -------------------------------------------------------------------------------
 
 void lossy_folder::note_sync(int fd) {
   struct stat st{};

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A folder on a disk, with all that a kill or a power failure could leave in it while something is done there. A kill leaves the
-// files as they are. A power failure leaves names as they were when the folder was synced last, or after some of the changes
-// since, in their order; and of each file what its own syncs have brought to the disk, its permissions among them: a sync of the
-// folder tells of neither. Of bytes and permissions that are newer the disk may have none, all or some.
+// A folder on a disk, with all that a kill or a power failure could leave in it while something is
+// done there. A kill leaves the files as they are. A power failure leaves names as they were when
+// the folder was synced last, or after some of the changes since, in their order; and of each file
+// what its own syncs have brought to the disk, its permissions among them: a sync of the folder
+// tells of neither. Of bytes and permissions that are newer the disk may have none, all or some.
 //
-// fault_injector.cpp tells it of the calls of this program. A moment is before each call that syncs, or that changes names or
-// permissions, and at the end. One folder at a time, of files that fit into memory several times; no folders in it.
+// fault_injector.cpp tells it of the calls of this program. A moment is before each call that
+// syncs, or that changes names or permissions, and at the end. One folder at a time, of files that
+// fit into memory several times; no folders in it.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +43,8 @@ class lossy_folder {
 
   // The folder is left alone from here on. States are told once each, those before the end first.
   const std::vector<state>& end();
-  // Makes a folder's files those of the state. The one of this name stays the same file (its inode).
+  // Makes a folder's files those of the state. The one of this name stays the same file (its
+  // inode).
   static void restore(const std::string& folder, const state& s, const std::string& kept);
   uint64_t moments() const noexcept { return moments_; }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Medium `file` on a disk whose failing syncs lose pages: what is seen after that is not what the disk has
-// (hostile/lossy_disk.hpp). Every sync of every operation fails in turn; what the next session finds must be
-// what it would find after a power failure, and what it acknowledges must outlive one.
+// Medium `file` on a disk whose failing syncs lose pages: what is seen after that is not what the
+// disk has (hostile/lossy_disk.hpp). Every sync of every operation fails in turn; what the next
+// session finds must be what it would find after a power failure, and what it acknowledges must
+// outlive one.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -117,7 +118,7 @@ TEST_P(lossy, EverySyncOnce) {
 INSTANTIATE_TEST_SUITE_P(In, lossy, testing::ValuesIn(on_existing_files()),
                          [](const auto& p) { return std::string(p.param.name); });
 
-// ---- one at a time ----------------------------------------------------------------------------------
+// ---- one at a time ------------------------------------------------------------------------------
 
 class failing_disk : public testing::Test {
  protected:
@@ -152,7 +153,8 @@ class failing_disk : public testing::Test {
   scute_oid first = 0, second = 0;
 };
 
-// The sync that tells of it may be the last one that does: the kernel reports an error once. (CACHE-1)
+// The sync that tells of it may be the last one that does: the kernel reports an error once.
+// (CACHE-1)
 TEST_F(failing_disk, APageThatCannotBeRestoredStopsThePool) {
   const uint64_t page = f.offset_of(first) & ~uint64_t{4095};
   const bytes noise(4096, 7);

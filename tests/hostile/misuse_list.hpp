@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which function of scute.h is called wrongly by which function here. One file per group of functions fills
-// in its part.
+// Which function of scute.h is called wrongly by which function here. One file per group of
+// functions fills in its part.
 #pragma once
 
 #include <map>

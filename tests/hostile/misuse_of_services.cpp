@@ -141,7 +141,7 @@ void drain(stage& s) {
   SCUTE_OKAY(tx.abort());
 }
 
-// ---- damage on purpose ----------------------------------------------------------------------------
+// ---- damage on purpose --------------------------------------------------------------------------
 
 void injection_init(stage&) {
   scute_injection_init(nullptr);

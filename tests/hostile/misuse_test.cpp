@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every function of scute.h called wrongly in every way that its parameters allow. The list (misuse_list.hpp) is
-// compared with what the shared library exports: a function without misuse fails the test.
+// Every function of scute.h called wrongly in every way that its parameters allow. The list
+// (misuse_list.hpp) is compared with what the shared library exports: a function without misuse
+// fails the test.
 #include <gtest/gtest.h>
 
 #include <cstdio>

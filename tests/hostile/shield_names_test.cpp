@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A file comes under the shield, is adopted, or leaves it, and at every moment the process is killed or the power fails, names and
-// permissions of files included (FILE-1, MAKE-1, MAKE-3): the file keeps its bytes, and is protected by what was there before, or by
-// what was to come, or by nothing; whoever goes on can.
+// A file comes under the shield, is adopted, or leaves it, and at every moment the process is
+// killed or the power fails, names and permissions of files included (FILE-1, MAKE-1, MAKE-3): the
+// file keeps its bytes, and is protected by what was there before, or by what was to come, or by
+// nothing; whoever goes on can.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -135,7 +136,8 @@ TEST(shield_names, Adopted) {
   }
 }
 
-// What a killed `add` has left is adopted, and that is killed as well: a log may have its name still before it.
+// What a killed `add` has left is adopted, and that is killed as well: a log may have its name
+// still before it.
 TEST(shield_names, AdoptedAfterAKilledAddition) {
   stage s(SCUTE_ENGINE_SPEC);
   std::vector<lossy_folder::state> unnamed;

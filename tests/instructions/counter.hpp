@@ -5,7 +5,8 @@
 #include <valgrind/callgrind.h>
 #endif
 
-// From here on callgrind counts (--instr-atstart=no); what was before that ran four times as fast. Elsewhere this does nothing.
+// From here on callgrind counts (--instr-atstart=no); what was before that ran four times as fast.
+// Elsewhere this does nothing.
 inline void begin_counting() {
 #ifdef CALLGRIND_START_INSTRUMENTATION
   CALLGRIND_START_INSTRUMENTATION;

@@ -121,8 +121,8 @@ for windows in pmemobj off; do
   # Killed, or gone without a close: of lines that nobody flushed nobody can tell whose they are.
   pooled 0 leaves --windows $windows
   in_out '^never flushed *[1-9][0-9]* lines; [1-9][0-9]* of them may be libpmemobj.s own'
-  in_out "^result: clean, but for lines that may be libpmemobj's own"
+  in_out "^result: clean, except for lines that may be libpmemobj's own"
   pooled 137 killed --windows $windows
-  in_out "^result: clean, but for lines that may be libpmemobj's own"
+  in_out "^result: clean, except for lines that may be libpmemobj's own"
 done
 sound "$pool"

@@ -127,7 +127,7 @@ drill() {
     expect 0 "$scute" shield add "$file" --capacity 6000000
     expect "$([ $case_name = exits ] && echo 3 || echo 137)" "$scute" shield run -- "$python" appends.py "$file" "$case_name"
     [ $case_name = loses_power ] ||
-      in_err 'cannot make the file as long as its program has left it (2400001 bytes; what lies before that is in it): .*No space left'
+      in_err 'cannot extend the file to the size that its program has left (2400001 bytes; all bytes up to its end are in it): .*No space left'
     bash room.sh 4000
     sound "$file"
     cp original wanted

@@ -100,7 +100,7 @@ sys.stdout.flush()
 page(350)'
 expect 135 "${run[@]}" python3 -c "$lost" "$file"
 in_out '^read: 5$'
-in_err "$file: byte $((350 << 12)) cannot be read, and who touches it gets SIGBUS"
+in_err "$file: byte $((350 << 12)) cannot be read, and a thread that touches it gets SIGBUS"
 rm -f "$file"*
 
 # Beside lost pages a child gets all others, and its parent finds the lost ones lost as ever.

@@ -37,7 +37,7 @@ rm "$file.scute"
 expect 0 "${run[@]}" cat "$file"
 cmp out original || fail "it reads something else"
 expect 1 "$scute" shield run --require "$file" -- touch "$pools/begun"
-in_err "$file: it is not shielded, so the program was not begun"
+in_err "$file: it is not shielded, so the program was not started"
 in_err 'shield add'
 [ ! -e "$pools/begun" ] || fail "it was begun"
 expect 1 "$scute" shield run --require "$file" --require "$pools/nothing" -- true
@@ -217,7 +217,7 @@ stays 'is not a regular file' 7
 begin
 rm "$file.scute"
 ln -s nothing "$file.scute"
-stays 'is a symbolic link to where there is nothing' 7
+stays 'is a symbolic link to a missing file' 7
 begin
 : >"$file.scute"
 stays 'is empty, so it is no pool' 7

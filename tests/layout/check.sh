@@ -4,12 +4,13 @@
 #   1. every source file is compiled by a target, every header is included by some other file
 #   2. a folder of tests/ mirrors one of src/ or is listed in test_folders below
 #   3. a public header includes no private one and no header of a library that users need not have
-#   4. a room of src/ includes only itself and what tests/layout/arrows.txt allows; no arrow there is unused, none
-#      makes a circle, and docs/internals/architecture.md shows the same table
+#   4. a room of src/ includes only itself and what tests/layout/arrows.txt allows; no arrow there
+#      is unused, none makes a circle, and docs/internals/architecture.md shows the same table
 #   5. no file of the library or the tools is longer than lines_max
 #   6. no unfinished work and no test that does not run: see the words below
 #   7. the root has no files but root_files below, of those that are committed
-#   8. a test waits for a condition, not for a time: nothing in tests/ sleeps but the helpers named in waits below
+#   8. a test waits for a condition, not for a time: nothing in tests/ sleeps but the helpers named
+#      in waits below
 set -euo pipefail
 export LC_ALL=C
 
@@ -18,11 +19,13 @@ root=$1 compile_commands=$(realpath "$2") tools=$(cd "$(dirname "${BASH_SOURCE[0
 test_folders="install instructions layout compile_fail cli readme api containers demo bench report hostile support planted campaign workloads disk sim pass"
 root_files=".clang-format .clang-tidy .gitignore CHANGELOG.md CMakeLists.txt CMakePresets.json CONTRIBUTING.md LICENSE README.md SECURITY.md dev"
 roots="src include tools sim tests fuzz bench examples workloads"
-# Compiled by the tests themselves, at test time; and what is linked with Debian's examples when it is measured.
+# Compiled by the tests themselves, at test time; and what is linked with Debian's examples when it
+# is measured.
 uncompiled='^(tests/(compile_fail|install|pass/programs|pass/refused|interpose/(sites|left))|bench/shield)/'
 lines_max=450
 waits='^tests/support/(wait\.(bash|h|hpp)|waiting\.py):'
-# Calls of C, C++ and Python, system calls by number, commands of the shell; and what sleeps under another name.
+# Calls of C, C++ and Python, system calls by number, commands of the shell; and what sleeps under
+# another name.
 sleeps='(^|[^A-Za-z0-9_.>])(u|nano|clock_nano)?sleep[[:space:]]*\(|sleep_(for|until)[[:space:]]*\(|SYS_(clock_)?nanosleep|time\.sleep'
 sleeps+='|(^|[;&|({'"'"'"]|[[:space:]](do|then|else|until|while|!))[[:space:]]*sleep[[:space:]]+["$0-9.]'
 sleeps+='|(^|[^A-Za-z0-9_])(poll[[:space:]]*\((NULL|nullptr),[[:space:]]*0,|select[[:space:]]*\(0,|read[[:space:]](-[a-z]+[[:space:]])*-t)'
@@ -74,8 +77,8 @@ awk -v arrows="$temp/arrows" '
     for (i = 1; i <= n; i++) if ((path = normalize(candidates[i] name)) in exists) return path
     return ""
   }
-  # src/engine has a room for each engine. The other folders are rooms themselves, and a folder in one of them is a
-  # room of its own if there is a line for it.
+  # src/engine has a room for each engine. The other folders are rooms themselves, and a folder in
+  # one of them is a room of its own if there is a line for it.
   function room_of(path,    parts, n) {
     n = split(path, parts, "/")
     return parts[2] == "engine" || n > 3 && (parts[2] "/" parts[3]) in rooms ? parts[2] "/" parts[3] : parts[2]

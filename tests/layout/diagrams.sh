@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # diagrams.sh SOURCE_DIR
-# The diagrams of the documentation are what docs/images/draw.py makes, and each is shown by a page. Prints every violation as "file: what".
+# The diagrams of the documentation are what docs/images/draw.py makes, and each is shown by a page.
+# Prints every violation as "file: what".
 set -euo pipefail
 export LC_ALL=C
 

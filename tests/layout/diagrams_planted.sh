@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # diagrams_planted.sh DIAGRAMS_SH SOURCE_DIR
-# diagrams.sh can fail: copies the pictures to a tree in the current folder, then breaks one thing at a time and requires
-# that the check names the violation.
+# diagrams.sh can fail: copies the pictures to a tree in the current folder, then breaks one thing
+# at a time and requires that the check names the violation.
 set -euo pipefail
 
 check=$1 source=$2

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # headers.sh SOURCE_DIR COMPILER [JOBS]
-# Every header of include/ and src/ compiles alone: it includes what it uses. (What several files include on
-# purpose, each with other macros, has the ending .inc.) Those that their own source includes first, the build compiles so.
+# Every header of include/ and src/ compiles alone: it includes what it uses. (What several files
+# include on purpose, each with other macros, has the ending .inc.) Those that their own source
+# includes first, the build compiles so.
 set -euo pipefail
 
 cd "$1"

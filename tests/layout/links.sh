@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # links.sh SOURCE_DIR
 # Prints every violation as "file: what":
-#   1. each relative link of a page in Markdown leads to a file or folder of the tree, and its anchor to a heading there
+#   1. each relative link of a page in Markdown leads to a file or folder of the tree, and its
+#      anchor to a heading there
 #   2. each page of docs/ that a source, script or message names exists
-#   3. docs/README.md, the index, links to every page of docs/, and names every command of scute(1) and of ./dev
+#   3. docs/README.md, the index, links to every page of docs/, and names every command of scute(1)
+#      and of ./dev
 #   4. a page of docs/start and docs/guides has at most 1,500 words
 set -euo pipefail
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # links_planted.sh LINKS_SH
-# links.sh can fail: builds a small correct tree in the current folder, then breaks one thing at a time and requires that
-# the check names the violation.
+# links.sh can fail: builds a small correct tree in the current folder, then breaks one thing at a
+# time and requires that the check names the violation.
 set -euo pipefail
 
 check=$1

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # locks.sh SOURCE_DIR CLANG [JOBS]
-# What src/ says about its locks (src/base/lock_contract.hpp) is true, as far as clang's thread-safety analysis can
-# tell. Nothing is built.
+# What src/ says about its locks (src/base/lock_contract.hpp) is true, as far as clang's
+# thread-safety analysis can tell. Nothing is built.
 set -euo pipefail
 
 cd "$1"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # locks_planted.sh LOCKS_SH SOURCE_DIR CLANG
-# locks.sh can fail: each way to break a contract is found, and a file that breaks none is not blamed.
+# locks.sh can fail: each way to break a contract is found, and a file that breaks none is not
+# blamed.
 set -euo pipefail
 mkdir -p tree/{include,src}
 ln -s "$2/src/base" tree/include/base

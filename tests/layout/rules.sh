@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # rules.sh SOURCE_DIR
-# Holds the rules that files write down about themselves (docs/reference/invariants.md) to their names, and
-# prints every violation as "where: what". A rule is named by the prefix of its book, 2 to 8 capital letters, and a
-# number. What must be so:
+# Holds the rules that files write down about themselves (docs/reference/invariants.md) to their
+# names, and prints every violation as "where: what". A rule is named by the prefix of its book, 2
+# to 8 capital letters, and a number. What must be so:
 #   1. a rule is defined once: at the beginning of a comment line, or of a row of a table in docs/
-#   2. whatever is cited, anywhere, is defined; no comment line begins with a rule that lacks the prefix
-#   3. the index of docs/reference/invariants.md has every rule, with the file that defines it, and no others
-#   4. a rule is named by a test, a scenario or a planted bug; or tests/layout/rules_by_argument.txt says why none
-#      shows it broken, and then none names it
+#   2. whatever is cited, anywhere, is defined; no comment line begins with a rule that lacks the
+#      prefix
+#   3. the index of docs/reference/invariants.md has every rule, with the file that defines it, and
+#      no others
+#   4. a rule is named by a test, a scenario or a planted bug; or tests/layout/rules_by_argument.txt
+#      says why none shows it broken, and then none names it
 set -euo pipefail
 export LC_ALL=C
 
@@ -57,8 +59,9 @@ awk 'FNR == NR { defined[$1] = 1; next }
 xargs -d '\n' grep -HnoP '^ *// *[A-Z][0-9]{1,2}(?= +[A-Za-z`])' <"$temp/files" |
   sed -E 's/^([^:]*:[0-9]+): *\/\/ *(.*)/\1: \2 has no prefix/' >>"$violations" || true
 
-# Rule 3: "RULE FILE" of the index, from rows as | WIN | windows | [pool/window.hpp](../../src/pool/window.hpp) | 1..5 |,
-# where the last cell names the first rule and the last one, or the only one.
+# Rule 3: "RULE FILE" of the index, from rows as | WIN | windows |
+# [pool/window.hpp](../../src/pool/window.hpp) | 1..5 |, where the last cell names the first rule
+# and the last one, or the only one.
 sed -nE 's/^\| ([A-Z]{2,8}) \| .* \| \[[^]]*\]\(([^)]*)\) \| \1-([0-9]+)(\.\.\1-([0-9]+))? \|$/\1 \2 \3 \5/p' "$index" |
   awk '{
     path = $2

@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
 # rules_planted.sh RULES_SH
-# rules.sh can fail: builds a small correct tree in the current folder, then breaks one thing at a time and requires
-# that the check names the violation. (Rules are put together here, or the check would take them for the project's.)
+# rules.sh can fail: builds a small correct tree in the current folder, then breaks one thing at a
+# time and requires that the check names the violation. (Rules are put together here, or the check
+# would take them for the project's.)
 set -euo pipefail
 
 check=$1
 failures=0
 win=WIN pool=POOL log=LOG long=WINDOWPANE
 
-# The correct tree: two books and the rules of a page; a test, a scenario, a planted bug, an argument.
+# The correct tree: two books and the rules of a page; a test, a scenario, a planted bug, an
+# argument.
 plant_tree() {
   rm -rf tree
   mkdir -p tree/{src/pool,src/base,docs/reference,tests/pool,tests/layout,tools/explore}

@@ -1,13 +1,16 @@
 #!/usr/bin/env bash
 # words.sh SOURCE_DIR
-# Holds the names of the core to the glossary of docs/internals/architecture.md, and prints every violation as "where: what":
+# Holds the names of the core to the glossary of docs/internals/architecture.md, and prints every
+# violation as "where: what":
 #   1. a word of tests/layout/words.txt is an entry of the glossary
-#   2. a type of the core's rooms, or a function that a header of theirs declares, has the word as a part of its name only in the
-#      files that words.txt lists; each of these declares such a name. So a word gets no second meaning unnoticed
+#   2. a type of the core's rooms, or a function that a header of theirs declares, has the word as a
+#      part of its name only in the files that words.txt lists; each of these declares such a name.
+#      So a word gets no second meaning unnoticed
 #      A word with a minus before it is a former name, with the term that stands for it now: no such name has it as a part
 #   3. the rooms of the core declare nothing outside of namespace scute::core
 #   4. integer types have one spelling everywhere, the one that C has as well: uint64_t, size_t
-# Parts of a name are what underscores divide; "settled", "settles" and "settling" count as "settle".
+# Parts of a name are what underscores divide; "settled", "settles" and "settling" count as
+# "settle".
 set -euo pipefail
 export LC_ALL=C
 
@@ -31,8 +34,8 @@ for room in $rooms; do [ ! -d "src/$room" ] || present+=("src/$room"); done
 find "${present[@]}" -type f \( -name '*.hpp' -o -name '*.cpp' \) | sort >"$temp/files"
 [ -s "$temp/files" ] || { echo "no sources in $root/src"; exit 1; }
 
-# The declared names: "file name". A variable that is made with parentheses looks like a function, so that guards of
-# locks are left out by their types.
+# The declared names: "file name". A variable that is made with parentheses looks like a function,
+# so that guards of locks are left out by their types.
 while read -r file; do
   sed -E 's|//.*||' "$file" | awk -v file="$file" -v header="$([[ $file == *.hpp ]] && echo 1 || echo 0)" '
     {

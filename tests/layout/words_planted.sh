@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # words_planted.sh WORDS_SH
-# words.sh can fail: builds a small correct tree in the current folder, then breaks one thing at a time and requires
-# that the check names the violation.
+# words.sh can fail: builds a small correct tree in the current folder, then breaks one thing at a
+# time and requires that the check names the violation.
 set -euo pipefail
 
 check=$1

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The smallest thing that is kept in segments, as a subject of the explorer: one number, of which every frame has the
-// whole. Two segments take turns. With mistakes to choose from, each against one rule of log/segment.hpp.
+// The smallest thing that is kept in segments, as a subject of the explorer: one number, of which
+// every frame has the whole. Two segments take turns. With mistakes to choose from, each against
+// one rule of log/segment.hpp.
 #pragma once
 
 #include <scute/exploration.hpp>
@@ -80,7 +81,7 @@ class segment_register : public subject {
   // As if it were full.
   void fill() { out_->end(); }
 
-  // ---- subject ------------------------------------------------------------------------------------
+  // ---- subject ----------------------------------------------------------------------------------
 
   uint64_t size() const override { return first + 4 * segment_size; }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A medium of two files: every way to its bytes reaches the right file, and both are made durable (JOIN-1 to JOIN-3).
+// A medium of two files: every way to its bytes reaches the right file, and both are made durable
+// (JOIN-1 to JOIN-3).
 #include "medium/composition.hpp"
 
 #include <fcntl.h>

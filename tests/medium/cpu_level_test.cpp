@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SCUTE_CPU reaches what moves bytes to the medium. tests/CMakeLists.txt runs this folder, and others, once
-// more with SCUTE_CPU=portable.
+// SCUTE_CPU reaches what moves bytes to the medium. tests/CMakeLists.txt runs this folder, and
+// others, once more with SCUTE_CPU=portable.
 #include <gtest/gtest.h>
 #include <scute/scute.h>
 

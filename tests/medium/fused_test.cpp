@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The fused kernels of log-free commits, every variant that this machine can run: what they write, what
-// they leave alone, and what *done says whenever the pool is accessed, which a fault in the middle shows.
+// The fused kernels of log-free commits, every variant that this machine can run: what they write,
+// what they leave alone, and what *done says whenever the pool is accessed, which a fault in the
+// middle shows.
 #include "medium/fused.hpp"
 
 #include <gtest/gtest.h>
@@ -21,8 +22,8 @@ namespace {
 using medium::fused_ops;
 using bytes = std::vector<unsigned char>;
 
-// All that this machine can run, and what a pool on eADR gets. Not before main(): other tests choose the
-// instruction by the environment.
+// All that this machine can run, and what a pool on eADR gets. Not before main(): other tests
+// choose the instruction by the environment.
 std::vector<const fused_ops*> kernels() {
   std::vector<const fused_ops*> all;
   for (size_t i = 0; i < medium::fused_variants; ++i)
@@ -69,8 +70,8 @@ std::byte* raw(unsigned char* p) {
   return reinterpret_cast<std::byte*>(p);
 }
 
-// One call of both kernels with dst, src, delta and next at these places in their lines. A cell and its
-// parity are whole rows apart, so they have the same place.
+// One call of both kernels with dst, src, delta and next at these places in their lines. A cell and
+// its parity are whole rows apart, so they have the same place.
 void both(const fused_ops& ops, size_t n, size_t at_dst, size_t at_src, size_t at_dram) {
   constexpr unsigned char filling = 0xa5;
   const size_t at_delta = at_dram, at_next = (3 * at_dram + n) % 64;
@@ -150,7 +151,7 @@ TEST(fused, UpToAWholeBlock) {
     }
 }
 
-// ---- faults in the middle ---------------------------------------------------------------------------
+// ---- faults in the middle -----------------------------------------------------------------------
 
 // A range crosses into a page that can neither be read nor written at first, then only read.
 class crossing {
@@ -246,8 +247,8 @@ struct lost_page {
   crossing c;
 };
 
-// verified: what counts as being there, in DRAM; null: the cell itself. A fault for reading and one for writing; what is not read has both when it
-// is written, and its delta was known by then.
+// verified: what counts as being there, in DRAM; null: the cell itself. A fault for reading and one
+// for writing; what is not read has both when it is written, and its delta was known by then.
 void lost_page::in_the_cell(const unsigned char* verified) {
   field parity(n + 64);
   const auto place = reinterpret_cast<uintptr_t>(c.at()) % 64;

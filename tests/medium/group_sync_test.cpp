@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Group commit (SYNC-1 to SYNC-4 of medium/group_sync.hpp): who waits for which sync, and that nobody is left
-// waiting. The syncs here are functions that a test holds up as long as it likes.
+// Group commit (SYNC-1 to SYNC-4 of medium/group_sync.hpp): who waits for which sync, and that
+// nobody is left waiting. The syncs here are functions that a test holds up as long as it likes.
 #include "medium/group_sync.hpp"
 #include "support/wait.hpp"
 
@@ -35,7 +35,8 @@ TEST(group_sync, AloneLeadsAtOnce) {
   }
 }
 
-// SYNC-1, SYNC-2: five threads that come during a sync are all served by the next one, by one of them.
+// SYNC-1, SYNC-2: five threads that come during a sync are all served by the next one, by one of
+// them.
 TEST(group_sync, WhoComesDuringASyncWaitsForTheNext) {
   group_sync g;
   std::atomic<bool> inside{false}, go{false};
@@ -69,7 +70,8 @@ TEST(group_sync, WhoComesDuringASyncWaitsForTheNext) {
   EXPECT_EQ(g.waiting(), 0u);
 }
 
-// SYNC-1, by what it is for: a number stored before join() is in what some sync has seen before it returns.
+// SYNC-1, by what it is for: a number stored before join() is in what some sync has seen before it
+// returns.
 TEST(group_sync, WhatWasStoredBeforeIsSynced) {
   group_sync g;
   constexpr int threads = 6, rounds = 3000;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Huge pages of shared memory. Whether the kernel grants them depends on its version and settings, so tests
-// assert what holds either way, and that a yes is true: then, and only then, must the evidence be there.
+// Huge pages of shared memory. Whether the kernel grants them depends on its version and settings,
+// so tests assert what holds either way, and that a yes is true: then, and only then, must the
+// evidence be there.
 #include "base/huge_pages.hpp"
 
 #include <fcntl.h>
@@ -127,8 +128,8 @@ TEST(huge_pages, MappingsLeaveNothingBehind) {
   const sparse_file f(2 * huge_page);
   uint64_t before = address_space();
   {
-    // They stay until the end, and their lengths differ: so the room for one begins at every distance from
-    // a multiple, and what is to be given back lies before it and behind it.
+    // They stay until the end, and their lengths differ: so the room for one begins at every
+    // distance from a multiple, and what is to be given back lies before it and behind it.
     std::vector<std::unique_ptr<mapping>> all;
     uint64_t mapped = 0;
     for (uint64_t i = 0; i < rounds; ++i) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The lock of a file against whatever the program, its children and the file system do (base/lock_keeper.hpp).
+// The lock of a file against whatever the program, its children and the file system do
+// (base/lock_keeper.hpp).
 #include "base/kept_lock.hpp"
 
 #include <dirent.h>
@@ -124,7 +125,8 @@ TEST(kept_lock, OutlivesTheClosingOfAllDescriptors) {
   }
 }
 
-// LOCK-1: by children that no handler of fork() is run for, and that are there when their parent is not.
+// LOCK-1: by children that no handler of fork() is run for, and that are there when their parent is
+//         not.
 TEST(kept_lock, NoChildKeepsIt) {
   const scratch dir;
   const std::string path = dir.file("pool");
@@ -153,7 +155,8 @@ TEST(kept_lock, NoChildKeepsIt) {
   for (const int fd : {words[0], words[1], hold[0], hold[1]}) ::close(fd);
 }
 
-// LOCK-1. 10,000 openings beside all that makes children; each has copies of all descriptors until it runs another program.
+// LOCK-1. 10,000 openings beside all that makes children; each has copies of all descriptors until
+// it runs another program.
 TEST(kept_lock, NothingIsBusyBesideNewProcesses) {
   const scratch dir;
   const std::string path = dir.file("pool");

@@ -11,8 +11,8 @@
 //   flush a  a write-back of the line of a
 //   fence
 //
-// each by writer A, or, with "B: " in front of it, by writer B. Each has a thread of its own; with "B/A: "
-// it is the thread of B that uses the writer of A.
+// each by writer A, or, with "B: " in front of it, by writer B. Each has a thread of its own; with
+// "B/A: " it is the thread of B that uses the writer of A.
 #pragma once
 
 #include <algorithm>

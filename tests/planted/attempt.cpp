@@ -22,8 +22,8 @@ namespace {
 
 constexpr size_t at_a_time = 2;
 
-// What the child says at its end. Before it there may be last words of the library, and how many states it had
-// judged now and then.
+// What the child says at its end. Before it there may be last words of the library, and how many
+// states it had judged now and then.
 constexpr char mark[] = "\n\x01outcome ", progress_mark[] = "\n\x01states ";
 constexpr uint64_t progress_step = 500;  // at least
 constexpr double hang_seconds = 120;     // of one state, on a machine that is busy
@@ -38,7 +38,8 @@ void say(int to, const std::string& text) {
 
 [[noreturn]] void explore_in_child(const attempt& a, int to) {
   ::dup2(to, STDERR_FILENO);
-  // Of a processor, so that other processes take nothing from it. (A thread that sleeps for ever is the watchdog's.)
+  // Of a processor, so that other processes take nothing from it. (A thread that sleeps for ever is
+  // the watchdog's.)
   const itimerval most{{}, {static_cast<time_t>(a.seconds_max), 0}};
   ::setitimer(ITIMER_PROF, &most, nullptr);
   outcome o;

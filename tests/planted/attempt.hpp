@@ -25,16 +25,17 @@ struct outcome {
   bool caught = false;
   bool died = false;      // by an assertion or a signal, which is noticed as well
   bool asserted = false;  // died by an assertion
-  // Nothing was finished any more, or the time was over. Whether the bug is the reason nobody can tell: what has
-  // no time limit of its own, as the suite of the explorer has none, would not notice.
+  // Nothing was finished any more, or the time was over. Whether the bug is the reason nobody can
+  // tell: what has no time limit of its own, as the suite of the explorer has none, would not
+  // notice.
   bool hung = false;
   double seconds = 0;
   uint64_t states = 0;  // judged; of a process that died, those that it may have judged
   std::string story;
 };
 
-// Two at a time. Outcomes are told in the order of the attempts; if `tell` returns false, those that
-// are left are dropped.
+// Two at a time. Outcomes are told in the order of the attempts; if `tell` returns false, those
+// that are left are dropped.
 void run_attempts(const std::vector<attempt>& all,
                   const std::function<bool(const attempt&, const outcome&)>& tell);
 

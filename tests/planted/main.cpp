@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Shows that the crash explorer can fail: every planted bug (base/planted.hpp) is switched on in
 // turn, and its scenario must be violated within the budget that scenarios get in every test run.
-// homes.txt says which scenario is to catch which bug. (A home with a colon in it is none of the explorer's: drills.sh.)
+// homes.txt says which scenario is to catch which bug. (A home with a colon in it is none of the
+// explorer's: drills.sh.)
 //
 //   test-planted                     run all of it; the table is printed
 //   test-planted BUG...              some of them, with their stories
@@ -29,7 +30,8 @@ namespace {
 constexpr uint64_t states_max = 20000;
 // A bug may also make a scenario run for ever. That is told, and counts as missed.
 constexpr unsigned seconds_max = 60;
-// What a scenario must be sound in without a bug, at least. (The suite of the explorer gives each of them more, on the real core.)
+// What a scenario must be sound in without a bug, at least. (The suite of the explorer gives each
+// of them more, on the real core.)
 constexpr uint64_t control_min = 300;
 
 std::map<std::string, std::string> read_homes() {
@@ -60,7 +62,8 @@ unsigned tenth_of(const std::string& home) {
   return home.empty() ? 0 : hash % 10;
 }
 
-// Without any bug every home must be sound in the states that showed its bugs, or their being caught says nothing. Returns how many are.
+// Without any bug every home must be sound in the states that showed its bugs, or their being
+// caught says nothing. Returns how many are.
 size_t control(const std::map<std::string, uint64_t>& homes) {
   std::vector<attempt> attempts;
   for (const auto& [name, states] : homes)

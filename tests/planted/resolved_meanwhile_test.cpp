@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A thread resolves a block of a log-free pool; wherever it is, another one begins to write in place in the same block (RES-2).
-// On the planted core, whose threads can be switched where they look without a lock (switch_point()).
+// A thread resolves a block of a log-free pool; wherever it is, another one begins to write in
+// place in the same block (RES-2). On the planted core, whose threads can be switched where they
+// look without a lock (switch_point()).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +21,8 @@ constexpr uint64_t objects = 8, size = 200;
 
 class resolved_meanwhile : public ::testing::TestWithParam<bool> {
  protected:
-  // All objects are new, in one transaction, of which no parity is; or all but one are, so that it was not decided.
+  // All objects are new, in one transaction, of which no parity is; or all but one are, so that it
+  // was not decided.
   void SetUp() override {
     scute_options o = options(4 * mib, {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_LOGFREE});
     o.rows = 4;
@@ -46,7 +48,8 @@ class resolved_meanwhile : public ::testing::TestWithParam<bool> {
   }
   bool interleave(unsigned nth, unsigned mth);
   static bool is_decided() { return GetParam(); }
-  // The other thread. It stops where it passes the mth switch point of its commit, or behind that, until the first one is through.
+  // The other thread. It stops where it passes the mth switch point of its commit, or behind that,
+  // until the first one is through.
   void write(uint64_t i) {
     transaction tx(f);
     void* p = nullptr;

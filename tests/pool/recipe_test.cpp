@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which cells a cell is made of (pool/recipe.hpp), against sums by hand; and decoding with cells unknown.
+// Which cells a cell is made of (pool/recipe.hpp), against sums by hand; and decoding with cells
+// unknown.
 #include "pool/recipe.hpp"
 
 #include <gtest/gtest.h>

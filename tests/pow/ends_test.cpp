@@ -89,7 +89,8 @@ TEST_P(Ends, AreSaidByRecovery) {
   EXPECT_TRUE(db->check(false, true).damage.empty());
 }
 
-// The last page that anything was written to becomes zeros: without an end it would be a segment that ends sooner.
+// The last page that anything was written to becomes zeros: without an end it would be a segment
+// that ends sooner.
 TEST_P(EndsOfOneCopy, ZerosBehindTheLastFrameThatIsLeftAreTold) {
   for (const bool closed : {true, false}) {
     make();
@@ -142,8 +143,9 @@ TEST_P(EndsOfOneCopy, ALostEndIsTold) {
   EXPECT_EQ(lost_in([&] { std::fill_n(end, 64, std::byte{0}); }), 1U);
 }
 
-// A proper close leaves no head that was being written: whatever has become of one, nothing goes without being told. (The
-// words that are void in a head that is in nobody's use are tried as well.)
+// A proper close leaves no head that was being written: whatever has become of one, nothing goes
+// without being told. (The words that are void in a head that is in nobody's use are tried as
+// well.)
 TEST_P(EndsOfOneCopy, ADamagedHeadIsNoSegmentThatWasNeverUsed) {
   make();
   fill(0, 10);

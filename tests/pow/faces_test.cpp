@@ -325,7 +325,8 @@ TEST_P(Faces, ThreadsAndTheCleaner) {
   EXPECT_LE(all.size(), threads * 50);
 }
 
-// A section that waits on a condition variable gives its lock away: others see what is not committed.
+// A section that waits on a condition variable gives its lock away: others see what is not
+// committed.
 TEST_P(Faces, WaitingInASectionIsNoticed) {
   options o = small();
   o.flags |= SCUTE_POW_WATCH_LOCKS;

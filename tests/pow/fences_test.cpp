@@ -12,7 +12,8 @@ class Fences : public Store {
     std::memcpy(&h, bytes.data(), sizeof h);
     return h;
   }
-  // Each fence of fn in turn fails, but for those of the head's copies, which come last. check: what the head says then.
+  // Each fence of fn in turn fails, but for those of the head's copies, which come last. check:
+  // what the head says then.
   template <typename Make, typename Fn, typename Check>
   void each(Make&& prepare, Fn&& fn, Check&& check) {
     prepare();

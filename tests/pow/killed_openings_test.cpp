@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// POW-21: openings that are killed again and again while they copy what lies beside a batch that does not count.
+// POW-21: openings that are killed again and again while they copy what lies beside a batch that
+//         does not count.
 #include <random>
 #include <vector>
 
@@ -45,7 +46,8 @@ class KilledOpenings : public Store {
     std::ranges::copy(then, bytes.begin());
     return true;
   }
-  // Twenty times at one moment, at each; then at any. All that counts is there afterwards, and as much room as there was.
+  // Twenty times at one moment, at each; then at any. All that counts is there afterwards, and as
+  // much room as there was.
   void kill_and_look() {
     db.reset();
     const uint64_t least = void_segments();

@@ -33,7 +33,8 @@ class Lives : public test::pow_files {
 };
 INSTANTIATE_TEST_SUITE_P(, Lives, test::memory_and_disk(), test::name_of_place);
 
-// As often as wanted; with what was written, copied by the cleaner and left in open segments meanwhile.
+// As often as wanted; with what was written, copied by the cleaner and left in open segments
+// meanwhile.
 TEST_P(Lives, AFaceThatHasEndedIsOpenedAgain) {
   store db(path, small());
   std::optional<map<uint64_t, std::string>> words(std::in_place, db, "words");
@@ -59,7 +60,8 @@ TEST_P(Lives, AFaceThatHasEndedIsOpenedAgain) {
     numbers.reset();
     jobs.reset();
     one.reset();
-    // While nobody has them open: the cleaner, an object in memory that is compared with the file, and others who write.
+    // While nobody has them open: the cleaner, an object in memory that is compared with the file,
+    // and others who write.
     for (uint64_t i = 0; i < 20; ++i)
       in_section(db, [&] { others.edit(i % 5) = std::string(9000, 'o'); });
     EXPECT_EQ(db.check(SCUTE_POW_COMPARE), 0U);
@@ -203,7 +205,8 @@ struct codec<restless> {
 
 namespace {
 
-// An object is measured before its section is written, and written then: with several of them, twice.
+// An object is measured before its section is written, and written then: with several of them,
+// twice.
 TEST_P(Lives, ACodecThatChangesItsMind) {
   store db(path, small());
   map<uint64_t, restless> all(db, "all");
@@ -227,7 +230,8 @@ TEST_P(Lives, ACodecThatChangesItsMind) {
   EXPECT_EQ(there.at(3).n, 3U);
 }
 
-// A check waits for a section, which closes a table, while another thread opens one and waits for the check.
+// A check waits for a section, which closes a table, while another thread opens one and waits for
+// the check.
 TEST_P(Lives, ATableEndsWhileAnotherOneIsOpenedBesideACheck) {
   store db(path, small());
   std::optional<map<uint64_t, std::string>> words(std::in_place, db, "words");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pages that are lost one after the other, with a proper close between, where each section has its parity (`always`).
+// Pages that are lost one after the other, with a proper close between, where each section has its
+// parity (`always`).
 #include "store_fixture.hpp"
 
 namespace scute::core::pow {

@@ -104,7 +104,8 @@ pow_scenario cleaned(const named_kind& k) {
   return s;
 }
 
-// What was erased is made again when its tombstone has gone, and the segment where that lay is in use again (POW-16).
+// What was erased is made again when its tombstone has gone, and the segment where that lay is in
+// use again (POW-16).
 pow_scenario buried(const named_kind& k) {
   auto s = with("buried", k);
   const uint64_t wide = k.kind.protect == pow::protection::always ? 9000 : 1300;
@@ -236,8 +237,8 @@ pow_scenario compacted(const named_kind& k) {
   return s;
 }
 
-// A section streams some of it and is aborted, and the cleaner takes the segment that says so: what is committed behind it
-// counts all the same (POW-13).
+// A section streams some of it and is aborted, and the cleaner takes the segment that says so: what
+// is committed behind it counts all the same (POW-13).
 pow_scenario abandoned_cleaned(const named_kind& k) {
   auto s = with("abandoned-cleaned", k);
   s.setup([](pow_subject& p) {
@@ -257,8 +258,8 @@ pow_scenario abandoned_cleaned(const named_kind& k) {
   return s;
 }
 
-// A file that has lost a frame is refused, the last one of a segment as well (POW-12), and the cleaner keeps what it cannot
-// read (POW-4): tried on copies, since the scenario goes on.
+// A file that has lost a frame is refused, the last one of a segment as well (POW-12), and the
+// cleaner keeps what it cannot read (POW-4): tried on copies, since the scenario goes on.
 pow_scenario ended(const named_kind& k) {
   auto s = with("ended", k);
   s.observe(all_of);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What persist-on-write stores are explored with. Also the homes of their planted bugs (tests/planted).
+// What persist-on-write stores are explored with. Also the homes of their planted bugs
+// (tests/planted).
 #pragma once
 
 #include <functional>

@@ -4,7 +4,8 @@
 namespace scute::testing {
 namespace {
 
-// What later sections leave must be whole: cell 1 follows cell 0, cell 2 follows cell 1, whoever copied it.
+// What later sections leave must be whole: cell 1 follows cell 0, cell 2 follows cell 1, whoever
+// copied it.
 std::string follows(pow_subject& p) {
   const bool right = p.number(0) >= p.number(1) && p.number(1) >= p.number(2) &&
                      p.number(0) >= p.witnessed(0) && p.number(1) >= p.witnessed(1) &&
@@ -77,7 +78,8 @@ pow_scenario chain(const named_kind& k) {
   return s;
 }
 
-// What a thread has read under one lock it writes under another one: nobody but the thread knows of it.
+// What a thread has read under one lock it writes under another one: nobody but the thread knows of
+// it.
 pow_scenario carried(const named_kind& k) {
   auto s = with("later-carried", k);
   s.setup(start_from_nothing);
@@ -123,8 +125,8 @@ pow_scenario later_cleaned(const named_kind& k) {
   return s;
 }
 
-// A victim has sections that a later one of the lane rests on, and nothing but the mark says that they were durable. Somebody
-// else is told so by a sync that has nothing to do any more.
+// A victim has sections that a later one of the lane rests on, and nothing but the mark says that
+// they were durable. Somebody else is told so by a sync that has nothing to do any more.
 pow_scenario later_marked(const named_kind& k) {
   named_kind wide = k;
   wide.kind.segments = wide.kind.most = 12;
@@ -173,8 +175,8 @@ pow_scenario later_alone(const named_kind& k) {
   return s;
 }
 
-// A later section that has streamed some of it is aborted. A strict one of the same thread does not rest on it, and has to be
-// there all the same.
+// A later section that has streamed some of it is aborted. A strict one of the same thread does not
+// rest on it, and has to be there all the same.
 pow_scenario later_aborted(const named_kind& k) {
   auto s = with("later-aborted", k);
   s.setup(start_from_nothing);
@@ -192,7 +194,8 @@ pow_scenario later_aborted(const named_kind& k) {
   return s;
 }
 
-// A strict section streams some of it and is aborted, right behind a later one in its lane (POW-13).
+// A strict section streams some of it and is aborted, right behind a later one in its lane
+// (POW-13).
 pow_scenario later_abandoned(const named_kind& k) {
   auto s = with("later-abandoned", k);
   s.setup(start_from_nothing);
@@ -215,8 +218,9 @@ pow_scenario later_abandoned(const named_kind& k) {
   return s;
 }
 
-// One thread replaces an object, later, under one lock; another one makes an object of its own under another lock, and
-// none of the two sees the other. The index of what was replaced is free (POW-14).
+// One thread replaces an object, later, under one lock; another one makes an object of its own
+// under another lock, and none of the two sees the other. The index of what was replaced is free
+// (POW-14).
 pow_scenario later_reused(const named_kind& k) {
   named_kind free = k;
   free.kind.free_indexes = true;
@@ -256,8 +260,8 @@ pow_scenario later_reused(const named_kind& k) {
   return s;
 }
 
-// While one thread syncs, another one ends a section in a lane that the sync has looked at already, and a third one names that
-// in a lane which it has not (POW-15).
+// While one thread syncs, another one ends a section in a lane that the sync has looked at already,
+// and a third one names that in a lane which it has not (POW-15).
 pow_scenario later_overtaken(const named_kind& k) {
   auto s = with("later-overtaken", k);
   s.setup(start_from_nothing);
@@ -274,7 +278,8 @@ pow_scenario later_overtaken(const named_kind& k) {
   return s;
 }
 
-// Sections of one stream give their locks back early: what another one has seen, and told, has to be there.
+// Sections of one stream give their locks back early: what another one has seen, and told, has to
+// be there.
 pow_scenario told(const named_kind& k) {
   auto s = with("told", k);
   s.setup(start_from_nothing);
@@ -295,8 +300,8 @@ pow_scenario told(const named_kind& k) {
   return s;
 }
 
-// The same from hand to hand: the last of three threads tells what the first one has done, and has never held its lock. One of them
-// does not wait for its own sections.
+// The same from hand to hand: the last of three threads tells what the first one has done, and has
+// never held its lock. One of them does not wait for its own sections.
 pow_scenario told_on(const named_kind& k) {
   auto s = with("told-on", k);
   s.setup(start_from_nothing);

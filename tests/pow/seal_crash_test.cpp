@@ -17,8 +17,9 @@ class SealCrash : public Seals {
   bool has_table(uint32_t segment) { return read_table(db->parts(), segment).has_value(); }
 };
 
-// The power fails while a group becomes void: the first table is, and the second one not yet. Recovery finishes it. Otherwise
-// the second one would count in the place of the head of the segment's next use, if that is damaged.
+// The power fails while a group becomes void: the first table is, and the second one not yet.
+// Recovery finishes it. Otherwise the second one would count in the place of the head of the
+// segment's next use, if that is damaged.
 TEST_F(SealCrash, NothingIsLeftOfATableThatWasBecomingVoid) {
   fill(0, 100);
   const uint32_t seal = first_of(use::seal);
@@ -54,7 +55,8 @@ TEST_F(SealCrash, ACheckFindsEachOfTheTwoTables) {
   }
 }
 
-// A member and its seal are damaged. While what the seal has given back may not be durable, the seal stays.
+// A member and its seal are damaged. While what the seal has given back may not be durable, the
+// seal stays.
 TEST_F(SealCrash, ASealStaysUntilWhatItGaveBackIsDurable) {
   fill(0, 100);
   const uint32_t seal = first_of(use::seal), member = first_member();
@@ -74,8 +76,8 @@ TEST_F(SealCrash, ASealStaysUntilWhatItGaveBackIsDurable) {
   EXPECT_TRUE(db->check(false, true).damage.empty());
 }
 
-// Two members are damaged at one place, and a third one at another. The group knows the third one's page, so a check leaves
-// it as it is, and says what it could not make right.
+// Two members are damaged at one place, and a third one at another. The group knows the third one's
+// page, so a check leaves it as it is, and says what it could not make right.
 TEST_F(SealCrash, AGroupThatIsBeyondRepairStays) {
   fill(0, 100);
   const uint32_t seal = first_of(use::seal);
@@ -93,8 +95,8 @@ TEST_F(SealCrash, AGroupThatIsBeyondRepairStays) {
   EXPECT_EQ(db->parts().space->note(seal).what.load(), use::seal);
 }
 
-// A head of zeros is made anew, and the power fails in it: each mixture of what was there and what was to be there is
-// taken for damage, and none for a member that is void (POW-20).
+// A head of zeros is made anew, and the power fails in it: each mixture of what was there and what
+// was to be there is taken for damage, and none for a member that is void (POW-20).
 TEST_F(SealCrash, AHeadThatIsTornInItsRepairIsRepairedAgain) {
   fill(0, 100);
   const uint32_t member = last_member();

@@ -118,7 +118,8 @@ TEST_F(Seals, AGroupIsMendedBeforeItEnds) {
   for (const auto& d : db->check(false, true).damage) ADD_FAILURE() << d.text;
 }
 
-// Two members are damaged at one place, which is too much, and one of them at another one as well: that comes back.
+// Two members are damaged at one place, which is too much, and one of them at another one as well:
+// that comes back.
 TEST_F(Seals, WhatAGroupHasOfAMemberComesBackBeforeItEnds) {
   fill(0, 100);
   ASSERT_EQ(count(use::seal), 1U);
@@ -185,8 +186,8 @@ TEST_F(Seals, AShortenedSegmentGetsNoGroup) {
   EXPECT_THROW(reopen(), failure);
 }
 
-// POW-12. The last that a segment has is that something was erased. A check that repairs says that it is lost, and does not make the
-// file forget it.
+// POW-12. The last that a segment has is that something was erased. A check that repairs says that
+// it is lost, and does not make the file forget it.
 TEST_F(Seals, ACheckDoesNotWriteAnEndThatDamageHasMade) {
   make(protection::none);
   put(500, 700, 'x');
@@ -277,8 +278,8 @@ TEST_F(Seals, WhereTheEndAndTheSealAreDamaged) {
   EXPECT_TRUE(db->check(false, true).damage.empty());
 }
 
-// POW-22. Each page of a closed file is lost, the file opened, perhaps compacted or cleaned, and closed, and then another one
-// is lost.
+// POW-22. Each page of a closed file is lost, the file opened, perhaps compacted or cleaned, and
+// closed, and then another one is lost.
 TEST_F(Seals, OnePageAfterTheOther) {
   fill(0, 70);
   db->close();
@@ -338,7 +339,8 @@ TEST_F(Seals, AProperCloseComparesTheGroups) {
   }
 }
 
-// What says where a member ends is on no other page but the seal's, and is needed when the group has ended.
+// What says where a member ends is on no other page but the seal's, and is needed when the group
+// has ended.
 TEST_F(Seals, WhereAMemberEndsIsWrittenAgain) {
   fill(0, 100);
   ASSERT_EQ(count(use::seal), 1U);
@@ -362,7 +364,8 @@ TEST_F(Seals, WhereAMemberEndsIsWrittenAgain) {
   EXPECT_TRUE(std::equal(sound.begin(), sound.end(), at));
 }
 
-// POW-20. The XOR of three segments that are gone looks like a segment: objects of one size, and checksums that are linear.
+// POW-20. The XOR of three segments that are gone looks like a segment: objects of one size, and
+// checksums that are linear.
 TEST_F(Seals, ThreeLostMembersMakeNoFourth) {
   for (uint64_t i = 0; i < 120; ++i) put(i, 900, static_cast<char>('a' + i % 26));
   db->close();

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The committed reports: their index is current, every row that loses is explained, and the README has the table
-# and a plot of one of them, says of which processor, and is short (its programs and the report's table do not count).
+# The committed reports: their index is current, every row that loses is explained, and the README
+# has the table and a plot of one of them, says of which processor, and is short (its programs and
+# the report's table do not count).
 . "$SCUTE_SOURCE_DIR/tests/report/lib.bash"
 
 cd "$SCUTE_SOURCE_DIR"

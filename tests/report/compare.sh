@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Comparing two runs: nothing between a run and itself, a planted change of a time or a counter, rows
-# that only one side has.
+# Comparing two runs: nothing between a run and itself, a planted change of a time or a counter,
+# rows that only one side has.
 . "$SCUTE_SOURCE_DIR/tests/report/lib.bash"
 
 "$python" "$synthetic" old.jsonl

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# ./dev COMMAND --help: the command's own part of the help, with nothing installed, configured, built or removed.
+# ./dev COMMAND --help: the command's own part of the help, with nothing installed, configured,
+# built or removed.
 set -euo pipefail
 fail() {
   echo "FAILED: $*" >&2

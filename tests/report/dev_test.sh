@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# ./dev test: which tests ctest is asked for, by tier, tenth, change and place, and what a passed --all leaves. No test is run: cmake and ctest
-# are others'.
+# ./dev test: which tests ctest is asked for, by tier, tenth, change and place, and what a passed
+# --all leaves. No test is run: cmake and ctest are others'.
 . "$SCUTE_SOURCE_DIR/tests/report/lib.bash"
 
 mkdir -p tree/tests/tx tree/src/engine tree/src/tx tools
@@ -11,7 +11,8 @@ cp "$SCUTE_SOURCE_DIR/cmake/run-cases.sh" tree/cmake/
 here=$PWD
 equal() { [ "$1" = "$2" ] || fail "'$1' is not '$2'"; }
 
-# Everything is installed, configured and built. ctest notes what it is asked for, and its tests pass, or not (`result`).
+# Everything is installed, configured and built. ctest notes what it is asked for, and its tests
+# pass, or not (`result`).
 printf '#!/bin/sh\necho installed\n' >tools/dpkg-query
 cat >tools/cmake <<'SH'
 #!/bin/sh
@@ -118,7 +119,8 @@ asks 0 --all
 equal "$(tail -n 1 tree/tests/all_passed.txt)" "$(git -C tree rev-parse HEAD)"
 equal "$(head -n 1 tree/tests/all_passed.txt)" '# which'
 
-# Under load: three passes and a hundred turns, each once; what has failed is where the next run goes on; nothing burns on.
+# Under load: three passes and a hundred turns, each once; what has failed is where the next run
+# goes on; nothing burns on.
 cat >tools/python3 <<'SH'
 #!/bin/bash
 # The one that takes memory, and all other python.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# One report per kind of processor: what a processor is called, which folder a run goes to, the index of the
-# kinds, and pages with tables from their reports.
+# One report per kind of processor: what a processor is called, which folder a run goes to, the
+# index of the kinds, and pages with tables from their reports.
 . "$SCUTE_SOURCE_DIR/tests/report/lib.bash"
 
 # kind MODEL: what the line "model name" of /proc/cpuinfo gives.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The papers' numbers are well formed: each has a place, a unit and rows that give ours, or a reason why
-# there are none; and every way of measuring ours gives the number that it should.
+# The papers' numbers are well formed: each has a place, a unit and rows that give ours, or a reason
+# why there are none; and every way of measuring ours gives the number that it should.
 . "$SCUTE_SOURCE_DIR/tests/report/lib.bash"
 
 "$python" "$synthetic" rows.jsonl

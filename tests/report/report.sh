@@ -60,8 +60,9 @@ print(f"""{a["ns_per_op"]:.0f} ns ±{a["spread"] * 50:.0f}% **{h["ns_per_op"] / 
 has $r "$cell"
 has $r '2 / 4 / 256'
 
-# Targets come from the rows, and are held against libpmemobj-huge: 2.99 times insert the hash map, 3.00 remove.
-# Plain libpmemobj stands beside it and decides nothing. The golden file says what instructions are.
+# Targets come from the rows, and are held against libpmemobj-huge: 2.99 times insert the hash map,
+# 3.00 remove. Plain libpmemobj stands beside it and decides nothing. The golden file says what
+# instructions are.
 has $r '# Benchmark report: Abacus 9'
 grep -q '^Met on Abacus 9: of instructions [0-4] of 4; of times [23][0-9] of 105\.$' $r || fail "targets met"
 grep -q "^| target .* measured | *over libpmemobj's | *|\$" $r || fail "the peers' columns"
@@ -84,8 +85,9 @@ read -r logfree redo spec bare < <(sed -n 's/^overwrite 3 of 64  *//p' new/instr
 grep -q "^| overwrite 3 of 64  *|  *$logfree |  *$redo |  *$spec |  *$bare |  *≤ 2300 |" $r || fail "instructions"
 grep -q '^| map get  *|\(  *[0-9]* |\)\{4\}  *|  *|$' $r || fail "instructions without a goal"
 
-# Speculative logging: 300 ns where the peer takes 900, 1,800, ... and memory alone 200; 500 with everything protected, where logfree takes
-# 600; as long as that on hot objects; 120 us and 30 on a disk, where the fastest peers take 160 and 26.
+# Speculative logging: 300 ns where the peer takes 900, 1,800, ... and memory alone 200; 500 with
+# everything protected, where logfree takes 600; as long as that on hot objects; 120 us and 30 on a
+# disk, where the fastest peers take 160 and 26.
 [ "$(grep -cE '^\| spec-(none|mlpc) ' $r)" -ge 19 ] || fail "targets of spec"
 grep -q '^| spec-none stamp .* ≥ 5× .* 12\.[0-9]*× .* 13\.[0-9]*× .* met |$' $r || fail "the mean over STAMP"
 grep -q '^| spec-none genome volatile .* ≤ 1\.25× .* 1\.[45].× .*\*\*missed\*\* |$' $r || fail "spec over memory alone"
@@ -97,8 +99,9 @@ grep -q '^| spec-mlpc fences .* ≤ 1\.01 .* 1\.000 .* met |$' $r || fail "fence
 grep -q '^| spec-mlpc kv_put 1 thread .*(sqlite).* ≥ 1\.4× .* 1\.3.× .*\*\*missed\*\* |$' $r || fail "spec on a disk"
 grep -q '^| spec-mlpc kv_put 8 threads .*(rocksdb).* ≥ 1\.4× .* 0\.8.× .*\*\*missed\*\* |$' $r || fail "spec on a disk, 8 threads"
 
-# Persist-on-write files: 4 maps and half look-ups, 3 parts of transactions, 4 settings of level hashing, protected and not;
-# the disk; opening at 64 + 16 ms for 32 MiB of which half is live; cleaning, 400 ns without and 500 and 650 with it.
+# Persist-on-write files: 4 maps and half look-ups, 3 parts of transactions, 4 settings of level
+# hashing, protected and not; the disk; opening at 64 + 16 ms for 32 MiB of which half is live;
+# cleaning, 400 ns without and 500 and 650 with it.
 [ "$(grep -cE '^\| pow(-none)? (bplus_tree|rbtree|hashmap|skiplist|tpcc|tatp|level|kv_put)' $r)" = 34 ] || fail "targets of pow"
 grep -q '^| pow-none rbtree .* ≥ 3× .* 1\.2.× .* 2\.0.× .*\*\*missed\*\* |$' $r || fail "pow-none against both peers"
 grep -q '^| pow-none kv_put  *|.*pwrite.* ≤ 1\.15× .* 1\.[01].× .* met |$' $r || fail "pow-none on a disk"
@@ -111,7 +114,8 @@ grep -q '^| pow cleaner bytes .* ≤ 1× .* 1\.00× .* met |$' $r || fail "what 
 grep -q '^| pow file .* ≤ 2× .* 2\.00× .* met |$' $r || fail "the size of the file"
 grep -q '^| 128 MiB, 50 % live *| 256 B .* 268\.44 ms | *67\.11 ms | *2[45][0-9][0-9] | *0\.1[56] | *[12][0-9]\.[0-9]× |$' $r ||
   fail "the table of openings"
-# Reading goes with the file's size and less with threads; by the byte with these alone. The other part is one thread's.
+# Reading goes with the file's size and less with threads; by the byte with these alone. The other
+# part is one thread's.
 sed -n '/^### What the time of opening goes with/,/^ENTS/p' $r >goes
 grep -q '^| 36 files ' goes || fail "files that were opened"
 grep -q '^| read, test, decide: time per byte *| *0\.000 | *0\.000 | *0\.000 | *0\.000 | *-1\.000 |$' goes || fail "correlations"
@@ -127,7 +131,8 @@ for floor in raw-logfree raw-log raw-redo; do
   grep -q "^| $floor  *| .* \*\*[0-9.]*×\*\* ([0-9.]*×) |" alloc || fail "no $floor beside the objects"
 done
 
-# Rows of the default that lose, with what explanations.md says: a heading is a name or the beginning of one.
+# Rows of the default that lose, with what explanations.md says: a heading is a name or the
+# beginning of one.
 sed -n '/^### Where the default is slower than libpmemobj-huge/,/^#/p' $r >slower
 grep -q '^| hashmap get  *| map_get  *| hashmap.* 0\.6.× .* 1\.0.× |  *NOT EXPLAINED |$' slower || fail "hashmap get"
 grep -q '^| free 4 KiB 2 threads  *| free  *| 4 KiB, 2 threads  *|  *0\.6.× |  *0\.7.× |  *|$' slower || fail "free of 4 KiB"
@@ -140,8 +145,8 @@ grep -q '^\*\*.*\*\*maps\*\*, .*\*\*pow rbtree\*\*, .*\*\*run time\*\*: NOT EXPL
 has err.txt 'NOT EXPLAINED: hashmap get'
 ! grep -q '^### Where the default is slower than libpmemobj$' $r || fail "rows that lose to libpmemobj-huge anyway"
 
-# A heading without a text explains nothing, "free_" is no beginning of a word, and where there is no row of
-# libpmemobj-huge the other one counts.
+# A heading without a text explains nothing, "free_" is no beginning of a word, and where there is
+# no row of libpmemobj-huge the other one counts.
 mkdir plain
 grep -E '"work": "(alloc|free|edit_in_place|map_[a-z]*)"' raw/results.jsonl | grep -v libpmemobj-huge >plain/results.jsonl
 printf '## free\n\n## edit\n\nSlow.\n\n## edit_in_place 4 KiB 2\n\nSlower.\n\n## edit_in_pl\n\nNo.\n' >plain/explanations.md

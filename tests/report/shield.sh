@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The report of a run of the shield that never was: ratios, goals, parts, the paper's numbers, plots, the index, and mistakes.
+# The report of a run of the shield that never was: ratios, goals, parts, the paper's numbers,
+# plots, the index, and mistakes.
 . "$SCUTE_SOURCE_DIR/tests/report/lib.bash"
 
 mkdir raw
@@ -75,7 +76,8 @@ assert (spread([4.0]).value, spread([4.0]).half) == (4.0, 0.0)
 assert spread([1.0, 2.0]).value == 1.5
 PY
 
-# A run that was cut short has what it has, and no plots of a longer one before it; the same results give the same files.
+# A run that was cut short has what it has, and no plots of a longer one before it; the same results
+# give the same files.
 cp -r "$here" short
 grep '"set": "overhead"' raw/results.jsonl >short/results.jsonl
 expect 0 "$python" "$tool" --reports "$reports" shield short

@@ -52,7 +52,8 @@ for threads in (1, 2):
             for work in ("overwrite_hot", "overwrite_hot_cpu"):
                 for system, config in [("scute", c) for c in ("logfree-mlpc", "spec-mlpc")] + HUGE:
                     add(work, size, threads, system, config, 300 + size / 4, **counters(system, config, size))
-        # Small objects are changed in less than 0.8 of the time of libpmemobj-huge, large ones in more.
+        # Small objects are changed in less than 0.8 of the time of libpmemobj-huge, large ones in
+        # more.
         for system, config in SYSTEMS[:-1] + HUGE:
             slow = 0.8 if system == "libpmemobj-huge" else size / 2048 if config == "logfree-mlpc" else 1
             add("edit_in_place", size, threads, system, config, 400 * factor(config) * slow,
@@ -137,7 +138,8 @@ for system, config, adr, eadr in [*EADR, ("level-in-place", "words", 300, 150)]:
         for work in ("eadr_level_50", "eadr_level_95"):
             for distribution in ("zipfian", "uniform"):
                 add(work, 31, 1, system + end, config, ns, structure="load_60", distribution=distribution)
-# A file is opened at 2 ns per byte by one thread, handed over at 1 ns per byte that is live; half of the first by two.
+# A file is opened at 2 ns per byte by one thread, handed over at 1 ns per byte that is live; half
+# of the first by two.
 for mib in (32, 128):
     for size in (64, 256, 1024):
         for live in (25, 50, 90):

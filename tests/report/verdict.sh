@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The verdict on a run of the tests: failures first, each with the command that repeats it alone, then the slowest, then how many passed; and what
-# cmake/run-cases.sh makes of the output of a GoogleTest program. Both can fail.
+# The verdict on a run of the tests: failures first, each with the command that repeats it alone,
+# then the slowest, then how many passed; and what cmake/run-cases.sh makes of the output of a
+# GoogleTest program. Both can fail.
 . "$SCUTE_SOURCE_DIR/tests/report/lib.bash"
 
 verdict=$SCUTE_SOURCE_DIR/tools/verdict cases=$SCUTE_SOURCE_DIR/cmake/run-cases.sh

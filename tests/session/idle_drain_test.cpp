@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The thread that makes deferred parity durable when nothing else does. No test here says how long that may
-// take; they say that the thread is awake whenever there is something to do.
+// The thread that makes deferred parity durable when nothing else does. No test here says how long
+// that may take; they say that the thread is awake whenever there is something to do.
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -13,7 +13,8 @@ namespace scute::test {
 using namespace core;
 namespace {
 
-// It used to look ever more rarely at a pool without work, and found a transaction after 660 ms. (IDLE-1)
+// It used to look ever more rarely at a pool without work, and found a transaction after 660 ms.
+// (IDLE-1)
 TEST(idle_drain, sleeps_while_there_is_nothing_and_is_awake_when_there_is) {
   pool_file f;
   f.create(options(mib, {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_LOGFREE}));

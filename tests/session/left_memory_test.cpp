@@ -61,7 +61,8 @@ TEST_P(left_memory, OfThreads) {
   });
 }
 
-// A thread whose transaction ended with its pool learns so, even if the next pool has taken its place in the library's tables.
+// A thread whose transaction ended with its pool learns so, even if the next pool has taken its
+// place in the library's tables.
 TEST_P(left_memory, ATransactionOfAPoolThatIsGoneStaysGone) {
   pool_file f;
   f.create(options(2 * mib, {SCUTE_PROTECT_MLPC, GetParam()}));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Damage to a shielded file and to what protects it, while the pool is closed and while it is open: the file's bytes come back
-// exactly.
+// Damage to a shielded file and to what protects it, while the pool is closed and while it is open:
+// the file's bytes come back exactly.
 #include <gtest/gtest.h>
 
 #include <utility>
@@ -87,8 +87,9 @@ TEST_P(damage, HeadersParityAndSuperblocks) {
   expect_repaired();
 }
 
-// A program cuts the file off while it is in use: accesses fault, and the pages are rebuilt. (A file system may put zeros behind the
-// old end when the first of them makes the file longer again, so what was put right there before is put right once more.)
+// A program cuts the file off while it is in use: accesses fault, and the pages are rebuilt. (A
+// file system may put zeros behind the old end when the first of them makes the file longer again,
+// so what was put right there before is put right once more.)
 TEST_P(damage, TruncatedWhileOpen) {
   f.open();
   fs::resize_file(f.path, f.content.size() - 5000);
@@ -141,8 +142,8 @@ TEST_P(damage, BehindTheEnd) {
   f.expect_sound();
 }
 
-// What an injury is said to have changed has changed in the files, and nothing else; so it is at any end of the file, and with room to
-// grow behind it. (INJECT-6, INJECT-7)
+// What an injury is said to have changed has changed in the files, and nothing else; so it is at
+// any end of the file, and with room to grow behind it. (INJECT-6, INJECT-7)
 TEST_P(damage, WhatIsInjectedIsInTheFiles) {
   f.open();
   const auto files = [&] {
@@ -181,7 +182,8 @@ TEST_P(damage, WhatIsInjectedIsInTheFiles) {
       }
       expect_repaired();
     }
-  // The bytes behind the end of the file: those of its last page are nowhere, those of further ones are free.
+  // The bytes behind the end of the file: those of its last page are nowhere, those of further ones
+  // are free.
   const auto region_of = [&](uint64_t offset) {
     scute_location l{};
     l.struct_size = sizeof l;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The power off at every moment of a file that comes under the shield, is changed, and grows (MAKE-1, SLICE-1, IDENT-3, SPAN-2,
-// SPAN-3, FOREIGN-4).
+// The power off at every moment of a file that comes under the shield, is changed, and grows
+// (MAKE-1, SLICE-1, IDENT-3, SPAN-2, SPAN-3, FOREIGN-4).
 #include <gtest/gtest.h>
 
 #include <cctype>

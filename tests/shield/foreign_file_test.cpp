@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A file under the shield: read, changed and made longer, on both kinds of media, with every engine.
+// A file under the shield: read, changed and made longer, on both kinds of media, with every
+// engine.
 #include "shield/foreign_file.hpp"
 
 #include <gtest/gtest.h>
@@ -80,7 +81,8 @@ TEST_P(foreign_file, ChangesAreTransactions) {
   f.expect_file();
 }
 
-// SPAN-3: the formerly last fragment, and the first one, which is the same in a file of less than a page.
+// SPAN-3: the formerly last fragment, and the first one, which is the same in a file of less than a
+//         page.
 TEST_P(foreign_file, Grows) {
   add(100001, 4 * mib);
   f.open();
@@ -166,7 +168,8 @@ TEST_P(foreign_file, OutlivesItsProcess) {
   f.expect_sound();
 }
 
-// A file over several zones (FOREIGN-4): one change is one transaction over them (SLICE-1), and it grows from one into the next.
+// A file over several zones (FOREIGN-4): one change is one transaction over them (SLICE-1), and it
+// grows from one into the next.
 TEST_P(foreign_file, SeveralZones) {
   const uint64_t usual = std::exchange(core::pool::foreign_zone_bytes, 2 * mib);
   f.make(mib + 17);

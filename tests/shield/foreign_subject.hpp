@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A shielded file as a subject of the crash explorer: the pool lies in the simulated memory, and the user's file where its bytes
-// belong in it. Behind the pool there is the file's length, which changes as a file system changes it: at once.
+// A shielded file as a subject of the crash explorer: the pool lies in the simulated memory, and
+// the user's file where its bytes belong in it. Behind the pool there is the file's length, which
+// changes as a file system changes it: at once.
 #pragma once
 
 #include <scute/exploration.hpp>
@@ -47,7 +48,8 @@ class foreign_subject final : public subject {
   // The same for who knows what is there (SLICE-3): in the order of their places.
   void replace(std::initializer_list<letters> changes);
   void grow(uint64_t size);
-  // Length and digest of all that is read, and the letters at multiples of 1,000 that it has not had from the beginning.
+  // Length and digest of all that is read, and the letters at multiples of 1,000 that it has not
+  // had from the beginning.
   std::string text() const;
 
  private:

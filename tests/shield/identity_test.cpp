@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A file that was changed without Scute: what is accepted, and what is refused, and how one goes on (IDENT-1 to IDENT-3).
+// A file that was changed without Scute: what is accepted, and what is refused, and how one goes on
+// (IDENT-1 to IDENT-3).
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <utime.h>

@@ -34,7 +34,8 @@ basic_scenario changes(const std::string& name, scute_engine engine) {
   return s;
 }
 
-// Longer within its last fragment, by several, and again after an opening (IDENT-3, SPAN-2, SPAN-3).
+// Longer within its last fragment, by several, and again after an opening (IDENT-3, SPAN-2,
+// SPAN-3).
 basic_scenario grows(const std::string& name, scute_engine engine) {
   auto s = begin(name, {9'001, 100'000, 1, engine});
   s.step("grow by a little", [](foreign_subject& f) { f.grow(9'500); })
@@ -57,7 +58,8 @@ basic_scenario zones(const std::string& name, scute_engine engine) {
   return s;
 }
 
-// Lines whose old bytes are known, in pages that were changed before and in others (SLICE-3, SLICE-1).
+// Lines whose old bytes are known, in pages that were changed before and in others (SLICE-3,
+// SLICE-1).
 basic_scenario replaced(const std::string& name, scute_engine engine) {
   auto s = begin(name, {share - 3000, 2 * share, 2, engine});
   s.step("grow into the second zone", [](foreign_subject& f) { f.grow(share + 9000); })

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The caches against valgrind's: the references that lackey prints, counted by our tags, and cachegrind's own count of
-# the same program on the same geometry.
+# The caches against valgrind's: the references that lackey prints, counted by our tags, and
+# cachegrind's own count of the same program on the same geometry.
 set -euo pipefail
 
 cat >program.c <<'C'

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How stores, loads and what is fetched ahead meet in a core: each number of a machine by a loop that shows it alone.
+// How stores, loads and what is fetched ahead meet in a core: each number of a machine by a loop
+// that shows it alone.
 #include <gtest/gtest.h>
 
 #include "machine/machine.hpp"

@@ -1,15 +1,17 @@
 #!/usr/bin/env bash
-# Counts that must be exact. Of a program without calls: instructions, reads, writes and misses of the first cache, in the
-# emulator under the model and in cachegrind. Of the library's engines: fences and lines, in the model and in the
-# library's own counters, and no work by threads that the model does not see.
+# Counts that must be exact. Of a program without calls: instructions, reads, writes and misses of
+# the first cache, in the emulator under the model and in cachegrind. Of the library's engines:
+# fences and lines, in the model and in the library's own counters, and no work by threads that the
+# model does not see.
 set -euo pipefail
 
 . "${BASH_SOURCE[0]%/*}/lib.bash"
 export PMEM_IS_PMEM_FORCE=1
 field() { sed -E "s/.*\"$1\": ([0-9.e+]+).*/\1/" "$2"; }
 
-# ---- cachegrind ------------------------------------------------------------------------------------
-# Twice with another number of rounds: what is outside of the rounds is in both, and only differences count.
+# ---- cachegrind ----------------------------------------------------------------------------------
+# Twice with another number of rounds: what is outside of the rounds is in both, and only
+# differences count.
 cat >program.c <<'C'
 #include <sys/mman.h>
 static volatile unsigned long *board;
@@ -55,12 +57,13 @@ same() {
 bad=0
 same instructions "$(ours instructions)" "$(theirs Ir)"
 same loads "$(ours loads)" "$(theirs Dr)"
-# To cachegrind the instruction that adds to table[] is a read alone; there is one in each of 4000 rounds.
+# To cachegrind the instruction that adds to table[] is a read alone; there is one in each of 4000
+# rounds.
 same stores "$(ours stores)" "$(($(theirs Dw) + 4000))"
 same "misses of the first cache" "$(ours l1_misses)" "$(($(theirs D1mr) + $(theirs D1mw)))"
 [ "$(ours l1_misses)" -gt 1000 ] || { echo "too few misses to say anything"; bad=1; }
 
-# ---- the library's own counters --------------------------------------------------------------------
+# ---- the library's own counters ------------------------------------------------------------------
 for work in overwrite-256 insert-ctree ycsb-a stamp-genome; do
   for system in redo-none redo-mlpc logfree-mlpc spec-none spec-mlpc; do
     rm -rf pm result

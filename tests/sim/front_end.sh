@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Programs under the emulator: the same numbers each time, flushes at the addresses that the program gives (FEED-2 is
-# checked by the front end in each run), every scheme, every engine, two cores, mistakes.
+# Programs under the emulator: the same numbers each time, flushes at the addresses that the program
+# gives (FEED-2 is checked by the front end in each run), every scheme, every engine, two cores,
+# mistakes.
 set -euo pipefail
 
 . "${BASH_SOURCE[0]%/*}/lib.bash"

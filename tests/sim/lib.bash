@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# For the tests that run programs in the emulator: where the front end is. Ends the test, as passed, in builds that
-# cannot have one.
-# shellcheck shell=bash disable=SC2034
+# For the tests that run programs in the emulator: where the front end is. Ends the test, as passed,
+# in builds that cannot have one. shellcheck shell=bash disable=SC2034
 
 build=$SCUTE_BINARY_DIR/sim
 guest=$build/scute-sim-guest plugin=$build/scute-sim-plugin.so

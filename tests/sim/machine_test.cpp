@@ -113,7 +113,7 @@ TEST(Machine, RepeatsExactly) {
   EXPECT_EQ(play(), play());
 }
 
-// ---- programs whose answers are known ------------------------------------------------------------
+// ---- programs whose answers are known -----------------------------------------------------------
 
 operation chained() {
   operation op;
@@ -122,7 +122,8 @@ operation chained() {
   return op;
 }
 
-// ns of a load that waits for the one before it, over a set that many bytes large, each line in turn by a large step.
+// ns of a load that waits for the one before it, over a set that many bytes large, each line in
+// turn by a large step.
 double chase(const settings& s, uint64_t base, uint64_t bytes) {
   machine m(s);
   m.mem.add_persistent(pm, uint64_t{1} << 30);
@@ -232,7 +233,8 @@ TEST(Kernel, StreamsReachTheBanksBandwidth) {
   }
 }
 
-// A store, its write-back and a fence: the way to the memory and the queue. PMEM-1: when the queue is full, a bank's time.
+// A store, its write-back and a fence: the way to the memory and the queue. PMEM-1: when the queue
+// is full, a bank's time.
 TEST(Kernel, FlushAndFenceShowTheQueue) {
   settings s = without_translation();
   s.pm_banks = 1;
@@ -263,7 +265,7 @@ TEST(Kernel, FlushAndFenceShowTheQueue) {
   EXPECT_NEAR(each[25], 500, 2);      // one bank that writes
 }
 
-// ---- rules of the memory and the core ------------------------------------------------------------
+// ---- rules of the memory and the core -----------------------------------------------------------
 
 TEST(PersistentMemory, AcceptsInOrderAndJoins) {
   settings s;
@@ -294,7 +296,8 @@ TEST(PersistentMemory, VersionsOfALineKeepTheirOrder) {
   EXPECT_GE(m.write(7, from_ns(10)), late) << "PMEM-4";
 }
 
-// CORE-1: a store that waits holds up the ones behind it; CORE-2, CORE-3: a fence waits for write-backs.
+// CORE-1: a store that waits holds up the ones behind it; CORE-2, CORE-3: a fence waits for
+//         write-backs.
 TEST(Core, StoresAreMadeInOrder) {
   struct recorder final : observer {
     std::vector<ticks> made;
@@ -357,7 +360,8 @@ TEST(Core, AFenceMayHoldStoresAlone) {
   EXPECT_GT(free_stores, 1000) << "CORE-3";
 }
 
-// Lines that come from the caches take longer than those of non-temporal stores, which wait for a copy to leave.
+// Lines that come from the caches take longer than those of non-temporal stores, which wait for a
+// copy to leave.
 TEST(Core, ALineTakesItsWayOutOfTheCaches) {
   settings s = without_translation();
   const auto flushed = [](const settings& of, operation_kind kind, bool cached) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The recovery rules of hardware SpecPMT: the holes of the paper's rules one by one, on records written by hand, and all rules on
-// the abstract machine, where leaving any of them out brings a wrong line.
+// The recovery rules of hardware SpecPMT: the holes of the paper's rules one by one, on records
+// written by hand, and all rules on the abstract machine, where leaving any of them out brings a
+// wrong line.
 #include <gtest/gtest.h>
 
 #include "rules/abstract_machine.hpp"
@@ -31,23 +32,24 @@ int source(const records& all, const rule_set& rules) {
   return from == nullptr ? -1 : static_cast<int>(from->bytes);
 }
 
-// 1. A line is logged while its page is hot; the page becomes cold; a later transaction undo-logs the line and writes it
-// back. HPMT-2.
+// 1. A line is logged while its page is hot; the page becomes cold; a later transaction undo-logs
+// the line and writes it back. HPMT-2.
 TEST(Holes, OldRecordOverNewerData) {
   const records all{line(1, 5), commit(1, 6), undo(2, 9), commit(2, 10)};
   EXPECT_EQ(source(all, rules_of_paper()), 0);
   EXPECT_EQ(source(all, rule_set{}), -1);
 }
 
-// 2. A's page record is uncommitted; B changes a line of the page afterwards, cold, and commits. HPMT-3 keeps such records from
-// existing; that a newer commit counts more holds as well.
+// 2. A's page record is uncommitted; B changes a line of the page afterwards, cold, and
+// commits. HPMT-3 keeps such records from existing; that a newer commit counts more holds as well.
 TEST(Holes, UncommittedPageOverLaterCommit) {
   const records all{page(1, 5, 6), undo(2, 9), commit(2, 10)};
   EXPECT_EQ(source(all, rules_of_paper()), 0);
   EXPECT_EQ(source(all, rule_set{}), -1);
 }
 
-// 3. A's committed copy of a page holds a line that B has changed and not committed. HPMT-1, HPMT-4.
+// 3. A's committed copy of a page holds a line that B has changed and not committed. HPMT-1,
+//    HPMT-4.
 TEST(Holes, CommittedPageOverUndo) {
   const records cold{undo(2, 3), page(1, 5, 6), commit(1, 7)};
   EXPECT_EQ(source(cold, rules_of_paper()), 1);
@@ -57,8 +59,8 @@ TEST(Holes, CommittedPageOverUndo) {
   EXPECT_EQ(source(hot, rule_set{}), 0);
 }
 
-// 4. Times begin again at the next start, so that a new record looks older than one that a recovery left. HPMT-5: the next time
-// is above all that was found, and above the horizon.
+// 4. Times begin again at the next start, so that a new record looks older than one that a recovery
+// left. HPMT-5: the next time is above all that was found, and above the horizon.
 TEST(Holes, TimesBeginAgain) {
   const records all{line(1, 50), commit(1, 51), line(2, 1), commit(2, 2)};
   EXPECT_EQ(source(all, rule_set{}), 0);  // what a restarted clock makes of it
@@ -73,8 +75,8 @@ TEST(Holes, PageCopiedWhileOthersStore) {
   EXPECT_EQ(source(all, rule_set{}), 1);
 }
 
-// 6. A hot line leaves the cache, logged; its page becomes cold; the same transaction undo-logs the line with its own
-// uncommitted bytes. HPMT-1, second part.
+// 6. A hot line leaves the cache, logged; its page becomes cold; the same transaction undo-logs the
+// line with its own uncommitted bytes. HPMT-1, second part.
 TEST(Holes, UndoOfUncommittedBytes) {
   const records all{line(1, 2), commit(1, 3), line(2, 5), undo(2, 7)};
   EXPECT_EQ(source(all, rule_set{}), 0);
@@ -113,7 +115,8 @@ TEST(AbstractMachine, PapersRulesDoNot) {
   EXPECT_NE(first_failure(rules_of_paper(), 100, 2000, crashes), 0U);
 }
 
-// Each rule left out: the order of the log (HPMT-13), the horizon after a recovery (HPMT-14), and all others.
+// Each rule left out: the order of the log (HPMT-13), the horizon after a recovery (HPMT-14), and
+// all others.
 class WithoutRule : public testing::TestWithParam<named_rule> {};
 
 TEST_P(WithoutRule, SomeLineIsWrong) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Power failures in STAMP: what recovery makes of each is what the committed transactions have stored. And a scheme that
-# does not recover is seen not to.
+# Power failures in STAMP: what recovery makes of each is what the committed transactions have
+# stored. And a scheme that does not recover is seen not to.
 set -euo pipefail
 
 . "${BASH_SOURCE[0]%/*}/lib.bash"

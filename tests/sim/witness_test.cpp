@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Power failures in a program that somebody else runs: right recoveries are found right, and planted bugs are noticed.
+// Power failures in a program that somebody else runs: right recoveries are found right, and
+// planted bugs are noticed.
 #include "crash/witness.hpp"
 
 #include <gtest/gtest.h>

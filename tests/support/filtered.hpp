@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A filter of system calls, as sandboxes and containers have, on the calling thread and those that it makes.
+// A filter of system calls, as sandboxes and containers have, on the calling thread and those that
+// it makes.
 #pragma once
 
 #include <linux/audit.h>

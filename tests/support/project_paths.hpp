@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the project's sources and its build are. The values are compiled into one small file, so that all other objects are the
-// same in every checkout and a compiler cache can share them.
+// Where the project's sources and its build are. The values are compiled into one small file, so
+// that all other objects are the same in every checkout and a compiler cache can share them.
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Randomness that can be repeated: every run prints its seed, SCUTE_TEST_SEED=<number> runs it again.
+// Randomness that can be repeated: every run prints its seed, SCUTE_TEST_SEED=<number> runs it
+// again.
 #pragma once
 
 #include <gtest/gtest.h>

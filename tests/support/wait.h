@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How test programs in C wait, those that a script compiles included (tests/support/wait.hpp tells more).
+// How test programs in C wait, those that a script compiles included (tests/support/wait.hpp tells
+// more).
 #pragma once
 
 #include <stdio.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How tests in C++ wait: for a condition, with a generous bound, never for a fixed time. (tests/support/wait.bash, wait.h and
-// waiting.py do the same for other languages; tests/layout/check.sh refuses every other sleep.)
+// How tests in C++ wait: for a condition, with a generous bound, never for a fixed time.
+// (tests/support/wait.bash, wait.h and waiting.py do the same for other languages;
+// tests/layout/check.sh refuses every other sleep.)
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,13 +21,15 @@
 
 namespace scute::test {
 
-// Longer than anything takes that comes to an end at all, on a machine whose processors are taken (SCUTE_TEST_WAIT_SECONDS).
+// Longer than anything takes that comes to an end at all, on a machine whose processors are taken
+// (SCUTE_TEST_WAIT_SECONDS).
 inline std::chrono::seconds patience() {
   const char* const said = std::getenv("SCUTE_TEST_WAIT_SECONDS");  // NOLINT(concurrency-mt-unsafe)
   return std::chrono::seconds(said != nullptr ? std::strtol(said, nullptr, 10) : 120);
 }
 
-// For a length that no assertion depends on: the moment of a kill, a turn of a loop, the time that a disk takes.
+// For a length that no assertion depends on: the moment of a kill, a turn of a loop, the time that
+// a disk takes.
 template <typename Rep, typename Period>
 void pause(std::chrono::duration<Rep, Period> length) {
   std::this_thread::sleep_for(length);
@@ -90,7 +93,8 @@ class waiting_thread {
   [[nodiscard]] bool comes_to_wait() const {
     return becomes_true([&] { return ended_ || waits(); }) && !ended_;
   }
-  // For a lock that sleeps nowhere: the thread has spent some milliseconds of its own on a processor since it was asked for here.
+  // For a lock that sleeps nowhere: the thread has spent some milliseconds of its own on a
+  // processor since it was asked for here.
   [[nodiscard]] bool comes_to_spin() {
     timespec begin{};
     clockid_t clock{};

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# scute-explore: a budgeted run over all scenarios, with and without durable caches; and its manners.
-# `./dev explore --states 1000000` goes on for longer.
+# scute-explore: a budgeted run over all scenarios, with and without durable caches; and its
+# manners. `./dev explore --states 1000000` goes on for longer.
 set -euo pipefail
 explore=${SCUTE_TEST_EXPLORE_EXE:?names scute-explore}
 # shellcheck source=tests/support/budget.bash
@@ -17,7 +17,8 @@ expect() {
   [ "$status" = "$1" ] || { cat out err; fail "status $status, expected $1: ${*:2}"; }
 }
 
-# ThreadSanitizer is a hundred times slower; it looks for races, of which each run of a scenario shows all that it has.
+# ThreadSanitizer is a hundred times slower; it looks for races, of which each run of a scenario
+# shows all that it has.
 states=$(budget 30000 110000) eadr_states=$(budget 8000 28000)
 if [ -n "${SCUTE_TEST_SLOW:-}" ]; then states=$(budget 15000 60000) eadr_states=$(budget 4000 15000); fi
 "$explore" --quiet --states "$states" || fail "a violation; its story is above"

@@ -81,7 +81,7 @@ std::string state_in(const std::string& story) {
 }
 // What is wrong, and what was read.
 std::string wrong_in(const std::string& story) {
-  const auto at = story.find("what is wrong:");
+  const auto at = story.find("violation:");
   return at == story.npos ? "" : story.substr(at, story.find("repeat: ", at) - at);
 }
 
@@ -218,8 +218,8 @@ TEST(Explore, StoriesAreSmall) {
   EXPECT_THAT(r.story, Not(HasSubstr("failed again")));
 }
 
-// Of all that was pending it is one half that matters. What belongs to a transaction that has nothing
-// to do with it is either all there or all lost.
+// Of all that was pending it is one half that matters. What belongs to a transaction that has
+// nothing to do with it is either all there or all lost.
 TEST(Explore, StoriesNameWhatMatters) {
   struct halves {
     uint64_t left, between[15], right;
@@ -268,8 +268,8 @@ TEST(Explore, PublishedBeforeItIsWritten) {
 }
 
 // A store through the address that a reader gets: nothing makes it durable, and no checksum knows
-// of it. (scute_root() would: it verifies the root, and brings the old bytes back. So does every read of
-// a log-free pool that is not resolved yet.)
+// of it. (scute_root() would: it verifies the root, and brings the old bytes back. So does every
+// read of a log-free pool that is not resolved yet.)
 TEST(Explore, StoreOutsideOfATransaction) {
   for (const pool_kind level :
        {pool_kind(SCUTE_PROTECT_NONE), pool_kind(SCUTE_PROTECT_MLPC, SCUTE_ENGINE_REDO),

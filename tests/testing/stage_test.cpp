@@ -256,8 +256,8 @@ struct accounts {
   uint64_t total, part[2];
 };
 
-// One object for both, under a lock that is held across transactions: who waits for it lets the other
-// one go on.
+// One object for both, under a lock that is held across transactions: who waits for it lets the
+// other one go on.
 TEST(Threads, TakeTurnsByALock) {
   scute::testing::mutex lock;
   scute::ptr<accounts> root;

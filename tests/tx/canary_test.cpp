@@ -120,9 +120,9 @@ TEST_P(canary, AroundABufferOutsideTransactions) {
   }
 }
 
-// The room for headers before the buffer of a large object is large as well (here 8 MiB, for an object of 1
-// GiB). Planting guard bytes, and testing them, must not touch all of it, or an edit of one byte costs
-// milliseconds.
+// The room for headers before the buffer of a large object is large as well (here 8 MiB, for an
+// object of 1 GiB). Planting guard bytes, and testing them, must not touch all of it, or an edit of
+// one byte costs milliseconds.
 TEST(arena, GuardsATakenBufferWithAFewBytesWhateverItsSize) {
 #ifndef SCUTE_TEST_ASAN
   constexpr uint64_t size = gib, front = size / 4096 * 32;

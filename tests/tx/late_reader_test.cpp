@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who reads what another thread frees or makes anew, without the lock that the program should hold, reads something of it or is
-// told that it is freed. It is not damaged, and nobody is told so (VERIFY-1).
+// Who reads what another thread frees or makes anew, without the lock that the program should hold,
+// reads something of it or is told that it is freed. It is not damaged, and nobody is told so
+// (VERIFY-1).
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A medium for tests: memory that is shared with children, where a commit is one decision by a log of its own, and which
-// knows what was decided apart from what may have been damaged since.
+// A medium for tests: memory that is shared with children, where a commit is one decision by a log
+// of its own, and which knows what was decided apart from what may have been damaged since.
 #pragma once
 
 #include <sys/mman.h>
@@ -49,7 +49,7 @@ class memory_backing final : public view::backing {
     head().size = size;
   }
 
-  // ---- for the view -----------------------------------------------------------------------------------
+  // ---- for the view -----------------------------------------------------------------------------
   uint64_t size() const noexcept override { return head().size; }
   size_t lines_max() const noexcept override { return lines_max_; }
   bool read(uint64_t offset, std::span<std::byte> to) noexcept override {
@@ -110,7 +110,7 @@ class memory_backing final : public view::backing {
     return with_holes && offset >= data_end ? UINT64_MAX : offset;
   }
 
-  // ---- for tests --------------------------------------------------------------------------------------
+  // ---- for tests --------------------------------------------------------------------------------
   // After the death of a process.
   void recover() noexcept { apply(); }
   std::span<const std::byte> bytes() const noexcept { return {bytes_.data(), size()}; }

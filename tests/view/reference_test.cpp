@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The reference refuses states that no x86 machine leaves (PROG-1..PROG-3), and permits those that one does; and the
-// scenarios are sound (SHIELD-2, SHIELD-5, SHIELD-8).
+// The reference refuses states that no x86 machine leaves (PROG-1..PROG-3), and permits those that
+// one does; and the scenarios are sound (SHIELD-2, SHIELD-5, SHIELD-8).
 #include <gtest/gtest.h>
 
 #include "scenarios.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a log of whole objects writes: every object that changed, once, in one batch, and no more lines than that takes.
+// What a log of whole objects writes: every object that changed, once, in one batch, and no more
+// lines than that takes.
 #include "workloads/stores/append_store.hpp"
 
 #include <gtest/gtest.h>
@@ -62,7 +63,8 @@ TEST_P(append, writes_what_changed_once) {
   });
   const auto after = store_.total();
   EXPECT_EQ(after.fences - before.fences, 1U);
-  // POW files, 256 bytes: 32 + 16 + 256. A line more where the batch begins in the middle of one, or all are padded.
+  // POW files, 256 bytes: 32 + 16 + 256. A line more where the batch begins in the middle of one,
+  // or all are padded.
   EXPECT_EQ(after.bytes - before.bytes, GetParam().padded ? 64U + 320 : 304U);
   EXPECT_LE(after.lines - before.lines, 6U);
   EXPECT_GE(after.lines - before.lines, 5U);

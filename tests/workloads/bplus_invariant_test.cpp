@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// check() of the B+ tree notices what it is there for: every invariant is broken once, in plain DRAM. And its locks: who
-// changes a leaf excludes those who want that leaf, until the commit, and nobody else.
+// SPDX-License-Identifier: BSD-3-Clause check() of the B+ tree notices what it is there for: every
+// invariant is broken once, in plain DRAM. And its locks: who changes a leaf excludes those who
+// want that leaf, until the commit, and nobody else.
 #include <gtest/gtest.h>
 
 #include <atomic>

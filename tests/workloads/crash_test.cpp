@@ -41,8 +41,8 @@ constexpr extent extent_of = {30, 25, 1};
 template <>
 constexpr extent extent_of<rtree_kind> = {7, 4, 2};
 
-// Key number i: ascending, so that the last nodes are split again and again, but where another shape
-// does more.
+// Key number i: ascending, so that the last nodes are split again and again, but where another
+// shape does more.
 template <class Kind>
 uint64_t key_of(unsigned i) {
   return 10 * i;

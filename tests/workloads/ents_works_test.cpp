@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The works of the ENTS paper as scute-bench runs them, in every store and in the floor of a log of whole objects: each
-// request does what it should, in one thread and in three, and what is left is sound.
+// The works of the ENTS paper as scute-bench runs them, in every store and in the floor of a log of
+// whole objects: each request does what it should, in one thread and in three, and what is left is
+// sound.
 #include <gtest/gtest.h>
 
 #include <cstddef>

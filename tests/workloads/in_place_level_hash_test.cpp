@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Level hashing in place against std::unordered_map, and the power failing at each of its fences and in between: of what
-// was written since, any words of 8 bytes may be there.
+// Level hashing in place against std::unordered_map, and the power failing at each of its fences
+// and in between: of what was written since, any words of 8 bytes may be there.
 #include "workloads/level_hash/in_place_level_hash.hpp"
 
 #include <gtest/gtest.h>

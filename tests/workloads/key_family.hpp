@@ -25,8 +25,8 @@ inline key_list random_keys(random_source& random, uint64_t n) {
   return keys;
 }
 
-// The ends of the range, single bits and runs of them, and long common beginnings that part at every
-// bit.
+// The ends of the range, single bits and runs of them, and long common beginnings that part at
+// every bit.
 inline key_list awkward_keys(random_source& random, uint64_t n) {
   key_list keys{0, ~uint64_t{0}};
   const uint64_t beginning = random.word();

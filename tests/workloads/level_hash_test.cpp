@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Level hashing in every store against std::unordered_map, through resizes; what it holds before it grows; and the power
-// failing between any two of its transactions.
+// Level hashing in every store against std::unordered_map, through resizes; what it holds before it
+// grows; and the power failing between any two of its transactions.
 #include "workloads/level_hash/level_hash.hpp"
 
 #include <gtest/gtest.h>
@@ -124,8 +124,8 @@ TYPED_TEST(level_hash, threads_take_turns) {
   EXPECT_EQ(content(*this->t), expected);
 }
 
-// LEVEL-3: after a power failure between any two sections, those of a resize included, what is there is what was there
-// before or after the operation that was under way.
+// LEVEL-3: after a power failure between any two sections, those of a resize included, what is
+// there is what was there before or after the operation that was under way.
 TEST(level_hash_sections, are_found_again_after_each) {
   using table = workloads::level::table<section_store>;
   section_store s;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The maps that have locks of their own, in every store: against std::map in one thread, and in several threads, where
-// each owns some keys and all change the others.
+// The maps that have locks of their own, in every store: against std::map in one thread, and in
+// several threads, where each owns some keys and all change the others.
 #include <gtest/gtest.h>
 
 #include <deque>

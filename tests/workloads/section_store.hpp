@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A store with the data model of POW files, for tests of what is written for them: objects in DRAM behind 8-byte
-// references that are numbers and no addresses; every change in a section that begins with the lock; whole objects
-// appended to a journal at the end of a section. What such a store would lose or refuse fails the test:
+// A store with the data model of POW files, for tests of what is written for them: objects in DRAM
+// behind 8-byte references that are numbers and no addresses; every change in a section that begins
+// with the lock; whole objects appended to a journal at the end of a section. What such a store
+// would lose or refuse fails the test:
 //
 //   - an object that is edited in two open sections at once, or used after it was destroyed, throws
 //   - an object that was changed without edit() differs from the journal: verify()

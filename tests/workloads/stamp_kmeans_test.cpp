@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// kmeans gives the clusters and means of a plain one, to the last bit: the sums of these points are exact in any
-// order.
+// SPDX-License-Identifier: BSD-3-Clause kmeans gives the clusters and means of a plain one, to the
+// last bit: the sums of these points are exact in any order.
 #include <limits>
 #include <set>
 
@@ -87,7 +86,8 @@ TYPED_TEST(stamp_kmeans, centres_without_points) {
 }
 
 #ifdef SCUTE_TEST_HAVE_PMEMOBJ
-// The sums are the one run of an array in STAMP that a program with instrumented stores saves in pieces.
+// The sums are the one run of an array in STAMP that a program with instrumented stores saves in
+// pieces.
 using stamp_kmeans_of_elements = stamp_kmeans<pmemobj_elements_stage>;
 TEST_F(stamp_kmeans_of_elements, two_threads) {
   compare({300, 32, 6, 5, 20, 0.001, 8}, 2);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is counted of STAMP's transactions is what they do: numbers that follow from the inputs alone.
+// What is counted of STAMP's transactions is what they do: numbers that follow from the inputs
+// alone.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -25,8 +26,8 @@ TEST(stamp_load, an_edge_of_ssca2_is_four_updates_of_four_bytes) {
   EXPECT_EQ(l.new_bytes, 0);
 }
 
-// A round takes the points three at a time and once in vain, adds each to a centre, adds to the number of
-// those that moved, and makes new centres.
+// A round takes the points three at a time and once in vain, adds each to a centre, adds to the
+// number of those that moved, and makes new centres.
 TEST(stamp_load, rounds_of_kmeans) {
   constexpr uint64_t points = 100, dimensions = 7, clusters = 5, rounds = 2;
   const load l = measure(kmeans_input({points, dimensions, 4, clusters, rounds, 0, 7}));

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// yada's mesh, looked at without what made it: triangles that tile the square, with all corners of the input
-// (DELAUN-1, DELAUN-2), with every angle large enough, and with empty circles (DELAUN-3).
+// SPDX-License-Identifier: BSD-3-Clause yada's mesh, looked at without what made it: triangles that
+// tile the square, with all corners of the input (DELAUN-1, DELAUN-2), with every angle large
+// enough, and with empty circles (DELAUN-3).
 #include <array>
 #include <cmath>
 #include <cstdlib>
@@ -63,8 +63,8 @@ void expect_empty_circles(const std::vector<corners>& mesh) {
   for (const corners& t : mesh)
     for (const corner& p : all) {
       if (p == t[0] || p == t[1] || p == t[2]) continue;
-      // Seen from p and from the corner opposite an edge, the angles add up to more than half a turn if p is in
-      // the circle.
+      // Seen from p and from the corner opposite an edge, the angles add up to more than half a
+      // turn if p is in the circle.
       bool inside = true;
       for (unsigned i = 0; i < 3 && inside; ++i) {
         const corner a = t[i], b = t[(i + 1) % 3], c = t[(i + 2) % 3];

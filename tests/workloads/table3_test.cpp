@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Our Table 3, pinned: 20,000 random keys, seed 1. Whoever changes what a map edits changes it here.
+// Our Table 3, pinned: 20,000 random keys, seed 1. Whoever changes what a map edits changes it
+// here.
 //
 // The paper's figures (Pangolin, Table 3), bytes and in parentheses objects per transaction:
 //
@@ -10,22 +11,23 @@
 //   remove new 0             0             0             0            184.1 (0.05)  10.5 (0.00001)
 //   remove mod 28.0 (0.50)   202.8 (2.65)  268.3 (0.90)  16.9 (0.75)  98.6 (2.52)   254.3 (2.16)
 //
-// What is new agrees: the same objects, as often. The radix tree forks a little less often with fewer
-// keys (1.06), and the hash map makes its table bit by bit (0.05 segments and pages per entry).
+// What is new agrees: the same objects, as often. The radix tree forks a little less often with
+// fewer keys (1.06), and the hash map makes its table bit by bit (0.05 segments and pages per
+// entry).
 //
 // What is modified is less throughout, for these reasons:
-//   - The paper measures PMDK's structures, whose links have 16 bytes (24 of them are 384 of the skip
-//     list's 408); ours have 8. The two links that a key of the skip list has are 33.9 bytes there and
-//     16.0 here.
+//   - The paper measures PMDK's structures, whose links have 16 bytes (24 of them are 384 of the
+//     skip list's 408); ours have 8. The two links that a key of the skip list has are 33.9 bytes
+//     there and 16.0 here.
 //   - Of a red-black node that they modify they modify 64 bytes on average, and we 32: the links.
-//   - Our radix tree's nodes repeat no part of the path, so a fork changes one slot and nothing below,
-//     and no count of children; the paper modifies five objects.
-//   - Theirs rebuilds the hash table as one object when it is full, and counts every entry. Ours takes
-//     a part of a chain over now and then, and counts one key in 32.
+//   - Our radix tree's nodes repeat no part of the path, so a fork changes one slot and nothing
+//     below, and no count of children; the paper modifies five objects.
+//   - Theirs rebuilds the hash table as one object when it is full, and counts every entry. Ours
+//     takes a part of a chain over now and then, and counts one key in 32.
 //
-// Removals there modify about half of what insertions do, and less than one object in the crit-bit tree,
-// as if every other one had not found its key. Ours all find theirs. So these columns cannot be
-// compared one to one, and where ours has the larger number of objects (ctree 1.00 against 0.50,
+// Removals there modify about half of what insertions do, and less than one object in the crit-bit
+// tree, as if every other one had not found its key. Ours all find theirs. So these columns cannot
+// be compared one to one, and where ours has the larger number of objects (ctree 1.00 against 0.50,
 // rbtree, btree, skip list) that is why.
 #include "workloads/table3.hpp"
 
@@ -38,8 +40,8 @@
 namespace scute::workloads {
 namespace {
 
-// Structure, bytes of an object; new bytes (objects), modified bytes (objects) per insertion; the same
-// per removal. With 20,000 keys five digits are exact.
+// Structure, bytes of an object; new bytes (objects), modified bytes (objects) per insertion; the
+// same per removal. With 20,000 keys five digits are exact.
 const std::vector<std::string> golden = {
     "ctree 56: 55.99720 (0.99995) 24.00040 (1.00000), 0.00000 (0.00000) 23.99920 (1.00000)",
     "rbtree 80: 80.00000 (1.00000) 100.25560 (3.13310), 0.00000 (0.00000) 108.34160 (2.95720)",

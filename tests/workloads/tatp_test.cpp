@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TATP in every store: each transaction against the same on std::map, the rules of its description, and several threads.
+// TATP in every store: each transaction against the same on std::map, the rules of its description,
+// and several threads.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -191,8 +192,8 @@ TYPED_TEST(tatp, is_the_same_in_every_store) {
 
 using plain_database = database<workloads::volatile_store>;
 
-// How likely an active facility forwards a call: any start time, any end time from 1 to 24, of 0 to 3 forwardings whose
-// start times are any and whose end times are up to 8 later.
+// How likely an active facility forwards a call: any start time, any end time from 1 to 24, of 0 to
+// 3 forwardings whose start times are any and whose end times are up to 8 later.
 double forwarded() {
   double sum = 0;
   for (unsigned start = 0; start < 3; ++start)
@@ -234,7 +235,8 @@ TEST(tatp_rules, shares_are_those_of_the_description) {
     done[static_cast<size_t>(q.what)] += db.run(q, seen) ? 1 : 0;
   }
   const std::array<double, kinds> mix_of{0.35, 0.10, 0.35, 0.02, 0.14, 0.02, 0.02};
-  // The description says 62.5 % and half of that; what get_destination finds follows from the times that are drawn.
+  // The description says 62.5 % and half of that; what get_destination finds follows from the times
+  // that are drawn.
   const std::array<double, kinds> succeed{
       1, 0.625 * 0.85 * forwarded(), 0.625, 0.625, 1, 0.3125, 0.3125};
   for (size_t k = 0; k < kinds; ++k) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TPC-C in every store: each transaction against a plain sequential one, the consistency conditions of the specification
-// after each phase, under several threads and wherever the power may fail; and that the conditions notice.
+// TPC-C in every store: each transaction against a plain sequential one, the consistency conditions
+// of the specification after each phase, under several threads and wherever the power may fail; and
+// that the conditions notice.
 #include <gtest/gtest.h>
 
 #include <cstring>

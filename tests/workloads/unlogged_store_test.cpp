@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A transaction of the store without a log writes back every line that it has touched, each once, and then
-// fences once; and its arena hands out what was given back.
+// A transaction of the store without a log writes back every line that it has touched, each once,
+// and then fences once; and its arena hands out what was given back.
 #include "workloads/stores/unlogged_store.hpp"
 
 #include <gmock/gmock.h>

@@ -53,7 +53,7 @@ class crossings {
   crossings(const crossings&) = delete;
   crossings& operator=(const crossings&) = delete;
 
-  // What was promised and not kept; empty: all well.
+  // The broken promise; empty: all well.
   std::string trial(unsigned number) {
     dice random(mix(how_.seed, number));
     std::vector<item> model = items_;
@@ -136,8 +136,8 @@ class crossings {
     need(scute_tx_commit(tx));
   }
 
-  // Ranges of up to three objects each. The model is changed here, the pool by a process that is killed when
-  // all of it is done and durable.
+  // Ranges of up to three objects each. The model is changed here, the pool by a process that is
+  // killed when all of it is done and durable.
   void work(std::vector<item>& model, dice& random, uint64_t transactions) {
     struct edit {
       size_t index;

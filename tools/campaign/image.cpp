@@ -91,7 +91,7 @@ void image::make_pool(const settings& how, scute_protection level, const scute_o
   need(scute_close(pool));
 }
 
-// Without room to grow, which nobody would have to save.
+// Without room to grow, which need not be saved.
 void image::make_shielded(const settings& how, const scute_options& options) {
   scute_campaign::bytes content(how.size);
   fill(content.data(), how.seed, content.size());
@@ -109,8 +109,8 @@ void image::make_shielded(const settings& how, const scute_options& options) {
   need(scute_close(pool));
 }
 
-// A page of the user's file is an object of one fragment; but nobody looks at it while the first one is lost, which is what
-// `first` says.
+// A page of the user's file is an object of one fragment; but it is not examined while the first
+// one is lost, which is what `first` says.
 void image::divide() {
   layout& l = layout_;
   if (l.objects.size() != 1) throw std::runtime_error("a shielded file is not one object");
@@ -132,7 +132,7 @@ bool image::is_of_user_file(uint64_t offset) const noexcept {
 
 int image::open(scute_pool** pool) const {
   if (!is_shielded()) return scute_open(path_.c_str(), nullptr, pool);
-  // The times of the file say that somebody has written to it, which is right, and no reason to believe it.
+  // The times of the file say, rightly, that it was written to. That is no reason to believe it.
   scute_options options;
   scute_options_init(&options);
   options.flags |= SCUTE_DAMAGED;
@@ -165,8 +165,8 @@ void image::restore() {
       std::memcpy(file_ + at, &master_[at], page);
 }
 
-// Objects from 32 bytes to 64 KiB until three quarters of the chunks are in use, or no room is left; then
-// some of them go.
+// Objects from 32 bytes to 64 KiB until three quarters of the chunks are in use, or no room is
+// left; then some of them go.
 void image::populate(const settings& how, scute_pool* pool) {
   dice random(mix(how.seed, 0x0b7ec75));
   std::vector<scute_oid> made;

@@ -1,7 +1,8 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// image.hpp: a pool with known contents, at rest: the file, a copy of all its bytes in memory, and
-// where everything lies in it, by the arithmetic of docs/reference/format.md and what the public interface says. Or a shielded file with
-// the pool beside it, as the one sequence of bytes that both are to the library; each of its pages counts as an object.
+// SPDX-License-Identifier: BSD-3-Clause image.hpp: a pool with known contents, at rest: the file, a
+// copy of all its bytes in memory, and where everything lies in it, by the arithmetic of
+// docs/reference/format.md and what the public interface says. Or a shielded file with the pool
+// next to it, as the one sequence of bytes that both are to the library; each of its pages counts
+// as an object.
 #pragma once
 
 #include "settings.hpp"
@@ -31,10 +32,10 @@ struct object {
 
 struct layout {
   uint64_t file_size = 0, zone = 0, row_size = 0, rows = 0, parity = 0;
-  uint64_t used_end = 0;  // file offset behind the last chunk in use; zeros up to the parity
+  uint64_t used_end = 0;  // file offset after the last chunk in use; zeros up to the parity
   std::vector<object> objects;
-  // In the order of headers: 0 the zone descriptor, 1 the root anchor, from 2 on chunk headers; then
-  // those of the objects.
+  // In the order of headers: 0 the zone descriptor, 1 the root anchor, from 2 on chunk headers;
+  // then those of the objects.
   std::vector<fragment> fragments;
   uint32_t chunks = 0;
 
@@ -58,9 +59,9 @@ class image {
   bool is_of_user_file(uint64_t offset) const noexcept;
   // The file's bytes, to be changed while no pool has it open.
   std::byte* bytes() noexcept { return file_; }
-  // What they were.
+  // Their old content.
   const std::byte* original() const noexcept { return master_.data(); }
-  // Puts the file back to that.
+  // Restores the file to that.
   void restore();
 
  private:

@@ -56,7 +56,7 @@ live_result run_live(const live_settings& how) {
   try {
     rain_and_work(s, workers);
     for (worker& w : workers) w.compare_all();
-    // And once more in another session. What is open at its end was damaged at its begin.
+    // And again in another session. A fault that is open at its end was present at its start.
     need(scute_close(std::exchange(s.pool, nullptr)));
     const int code = scute_open(path.c_str(), nullptr, &s.pool);
     if (code != SCUTE_OK) {
@@ -68,7 +68,8 @@ live_result run_live(const live_settings& how) {
     for (worker& w : workers) w.compare_all();
     need(scute_close(std::exchange(s.pool, nullptr)));
   } catch (const call_failed& e) {
-    // In the wild even what describes a zone may be lost for good; to be told so is all there is.
+    // In the wild even the description of a zone may be lost permanently; a report of that is all
+    // there is.
     if (!how.wild || e.code != SCUTE_E_CORRUPT) s.broken(e.what());
     scute_close(s.pool);
   } catch (const std::exception& e) {
@@ -87,8 +88,8 @@ bool print_live(const live_settings& how, const live_result& r) {
   row("transactions", fmt::format("{}", r.transactions));
   row("faults",
       fmt::format("{} flips, {} scribbles, {} lost pages", r.flips, r.scribbles, r.pages));
-  row("healed by", fmt::format("{} checks, {} scrubs ({} repairs), and whoever came first",
-                               r.checks, r.scrubs, r.repaired));
+  row("repaired by", fmt::format("{} checks, {} scrubs ({} repairs), and the first user", r.checks,
+                                 r.scrubs, r.repaired));
   row("compared", fmt::format("{} reads, {} MiB; {} objects at the end", r.reads,
                               r.bytes_compared >> 20, r.objects));
   row("refused", fmt::format("{}", r.refused));

@@ -1,13 +1,13 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// live_campaign.hpp: faults rain on a pool while threads work on it; at the end every object is compared
-// with a model in memory.
+// SPDX-License-Identifier: BSD-3-Clause live_campaign.hpp: faults rain on a pool while threads work
+// on it; at the end every object is compared with a model in memory.
 //
-// gentle  Each fault is placed so that it can be healed by itself: no two open ones in one column block
-//         (4 KiB of each row). After each shower everything is healed, by a check while the threads
-//         rest or by a scrub while they work, and the blocks are free again. Nothing may be lost, and
-//         nothing wrong. Only lost pages fall while a commit writes (see live_state.hpp). At mlp, where
-//         payloads have no checksums, only lost pages fall on the zones.
-// wild    Faults fall anywhere. What is lost must be reported as an error; at mlpc nothing may be wrong.
+// gentle  Each fault is placed so that it can be repaired by itself: no two open ones in one column
+// block
+//         (4 KiB of each row). After each shower everything is repaired, by a check while the
+//         threads rest or by a scrub while they work, and the blocks are free again. Nothing may be
+//         lost, and nothing wrong. Only lost pages fall while a commit writes (see live_state.hpp).
+//         At mlp, where payloads have no checksums, only lost pages fall on the zones.
+// wild    Faults fall anywhere. Losses must be reported as errors; at mlpc nothing may be wrong.
 #pragma once
 
 #include "settings.hpp"
@@ -28,7 +28,7 @@ struct live_settings {
   unsigned threads = 3;
   bool wild = false;
   bool pages = true;                  // lose pages, too
-  bool checks = true, scrubs = true;  // what heals; one of them or both in turn
+  bool checks = true, scrubs = true;  // the means of repair; one of them or both in turn
   drill spoil = drill::none;
   bool quiet = false;
 };

@@ -38,15 +38,17 @@ struct live_state {
   scute_pool* pool = nullptr;
   std::atomic<bool> stop{false};
 
-  // Held shared by a transaction, exclusively by a check, which must not run beside any.
+  // Held shared by a transaction, exclusively by a check, which must not run concurrently with any.
   gate rest;
   // Held exclusively while a flip or scribble strikes, and shared
-  // - while bytes that were verified are compared: what is hit between the two would count as unnoticed;
-  // - gentle: while a commit writes. An error that strikes bytes as they are being written can get into
-  //   the parity in part, and damage both sides of one column.
-  // In the wild while a page is lost, too: whoever touches it first rebuilds it, with a wrong byte if another cell of
-  // the column is damaged, and bytes that were verified before change under the comparison.
-  // Transactions are hit at any other moment, and lose pages at any moment at all.
+  // - while bytes that were verified are compared: what is hit between the two would count as
+  //   unnoticed;
+  // - gentle: while a commit writes. An error that strikes bytes as they are being written can get
+  //   into the parity in part, and damage both sides of one column.
+  // In the wild while a page is lost, too: the first thread that touches it rebuilds it, with a
+  // wrong byte if another cell of the column is damaged, and bytes that were verified before change
+  // under the comparison. Transactions are hit at any other moment, and lose pages at any moment at
+  // all.
   gate rain;
 
   live_result result;

@@ -34,7 +34,7 @@ constexpr uint64_t item_min = 48,
 constexpr size_t items = 40, failures_max = 5;
 constexpr uint32_t lanes = 2;
 
-// What came of the trials of one kind and moment.
+// The results of the trials of one kind and moment.
 struct tally {
   uint64_t trials = 0, transactions = 0, injuries = 0, intact = 0;
   uint64_t objects = 0, older = 0, refused = 0, unchecked = 0;
@@ -55,7 +55,7 @@ class log_trials {
   log_trials(const log_trials&) = delete;
   log_trials& operator=(const log_trials&) = delete;
 
-  // What was promised and not kept; empty: all well.
+  // The broken promise; empty: all well.
   std::string trial(unsigned number) {
     dice random(mix(mix(how_.seed, number),
                     mix(static_cast<uint64_t>(kind_), static_cast<uint64_t>(when_))));
@@ -125,7 +125,8 @@ class log_trials {
     if (kind_ != log_kind::tracks) master_log_ = contents(log_);
   }
 
-  // Of some transactions now and then one that overwrites everything, in more frames than one segment holds.
+  // Of some transactions now and then one that overwrites everything, in more frames than one
+  // segment holds.
   static void plan(log_model& model, dice& random, uint64_t transactions) {
     for (; transactions != 0; --transactions) {
       std::vector<size_t> objects;
@@ -135,9 +136,10 @@ class log_trials {
     }
   }
 
-  // ---- damage -----------------------------------------------------------------------------------------
+  // ---- damage -----------------------------------------------------------------------------------
 
-  // Of some kinds, anywhere in these ranges, or where something counts. Returns what the file is then.
+  // Of some kinds, anywhere in these ranges, or where something counts. Returns what the file is
+  // then.
   bytes injured(const bytes& before, dice& random, const log_picture& picture,
                 const std::vector<log_range>& where, bool anywhere) {
     bytes after = before;
@@ -182,7 +184,7 @@ class log_trials {
     return after;
   }
 
-  // Writes what differs, beside whoever has the file open.
+  // Writes the bytes that differ, while another process has the file open.
   void put(const bytes& before, const bytes& after) const {
     const int fd = open(log_.c_str(), O_WRONLY | O_CLOEXEC);
     if (fd < 0) throw std::system_error(errno, std::generic_category(), log_);
@@ -196,7 +198,7 @@ class log_trials {
     if (!done) throw std::runtime_error("cannot write " + log_);
   }
 
-  // ---- moments ----------------------------------------------------------------------------------------
+  // ---- moments ----------------------------------------------------------------------------------
 
   std::string at_rest(log_model& model, dice& random) {
     plan(model, random, 1 + random.size(1, 300));
@@ -211,7 +213,8 @@ class log_trials {
     store(log_, after);
     plan(model, random, 1 + random.size(1, 300));
     log_picture::prospects p;
-    // Noise over a segment without use is told as its loss after a kill (docs/guides/recover.md).
+    // Noise over a segment without use is reported as its loss after a kill
+    // (docs/guides/recover.md).
     p.quiet = !random.one_in(2);
     if (!p.quiet) done = work(model, done, false);
     return read(model, done, p, false);
@@ -223,7 +226,7 @@ class log_trials {
     uint64_t upto = 0;
     for (int round = 0; round < 3; ++round) {
       worker.wait(upto += 1 + random.below(25));
-      worker.let(upto += 1 + random.below(15));  // beside which the damage comes
+      worker.let(upto += 1 + random.below(15));  // during which the damage comes
       const bytes before = contents(log_);
       const log_picture picture(before, kind_, chunks_);
       put(before, injured(before, random, picture, picture.all(), true));
@@ -287,9 +290,9 @@ class log_trials {
     waitpid(pid, nullptr, 0);
   }
 
-  // ---- what is there then -------------------------------------------------------------------------------
+  // ---- what is there then -----------------------------------------------------------------------
 
-  // strict: everything has to be there, and nothing to be told as lost, whatever the prospects are.
+  // strict: everything has to be there, and nothing reported as lost, whatever the prospects are.
   std::string read(const log_model& model, uint64_t done, log_picture::prospects p, bool strict) {
     if (strict) p = {};
     scute_pool* pool = nullptr;
@@ -309,9 +312,9 @@ class log_trials {
     if (scute_close(pool) != SCUTE_OK && wrong.empty())
       wrong = fmt::format("closing: {}", scute_errormsg());
     if (!wrong.empty()) return wrong;
-    // And once more: told once.
+    // And again: reported once.
     need(scute_open(pool_.c_str(), nullptr, &pool));
-    if (lost(pool) != 0) wrong = "it is told twice";
+    if (lost(pool) != 0) wrong = "it is reported twice";
     scute_close(pool);
     return wrong;
   }
@@ -346,11 +349,11 @@ class log_trials {
       ++sum_.reported;
       if (p.quiet && when_ != moment::crossing)
         return fmt::format("opening tells {} losses, and nothing is missing", losses);
-      // Beside what a kill tears that may be, and costs nothing.
+      // Next to records that a kill tears that may be, and costs nothing.
       sum_.unfounded += p.quiet ? 1 : 0;
-      if (!names_a_place(pool)) return "a loss is told, and no place named";
+      if (!names_a_place(pool)) return "a loss is reported, and no place named";
     } else if (p.reported) {
-      return "records are missing from the middle of the log, and nobody is told";
+      return "records are missing from the middle of the log, and that is not reported";
     }
     const bool checksums = kind_ != log_kind::one_copy;
     bool last_there = false, last_missing = false;  // of the transaction that was under way
@@ -401,7 +404,8 @@ void print(const tally& t, const std::string& name) {
   if (t.unchecked != 0) fmt::print(", {} unchecked", t.unchecked);
   if (t.intact + t.reported + t.refused_opens != 0)
     fmt::print(
-        "; {} within the redundancy, {} told as lost ({} had to be, {} for nothing), {} not opened",
+        "; {} within the redundancy, {} reported as lost ({} had to be, {} for nothing), {} not "
+        "opened",
         t.intact, t.reported, t.had_to_report, t.unfounded, t.refused_opens);
   fmt::print("; {} failed\n", t.failures);
 }

@@ -99,7 +99,7 @@ uint64_t log_picture::truncation_point() const noexcept {
   return highest;
 }
 
-// What an earlier use of a segment has left is not above the truncation point in its head.
+// Records of an earlier use of a segment are not above the truncation point in its head.
 void log_picture::look_for_frames() {
   const uint64_t highest = truncation_point();
   const bool rows = kind_ == log_kind::tracks;
@@ -205,8 +205,8 @@ log_picture::prospects log_picture::judge(std::span<const std::byte> after, uint
     p.quiet = p.quiet && whole;
   }
   p.quiet = p.quiet && p.intact;
-  // A gap before a frame that was fenced: so many later ones of its stream are there (GAP-1, GAP-2).
-  // One more may be torn, of what was under way when the process was killed.
+  // A gap before a frame that was fenced: so many later ones of its stream are there (GAP-1,
+  // GAP-2). One more may be torn, of a transaction that was under way when the process was killed.
   const size_t later = kind_ == log_kind::tracks ? 1 : lanes + 1;
   for (size_t k = 0; k < frames_.size(); ++k) {
     const segment& s = segments_[frames_[k].segment];

@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// log_picture.hpp: what counts in a log of engine spec that a killed process has left, and where it lies: by docs/reference/format.md
-// ("Segments", "The log file"), without the library. And what damage to it may cost: what one copy or track lacks, nothing.
+// SPDX-License-Identifier: BSD-3-Clause log_picture.hpp: what counts in a log of engine spec that a
+// killed process has left, and where it lies: by docs/reference/format.md ("Segments", "The log
+// file"), without the library. And what damage to it may cost: what one copy or track lacks,
+// nothing.
 #pragma once
 
 #include <array>
@@ -11,7 +12,8 @@
 
 namespace scute_campaign {
 
-// How the log is protected. The last kind lies in chunks of the pool, the others in a file beside it.
+// How the log is protected. The last kind lies in chunks of the pool, the others in a file next to
+// it.
 enum class log_kind : uint8_t { one_copy, two_copies, tracks };
 inline constexpr std::array log_kind_names{"one-copy", "two-copies", "tracks"};
 
@@ -21,21 +23,22 @@ struct log_range {
 
 class log_picture {
  public:
-  // file: that has the log; of a pool that has it inside, with the offsets of its chunks, in any order.
+  // file: that has the log; of a pool that has it inside, with the offsets of its chunks, in any
+  // order.
   log_picture(std::span<const std::byte> file, log_kind kind, std::span<const uint64_t> chunks);
 
   // Where the log lies: all of it; one copy of it, or one track of each segment.
   std::vector<log_range> all() const;
   std::vector<log_range> part(unsigned number) const;
   unsigned parts() const noexcept { return kind_ == log_kind::tracks ? 9 : 2; }
-  // A line of a frame that counts, in some copy or track, by two random numbers; or anything, if none does.
+  // A line of a frame that counts, in some copy or track, by two random numbers; or anything, if
+  // none does.
   uint64_t line_of_frame(uint64_t which, uint64_t where) const;
 
   struct prospects {
-    bool opens = true;   // one head of the file is whole
-    bool intact = true;  // nothing that counts is hit in more than one copy, or one track
-    bool quiet =
-        true;  // nor is a head or a frame that is void: nobody can tell it from one that counted
+    bool opens = true;      // one head of the file is whole
+    bool intact = true;     // nothing that counts is hit in more than one copy, or one track
+    bool quiet = true;      // nor is a head or a frame that is void: it looks like one that counted
     bool reported = false;  // opening has to tell a loss
   };
   // lanes: of the pool.

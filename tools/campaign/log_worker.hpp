@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// log_worker.hpp: a process that overwrites objects of a pool, each as a whole, one transaction after the other, as far as it is let;
-// and the model of what they hold then.
+// SPDX-License-Identifier: BSD-3-Clause log_worker.hpp: a process that overwrites objects of a
+// pool, each as a whole, one transaction after the other, as far as it is let; and the model of
+// what they hold then.
 #pragma once
 
 #include <scute/scute.h>
@@ -39,21 +39,22 @@ class log_model {
 
 class log_worker {
  public:
-  // Works on the transactions behind `done`.
+  // Works on the transactions after `done`.
   log_worker(const std::string& path, const log_model& model, std::span<const scute_oid> oids,
              uint64_t done);
   ~log_worker();  // kills it
   log_worker(const log_worker&) = delete;
   log_worker& operator=(const log_worker&) = delete;
 
-  // Lets it come so far; waits until it has, unless it is to go on meanwhile. These throw if it gives up.
+  // Lets it come so far; waits until it has, unless it is to continue meanwhile. These throw if it
+  // gives up.
   void let(uint64_t upto);
   void wait(uint64_t upto);
   // Has it check and repair the pool between two transactions.
   void heal();
   void drain();
   void close();  // properly; it ends
-  // kill -9. The last transaction that it has told to be committed.
+  // kill -9. The last transaction that it has reported as committed.
   uint64_t kill();
 
  private:

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// main.cpp: scute-campaign: errors at set rates and sizes over pools at rest, and over a live
-// workload; what came back, what was refused, and what was silently wrong.
+// SPDX-License-Identifier: BSD-3-Clause main.cpp: scute-campaign: errors at set rates and sizes
+// over pools at rest, and over a live workload; bytes that came back, that were refused, and that
+// were silently wrong.
 #include "crossing_campaign.hpp"
 #include "live_campaign.hpp"
 #include "log_campaign.hpp"
@@ -54,7 +54,7 @@ class workplace {
   std::string folder_;
 };
 
-// What every campaign is told besides its settings.
+// The arguments of every campaign besides its settings.
 struct arguments {
   std::string dir, drill_name;
 
@@ -104,7 +104,7 @@ void add_dir(CLI::App* app, std::string& into, const char* what) {
       ->type_name("DIR");
 }
 
-// The options that come last; what each drill does.
+// The options that come last, and each drill's action.
 void add_end(CLI::App* app, std::string& drill_name, bool& quiet,
              const std::vector<std::pair<const char*, const char*>>& drills) {
   std::vector<std::string> names;
@@ -170,12 +170,12 @@ int run_rest(rest_arguments a) {
 
 void add_rest(CLI::App& root, int& status) {
   CLI::App* app = root.add_subcommand(
-      "rest", "injure a pool at rest at a rate over its whole file, heal it, read everything");
+      "rest", "injure a pool at rest at a rate over its whole file, repair it, read everything");
   auto a = std::make_shared<rest_arguments>();
   auto* levels = add_levels(app, a->levels, "protection levels (default none,ml,mlp,mlpc)");
   app->add_flag("--shielded", a->how.shielded,
                 "files under the shield instead of pools: they are injured with the FILE.scute "
-                "beside them, and compared page by page (level mlpc)")
+                "next to them, and compared page by page (level mlpc)")
       ->excludes(levels);
   add_variant(app, a->how.kind);
   add_list(app, "--rows", a->how.rows, "data rows per parity row (default 1,20,100)");
@@ -234,8 +234,9 @@ void add_live(CLI::App& root, int& status) {
   add_number(app, "--seconds", a->how.seconds, "for each level (default 10)");
   add_number(app, "--threads", a->how.threads, "that work (default 3)");
   add_number(app, "--seed", a->how.seed, "of the work and the faults; not of their moments");
-  app->add_flag("--wild", a->how.wild,
-                "faults fall anywhere, also where they cannot be healed: losses must be reported");
+  app->add_flag(
+      "--wild", a->how.wild,
+      "faults fall anywhere, also where they cannot be repaired: losses must be reported");
   app->add_option("--heal", a->heal,
                   "between showers: by checks, by scrubs, or both in turn (default)")
       ->check(in({"check", "scrub", "both"}))

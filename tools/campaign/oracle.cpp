@@ -211,8 +211,8 @@ verdict oracle::judge(const std::vector<error>& errors) {
     for (const uint32_t i : damaged_) {
       const fragment& f = where_.fragments[i];
       if (sound[i] || buried(f) || !survivable(f)) continue;
-      // Nothing of an object is looked at while its chunk's header is lost, and of its fragments none
-      // but the first while that one is lost.
+      // Nothing of an object is looked at while its chunk's header is lost, and of its fragments
+      // none but the first while that one is lost.
       const uint32_t owner = f.owner;
       if (owner != structure && !sound[2 + where_.objects[owner].chunk]) continue;
       if (owner != structure && !sound[where_.objects[owner].first] &&

@@ -33,7 +33,7 @@ class overwriting {
     for (size_t i = 0; i < l_.objects.size(); ++i) order_.push_back(i);
   }
 
-  // What was not as it should be; empty if all was.
+  // The deviation; empty if there was none.
   std::string run(shape where, unsigned number) {
     dice random(mix(mix(how_.how.seed, static_cast<uint64_t>(where)), mix(parity_, number)));
     image_.restore();
@@ -111,7 +111,7 @@ class overwriting {
     need(scute_open(image_.path().c_str(), &options, &pool));
     std::string wrong;
     const auto note_losses = [&](const char* what, const scute_report& r) {
-      if (wrong.empty() && r.lost != 0) wrong = fmt::format("{} tells of {} losses", what, r.lost);
+      if (wrong.empty() && r.lost != 0) wrong = fmt::format("{} reports {} losses", what, r.lost);
     };
     try {
       scute_report r = sized<scute_report>();

@@ -1,8 +1,8 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// overwriting.hpp: pages at rest are overwritten with noise, not lost: nothing but checksums can tell
-// which. A full pool with P rows of parity, and in every column block at most P such pages, wherever they
-// lie: headers, chunk headers, the zone's descriptor, free space, parity. Everything must survive, whoever
-// is the first to look, also if a repair is cut short by kill -9.
+// SPDX-License-Identifier: BSD-3-Clause overwriting.hpp: pages at rest are overwritten with noise,
+// not lost: nothing but checksums can tell which. A full pool with P rows of parity, and in every
+// column block at most P such pages, wherever they lie: headers, chunk headers, the zone's
+// descriptor, free space, parity. Everything must survive, whichever reader comes first, also if a
+// repair is cut short by kill -9.
 #pragma once
 
 #include "settings.hpp"
@@ -22,7 +22,7 @@ enum class shape {
 };
 inline constexpr std::array shape_names{"pages", "table", "columns", "rows"};
 
-// Who looks first.
+// The first reader.
 enum class looker { reader, opener, check, scrub, read_only, killed };
 inline constexpr std::array looker_names{"verified reads", "transactions",   "check",
                                          "scrub",          "read-only open", "killed in repair"};
@@ -35,8 +35,8 @@ struct overwriting_settings {
   bool kills = true;
 };
 
-// Prints a line for each kind of pool and shape. Returns the number of trials in which not everything
-// survived.
+// Prints a line for each kind of pool and shape. Returns the number of trials in which not
+// everything survived.
 uint64_t run_overwriting(const overwriting_settings& how);
 
 }  // namespace scute_campaign

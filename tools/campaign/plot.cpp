@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The plot of a campaign at rest, written by hand: a panel per protection level and error size, a line
-// per number of rows, success over error rate (Pavise, Figure 12).
+// The plot of a campaign at rest, written by hand: a panel per protection level and error size, a
+// line per number of rows, success over error rate (Pavise, Figure 12).
 #include "report.hpp"
 
 #include <fmt/format.h>

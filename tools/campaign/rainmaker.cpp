@@ -42,8 +42,8 @@ bool rainmaker::place(scute_injury kind, uint64_t offset, uint64_t length) {
     case SCUTE_REGION_LOG:
     case SCUTE_REGION_ZONE_HEADER:
     case SCUTE_REGION_CHUNK_HEADER:
-      // Nothing tells which cell of a column is wrong, unless a page says so itself. (Of a damaged header
-      // its checksum does, but not any more when a step has written it anew.)
+      // Nothing tells which cell of a column is wrong, unless a page says so itself. (Of a damaged
+      // header its checksum does, but not any more when a step has rewritten it.)
       if (s_.how.level != SCUTE_PROTECT_MLPC && kind != SCUTE_INJURE_LOSE_PAGE) return false;
       if (last.zone != first.zone || last.row != first.row ||
           last.column / page != first.column / page)
@@ -80,14 +80,14 @@ void rainmaker::strike(const scute_injection& what) {
 }
 
 void rainmaker::shower() {
-  // Where two pages of a column are lost, whoever reads them through a pointer is told by a signal; at
-  // mlpc a verified read says it before.
+  // Where two pages of a column are lost, a thread that reads them through a pointer gets a signal;
+  // at mlpc a verified read reports it before.
   const bool pages = s_.how.pages && (!s_.how.wild || s_.how.level == SCUTE_PROTECT_MLPC);
   constexpr uint32_t widths[] = {1, 8, 16, 32, 64};
   for (uint64_t n = 5 + random_.below(40); n != 0 && !s_.stop; --n) {
     scute_injection what;
     scute_injection_init(&what);
-    // Below mlpc little else than pages can be healed.
+    // Below mlpc little else than pages can be repaired.
     const uint64_t kind = random_.below(s_.how.level == SCUTE_PROTECT_MLPC ? 10 : 30);
     what.kind = kind < 6             ? SCUTE_INJURE_FLIP
                 : kind < 8 || !pages ? SCUTE_INJURE_SCRIBBLE
@@ -125,14 +125,14 @@ void rainmaker::heal(bool while_working) {
     ++s_.result.checks;
   }
   if (code != SCUTE_OK) {
-    if (!s_.how.wild) s_.broken(fmt::format("healing: {}", scute_errormsg()));
+    if (!s_.how.wild) s_.broken(fmt::format("repair: {}", scute_errormsg()));
     return;
   }
   s_.result.repaired += r.repaired;
   if (r.lost != 0 && !s_.how.wild)
     s_.broken(fmt::format("{} lost {} of {} damaged, at first: {}",
                           while_working ? "a scrub" : "a check", r.lost, r.damaged, loss));
-  // What commits kept a scrub from looking at is damaged still.
+  // Places that commits kept a scrub from examining are damaged still.
   if (r.complete != 0 && r.repaired + r.lost >= r.damaged) open_.clear();
 }
 

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// rainmaker.hpp: the thread that injects faults, in showers, and has the pool healed between them.
+// SPDX-License-Identifier: BSD-3-Clause rainmaker.hpp: the thread that injects faults, in showers,
+// and has the pool repaired between them.
 #pragma once
 
 #include "dice.hpp"
@@ -17,12 +17,13 @@ class rainmaker {
   explicit rainmaker(live_state& state);
 
   void run();
-  // After the last shower, with no transaction under way: until nothing more can be put right.
+  // After the last shower, with no transaction under way: until nothing more can be repaired.
   void heal_all();
 
  private:
   void shower();
-  // Whether a fault of that kind at [offset, offset + length) heals by itself; notes it if so.
+  // Whether a fault of that kind at [offset, offset + length) can be repaired by itself; notes it
+  // if so.
   bool place(scute_injury kind, uint64_t offset, uint64_t length);
   void strike(const scute_injection& what);
   void heal(bool while_working);

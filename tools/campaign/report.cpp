@@ -106,7 +106,7 @@ uint64_t print_report(const settings& how, const std::vector<cell_report>& repor
   if (how.shielded)
     fmt::print(
         "objects: pages of the file, each read and compared, as well with what the file holds. {} "
-        "of\nthe errors fell beside it, in FILE.scute. Of {} trials in which no column of bytes "
+        "of the errors fell outside it, in FILE.scute. Of {} trials in which no column of bytes "
         "had more\ndamaged cells than parities every page came back in {}.\n",
         beside, within, within_back);
   unsigned shown = 0;

@@ -14,7 +14,8 @@ struct cell_result {
   uint32_t trials, all_back;  // all_back: every object read as it was
   uint32_t all_survivable;    // the oracle said so of every object
   uint32_t within,
-      within_back;  // no column of bytes had more damaged cells than parities; and then every object came back
+      // no column of bytes had more damaged cells than parities; and then every object came back
+      within_back;
   uint32_t refused_opens;  // the pool could not be opened any more
   uint32_t broken;         // trials in which something promised was not kept
   uint32_t broken_first;   // the first one

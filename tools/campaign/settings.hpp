@@ -23,7 +23,8 @@ struct cell {
   std::string name() const;  // "mlpc/N20/8bit/1e-06"
 };
 
-// How pools of level mlpc are made; the other levels have engine redo, or spec if that is asked for, and one row of parity.
+// How pools of level mlpc are made; the other levels have engine redo, or spec if that is asked
+// for, and one row of parity.
 struct variant {
   scute_engine engine = SCUTE_ENGINE_AUTO;
   uint32_t parity = 0;  // 0: by default
@@ -41,7 +42,7 @@ enum class drill {
   none,
   silent,    // an object's expected bytes are not what was stored: looks like a silent error
   greedy,    // the oracle takes everything for survivable
-  forgetful  // what an enumeration tells last is overheard
+  forgetful  // the last report of an enumeration is ignored
 };
 
 struct settings {

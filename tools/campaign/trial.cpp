@@ -19,8 +19,9 @@ using namespace scute_tools;
 trial::trial(image& of, const settings& how, const cell& where)
     : image_(of), how_(how), where_(where), oracle_(of.where()) {}
 
-// Until a session puts nothing right any more: what could not be rebuilt at first may be when other
-// damage in its columns is gone, and a lost chunk is only looked for when the pool is opened.
+// Until a session repairs nothing any more: an object that could not be rebuilt at first may be
+// when other damage in its columns is gone, and a lost chunk is only looked for when the pool is
+// opened.
 void trial::heal(scute_pool*& pool) const {
   for (int session = 0; session < 20; ++session) {
     scute_report r = sized<scute_report>();
@@ -34,9 +35,9 @@ void trial::heal(scute_pool*& pool) const {
   }
 }
 
-// Whether the level leaves it open that an object reads like that. Without parity nothing is ever put
-// right, so it must read exactly as it was damaged. With parity but without checksums a page may be
-// rebuilt along with its header, from a column that was damaged.
+// Whether the level leaves it open that an object reads like that. Without parity nothing is ever
+// repaired, so it must read exactly as it was damaged. With parity but without checksums a page may
+// be rebuilt along with its header, from a column that was damaged.
 bool trial::excused(const object& o, const std::byte* bytes) const {
   if (where_.level == SCUTE_PROTECT_MLPC) return false;
   for (uint64_t i = 0; i < o.size; ++i) {
@@ -82,7 +83,7 @@ void trial::read(scute_pool* pool, const verdict& v, outcome& out) const {
       continue;
     }
     const auto* bytes = static_cast<const std::byte*>(at);
-    // What was read is what whoever opens the user's file without the shield would read.
+    // The bytes read are those that a program without the shield would read from the user's file.
     const bool spoilt =
         (how_.spoil == drill::silent && i == 0) ||
         (image_.is_shielded() && std::memcmp(bytes, image_.bytes() + o.payload, o.size) != 0);
@@ -116,7 +117,7 @@ void trial::enumerate(scute_pool* pool, outcome& out) const {
   for (const object& o : image_.where().objects)
     if (reported.erase(o.oid) == 0 && code == SCUTE_OK)
       broken(fmt::format("passes over the object at {:#x}, and nothing said so", o.payload));
-  // What looks like an object may be told, but not read.
+  // Bytes that look like an object may be reported, but not read.
   for (const scute_oid more : reported) {
     const void* at = nullptr;
     if (scute_get_verified(pool, more, &at) == SCUTE_OK)
@@ -133,7 +134,7 @@ outcome trial::run(unsigned number) {
       image_.where().file_size, where_.bits, where_.rate,
       mix(mix(how_.seed, where_.bits), mix(static_cast<uint64_t>(1e12 * where_.rate), number)));
   if (image_.is_shielded()) {
-    // Holes of the file beside it, which nobody has a use for.
+    // Holes of the file next to it, which are unused.
     std::erase_if(errors, [&](const error& e) {
       return e.offset >= image_.where().used_end && e.offset < image_.where().parity_begin();
     });

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// trial.hpp: one pool at rest is injured, opened, healed, and read: what became of each object.
+// SPDX-License-Identifier: BSD-3-Clause trial.hpp: one pool at rest is injured, opened, repaired,
+// and read: the state of each object.
 #pragma once
 
 #include "image.hpp"
@@ -21,7 +21,7 @@ struct outcome {
   uint64_t saved_besides = 0;  // came back although they need not have
   bool opened = false, had_to_open = false;
   bool within = false;  // the redundancy, byte by byte
-  std::string broken;   // what was promised and not kept; empty: all well
+  std::string broken;   // the broken promise; empty: all well
 
   bool all_back() const noexcept { return right == objects; }
 };

@@ -24,8 +24,8 @@ std::shared_lock<gate> worker::while_writing() {
 
 bool worker::excused(int code, const char* what) {
   if (code == SCUTE_E_NOSPC) return true;
-  // What a lost header leaves behind may look freed, or like nothing at all. Damage between the opening of an
-  // object and its commit cannot be told from another's change: nothing is written then.
+  // The remains of a lost header may look freed, or like nothing at all. Damage between the opening
+  // of an object and its commit cannot be told from another's change: nothing is written then.
   const bool loss = code == SCUTE_E_CORRUPT || code == SCUTE_E_FREED || code == SCUTE_E_OID ||
                     code == SCUTE_E_CONFLICT;
   if (s_.how.wild && loss) return true;

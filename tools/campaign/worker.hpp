@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// worker.hpp: a thread that allocates, overwrites, edits, frees and reads objects of its own, and knows
-// what each of them holds.
+// SPDX-License-Identifier: BSD-3-Clause worker.hpp: a thread that allocates, overwrites, edits,
+// frees and reads objects of its own, and knows what each of them holds.
 #pragma once
 
 #include "dice.hpp"
@@ -18,7 +17,7 @@ class worker {
 
   // Until the state says stop.
   void run();
-  // Compares every object. Alone, or beside its peers; without faults.
+  // Compares every object. Alone, or concurrently with its peers; without faults.
   void compare_all();
 
  private:
@@ -33,7 +32,7 @@ class worker {
   void read_one();
   // True if the object reads as it should; else it has been dealt with, and is given up.
   bool compare(item& i);
-  // A call failed: in the wild that is how a loss is told. Returns false after noting a promise broken.
+  // A call failed: in the wild a loss is reported so. Returns false after noting a promise broken.
   bool excused(int code, const char* what);
   void give_up(size_t index);
 

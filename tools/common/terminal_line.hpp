@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// terminal_line.hpp: how far a long command has come: one changing line on a terminal, a plain line now and then
-// elsewhere, nothing when quiet. That nobody can be told is no reason to fail.
+// SPDX-License-Identifier: BSD-3-Clause terminal_line.hpp: how far a long command has come: one
+// changing line on a terminal, a plain line now and then elsewhere, nothing when quiet. A failed
+// report is no reason to fail.
 #pragma once
 
 #include <chrono>

@@ -35,8 +35,8 @@ struct injury {
   unsigned first_bit = 0;
 };
 
-// What to do to the pool, which is open read-only. Where there is no room left for an injury, add_*
-// adds none.
+// The damage to do to the pool, which is open read-only. Where there is no room left for an injury,
+// add_* adds none.
 class damage_plan {
  public:
   damage_plan(const scute::pool& pool, std::mt19937_64& random);

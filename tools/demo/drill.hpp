@@ -27,7 +27,7 @@ struct drill_options {
 
 struct load_outcome {
   uint64_t kills = 0;
-  uint64_t resumed = 0;            // runs that went on in the middle of the source
+  uint64_t resumed = 0;            // runs that continued in the middle of the source
   uint64_t rounds = 0;             // times the whole source was loaded
   uint64_t completed = 0;          // transactions that recovery completed
   std::vector<double> recovery_s;  // where the pool was open

@@ -21,8 +21,8 @@ namespace {
 constexpr uint64_t page = 4096;
 constexpr unsigned workers = 2;
 constexpr uint64_t objects_per_worker = 64;
-// Injuries of one round lie that many pages of a row apart, so that no fragment (three pages at most)
-// meets two of them; the scrub at the round's end takes them all away.
+// Injuries of one round lie that many pages of a row apart, so that no fragment (three pages at
+// most) meets two of them; the scrub at the round's end takes them all away.
 constexpr uint64_t spacing = 4;
 constexpr uint64_t per_round = 12;
 
@@ -93,9 +93,9 @@ struct turnstile {
   }
 };
 
-// One round of injuries, each in a column of its own. Pages are lost at any time; flips and scribbles
-// fall between two transactions: half of a scribble before and half after a commit's write to the same
-// bytes would be two injuries of one column, one of them to its parity.
+// One round of injuries, each in a column of its own. Pages are lost at any time; flips and
+// scribbles fall between two transactions: half of a scribble before and half after a commit's
+// write to the same bytes would be two injuries of one column, one of them to its parity.
 void injure(scute::pool& pool, const scute::info& facts, std::mt19937_64& random,
             turnstile& between, live_outcome& out) {
   std::vector<uint64_t> columns;
@@ -133,7 +133,7 @@ void injure(scute::pool& pool, const scute::info& facts, std::mt19937_64& random
       pool.inject(what);
       continue;
     }
-    const std::lock_guard door(between.door);  // nobody enters any more
+    const std::lock_guard door(between.door);  // no thread enters any more
     const std::unique_lock turn(between.inside);
     pool.inject(what);
   }
@@ -176,7 +176,8 @@ live_outcome damage_under_load(const std::string& path, double seconds, std::mt1
       injure(pool, facts, random, between, out);
       scute::scrub_options how;
       how.threads = 1;
-      // What commits kept a scrub from looking at is left to the next one. Nothing more is injured before.
+      // Places that commits kept a scrub from examining are left to the next one. Nothing more is
+      // injured before.
       bool repaired = false;
       for (int tries = 0; !repaired && tries < 100; ++tries, ++out.scrubs) {
         const auto found = pool.scrub(how);

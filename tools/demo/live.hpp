@@ -1,7 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// live.hpp: damage to an open pool under load. Threads change objects of their own, and know what each
-// must hold; others read the pool's records; all the while pages are lost, bits flip, noise is written
-// over objects and structures, and a scrub goes round.
+// SPDX-License-Identifier: BSD-3-Clause live.hpp: damage to an open pool under load. Threads change
+// objects of their own, and know what each must hold; others read the pool's records; all the while
+// pages are lost, bits flip, noise is written over objects and structures, and a scrub goes round.
 #pragma once
 
 #include "status_line.hpp"
@@ -24,7 +23,7 @@ struct live_outcome {
   uint64_t injuries() const { return lost_pages + flips + scribbles; }
 };
 
-// Of the pool at `path`, for that long. What the threads add to it they take away again.
+// Of the pool at `path`, for that long. The threads remove all that they add to it.
 live_outcome damage_under_load(const std::string& path, double seconds, std::mt19937_64& random,
                                status_line& status);
 

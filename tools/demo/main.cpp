@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// main.cpp: scute-demo: loads this machine's package index into a pool while the loader is killed
-// again and again, damages it under load and the closed file as well, and shows that not one byte was lost.
+// SPDX-License-Identifier: BSD-3-Clause main.cpp: scute-demo: loads this machine's package index
+// into a pool while the loader is killed again and again, damages it under load and the closed file
+// as well, and shows that not one byte was lost.
 #include "drill.hpp"
 #include "live.hpp"
 #include "package_index.hpp"
@@ -83,8 +83,8 @@ void print_table(const package_index& index, const results& r, double seconds) {
   row("damaged under live load",
       fmt::format("{} lost pages, {} bit flips, {} scribbles in {:.1f} s", r.live.lost_pages,
                   r.live.flips, r.live.scribbles, r.live.seconds));
-  row("healed meanwhile", fmt::format("{} pages on access, {} repairs in all, {} scrubs",
-                                      r.live.pages_repaired, r.live.repaired, r.live.scrubs));
+  row("repaired meanwhile", fmt::format("{} pages on access, {} repairs in all, {} scrubs",
+                                        r.live.pages_repaired, r.live.repaired, r.live.scrubs));
   row("transactions meanwhile",
       fmt::format("{}, {} objects wrong", r.live.transactions, r.live.wrong));
   uint64_t injuries = 0;
@@ -92,7 +92,7 @@ void print_table(const package_index& index, const results& r, double seconds) {
     row(fmt::format("damage: {}", name_of(kind)), fmt::format("{}", count));
     injuries += count;
   }
-  row("damaged places healed",
+  row("damaged places repaired",
       fmt::format("{} (structures repaired by opening {}, by reading {}, by check {})",
                   r.heal.clean && r.heal.lost == 0 ? fmt::format("all {}", injuries) : "NOT all",
                   r.heal.at_open, r.heal.by_reads, r.heal.by_check));
@@ -149,7 +149,8 @@ int run_demo(const arguments& args) {
   for (const auto& [kind, count] : r.damage) injuries += count;
   status.done("damage", fmt::format("{} places in the closed file", injuries));
   r.heal = steps.heal();
-  status.done("heal", r.heal.clean ? "a second check finds nothing" : "NOT everything was healed");
+  status.done("heal",
+              r.heal.clean ? "a second check finds nothing" : "NOT everything was repaired");
   r.healed = steps.compare();
   status.done("compare", fmt::format("{} records, {} bytes differ", r.healed.records,
                                      r.healed.differing_bytes));
@@ -211,8 +212,8 @@ int run_pow_demo(const arguments& args) {
 int main(int argc, char** argv) {
   CLI::App app{
       "Loads this machine's Debian package index into a Scute pool, killing the loader on "
-      "the way,\nthen damages it under live load and, closed, once more, heals it and compares "
-      "every byte.",
+      "the way,\nthen damages it under live load and again when it is closed, repairs it and "
+      "compares every byte.",
       "scute-demo"};
   arguments args;
   app.add_option("--medium", args.medium,

@@ -57,8 +57,8 @@ void pow_drill::write_source() {
   if (!file) throw std::runtime_error("the source cannot be written");
 }
 
-// Kills at random moments, further apart or closer as the load comes along too slowly or too fast, until all have happened
-// and the source has been loaded at least once after the last one.
+// Kills at random moments, further apart or closer as the load comes along too slowly or too fast,
+// until all have happened and the source has been loaded at least once after the last one.
 void pow_drill::load_under_fire(pow_results& r) {
   const uint64_t total = index_.stanzas.size();
   double mean_s = 0.02;
@@ -126,8 +126,8 @@ uint64_t pow_drill::differing(pow_results& r) {
   return bytes;
 }
 
-// One page of every segment is overwritten with noise, and two of the three head pages: all that protection `always`
-// has to survive.
+// One page of every segment is overwritten with noise, and two of the three head pages: all that
+// protection `always` has to survive.
 void pow_drill::damage(pow_results& r) {
   const int fd = ::open(path().c_str(), O_RDWR | O_CLOEXEC);
   if (fd < 0) throw std::runtime_error(path() + ": " + std::generic_category().message(errno));

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// pow_drill.hpp: the demo on a persist-on-write file (--pow): loaded through `scute pow kv load` while the loader is killed again and
-// again, damaged, repaired and compacted, and compared byte by byte after each.
+// SPDX-License-Identifier: BSD-3-Clause pow_drill.hpp: the demo on a persist-on-write file (--pow):
+// loaded through `scute pow kv load` while the loader is killed again and again, damaged, repaired
+// and compacted, and compared byte by byte after each.
 #pragma once
 
 #include "child.hpp"
@@ -26,7 +26,7 @@ struct pow_options {
 struct pow_results {
   uint64_t kills = 0, resumed = 0, rounds = 0;
   uint64_t pages_overwritten = 0;
-  uint64_t found = 0, lost = 0;              // by the check behind the damage
+  uint64_t found = 0, lost = 0;              // by the check after the damage
   uint64_t size_before = 0, size_after = 0;  // of compaction
   uint64_t differing_bytes = 0;              // of all comparisons
   uint64_t records = 0;

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# shield.sh SCUTE [OPERATIONS]: one of PMDK's own examples, a hash map in a libpmemobj pool, as Debian ships it: under the shield it is killed with
-# SIGKILL while it works, its file is damaged at rest and while it runs, and at the end not one key may be missing or too many.
-# A program that has done its operations (80,000 in each of five rounds) before its kill comes has ended by itself, and no kill is told of.
-# ./dev demo --shield
+# shield.sh SCUTE [OPERATIONS]: one of PMDK's own examples, a hash map in a libpmemobj pool, as
+# Debian ships it: under the shield it is killed with SIGKILL while it works, its file is damaged at
+# rest and while it runs, and at the end not one key may be missing or too many. A program that has
+# done its operations (80,000 in each of five rounds) before its kill comes has ended by itself, and
+# no kill is reported. ./dev demo --shield
 set -euo pipefail
 export LC_ALL=C
 
@@ -47,7 +48,8 @@ for round in 1 2 3 4 5; do
   }' >operations
   : >answers
   rm -f struck
-  # (Its input does not end before the damage is done: behind its end that would be a file that somebody has changed.)
+  # (Its input does not end before the damage is done: after its end that would be a file that
+  # another program has changed.)
   { cat operations && for _ in $(seq 6000); do [ ! -e struck ] || break; sleep 0.01; done; } >fed 2>/dev/null &
   stdbuf -oL "$scute" shield run -- bin/mapcli hashmap_tx "$file" <fed >answers 2>errors &
   run=$!
@@ -60,7 +62,7 @@ for round in 1 2 3 4 5; do
   status=0
   wait "$run" || status=$?
   told=$(wc -l <answers)
-  # (A kill of what has ended and is not waited for yet kills nothing.)
+  # (A kill of a process that has ended and is not waited for yet kills nothing.)
   case $status in
     137) kills=$((kills + 1)) end="killed after $told operations" ;;
     0) end="ended by itself after $told operations, before it was killed" ;;

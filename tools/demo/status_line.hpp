@@ -18,7 +18,7 @@ class status_line {
   // How far the running step is; fraction 0..1. Throws when the user wants to stop.
   void show(const std::string& step, double fraction, const std::string& text);
 
-  // The step's result, for good.
+  // The step's final result.
   void done(const std::string& step, const std::string& text);
 
  private:

@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// stop_request.hpp: Ctrl-C must not leave the demo's files behind.
+// SPDX-License-Identifier: BSD-3-Clause stop_request.hpp: Ctrl-C must remove the demo's files.
 #pragma once
 
 namespace scute_demo {

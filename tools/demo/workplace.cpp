@@ -55,7 +55,7 @@ std::string scute_command() {
     const fs::path program = program_folder() / place;
     if (fs::is_regular_file(program) && access(program.c_str(), X_OK) == 0) return program;
   }
-  throw std::runtime_error("there is no scute command beside this program; name it in SCUTE_EXE");
+  throw std::runtime_error("there is no scute command next to this program; name it in SCUTE_EXE");
 }
 
 workplace::workplace(const std::string& parent, const std::string& medium, uint64_t bytes,

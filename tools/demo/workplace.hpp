@@ -14,7 +14,7 @@ std::string scute_command();
 class workplace {
  public:
   // In `parent`; or, if that is empty, in /dev/shm unless `medium` is "file" or there is not enough
-  // room, else beside this program or in the current folder. Throws std::runtime_error.
+  // room, else next to this program or in the current folder. Throws std::runtime_error.
   workplace(const std::string& parent, const std::string& medium, uint64_t bytes, bool keep);
   ~workplace();
   workplace(const workplace&) = delete;

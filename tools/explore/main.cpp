@@ -13,8 +13,8 @@
 #include "run.hpp"
 
 #if defined(__SANITIZE_THREAD__)
-// On the simulated medium the handler of a lost page records what it stores, in memory that grows. Its faults come
-// from loads of the medium only, where no allocation is under way.
+// On the simulated medium the handler of a lost page records what it stores, in memory that grows.
+// Its faults come from loads of the medium only, where no allocation is under way.
 extern "C" const char* __tsan_default_options();
 extern "C" const char* __tsan_default_options() {
   return "report_signal_unsafe=0";
@@ -57,7 +57,7 @@ int main(int argc, char** argv) {
   app.add_option("--each", each, "the same for each scenario, in place of --states")
       ->excludes(total);
   app.add_option("-t,--seconds", seconds_max,
-                 "go on with further seeds, in rounds over all scenarios, for so long")
+                 "continue with further seeds, in rounds over all scenarios, for so long")
       ->excludes(total);
   app.add_option("-s,--seed", how.each.seed, "of all random choices")->capture_default_str();
   app.add_option("-i,--interleavings", how.each.interleavings,

@@ -21,7 +21,7 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-// What a child tells its parent. A story follows the last message.
+// A child's report to its parent. A story follows the last message.
 struct message {
   uint32_t last;  // 1: the exploration is over
   uint32_t sound;
@@ -93,7 +93,7 @@ child start(const entry& e, const run_options& how) {
   return c;
 }
 
-// Takes complete messages out of what was received; the last one leaves its story there.
+// Takes complete messages out of the received bytes; the last one leaves its story there.
 void digest(child& c) {
   while (c.latest.last == 0 && c.received.size() >= sizeof(message)) {
     std::memcpy(&c.latest, c.received.data(), sizeof(message));

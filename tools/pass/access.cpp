@@ -157,7 +157,8 @@ bool is_barrier(const llvm::Instruction& instruction) {
   if (is_fence(instruction)) return true;
   if (!call || llvm::isa<llvm::AnyMemIntrinsic>(call)) return false;
   if (const auto* intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(call)) {
-    // The processor's are no fences, or is_fence() knows them. Of the others some may call functions.
+    // The processor's are no fences, or is_fence() knows them. Of the others some may call
+    // functions.
     const auto name = intrinsic->getCalledFunction()->getName();
     if (name.starts_with("llvm.x86.") || name.starts_with("llvm.masked.") ||
         intrinsic->isAssumeLikeIntrinsic())

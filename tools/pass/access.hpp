@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// access.hpp: a store or load that may reach a mapped file, and where the runtime is told of it.
+// SPDX-License-Identifier: BSD-3-Clause access.hpp: a store or load that may reach a mapped file,
+// and where it is reported to the runtime.
 #pragma once
 
 #include <llvm/ADT/SmallVector.h>
@@ -22,11 +22,12 @@ struct access {
 
 using accesses = llvm::SmallVector<access, 4>;
 
-// What the instruction itself does to memory that may be a file's. Inline assembly: what its memory operands say.
+// The instruction's own accesses to memory that may be a file's. Inline assembly: what its memory
+// operands say.
 accesses accesses_of(llvm::Instruction& instruction, bool stores, bool loads);
 
-// Whether an instruction may tell of a fence, or let another function do so: what was told of accesses before does not
-// reach beyond it (HOOK-3, HOOK-4).
+// Whether an instruction may report a fence, or let another function do so: earlier reports of
+// accesses do not reach beyond it (HOOK-3, HOOK-4).
 bool is_barrier(const llvm::Instruction& instruction);
 
 }  // namespace scute_pass

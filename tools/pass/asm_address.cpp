@@ -19,7 +19,8 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// rdi, edi, di and dil are one register: "di". r8 to r15 keep their names. Empty: no general register.
+// rdi, edi, di and dil are one register: "di". r8 to r15 keep their names. Empty: no general
+// register.
 std::string general_register(std::string_view name) {
   while (!name.empty() && name.front() == '%') name.remove_prefix(1);
   std::string text(name);

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// asm_address.hpp: the address that an operand of inline assembly means, from its text and the constraints.
+// SPDX-License-Identifier: BSD-3-Clause asm_address.hpp: the address that an operand of inline
+// assembly means, from its text and the constraints.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -14,29 +14,31 @@ namespace scute_pass {
 
 class asm_operands {
  public:
-  // `alone`: the assembly is one instruction, so that no other can have changed a register before it.
+  // `alone`: the assembly is one instruction, so that no other can have changed a register before
+  // it.
   asm_operands(llvm::CallBase& call, bool alone);
 
-  // Whether the text means memory ("$0" with a memory constraint, "8(%rax)", "[rax]"), and not a register or a constant.
+  // Whether the text means memory ("$0" with a memory constraint, "8(%rax)", "[rax]"), and not a
+  // register or a constant.
   bool is_memory(std::string_view text) const;
   // Whether it means a register.
   bool is_register(std::string_view text) const;
-  // Bytes of a register; 0 if it cannot be told.
+  // Bytes of a register; 0 if unknown.
   unsigned register_size(std::string_view text) const;
 
-  // The address of a memory operand, or what a register holds, as a pointer made before the call. Null, and error() says why, if
-  // it cannot be told.
+  // The address of a memory operand, or what a register holds, as a pointer made before the call.
+  // Null, and error() says why, if it is unknown.
   llvm::Value* address_of(std::string_view text);
   llvm::Value* address_in_register(std::string_view text);
-  // What the named register holds when the assembly begins.
+  // The value of the named register when the assembly begins.
   llvm::Value* address_in_named(std::string_view name);
 
   const std::string& error() const noexcept { return error_; }
 
  private:
   struct operand {
-    llvm::Value* value = nullptr;  // what goes in
-    llvm::Type* type = nullptr;    // of what is in the register
+    llvm::Value* value = nullptr;  // the inputs
+    llvm::Type* type = nullptr;    // of the value in the register
     bool memory = false, output = false;
     std::string pinned;  // the one register that it can be in
   };

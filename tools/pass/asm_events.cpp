@@ -15,7 +15,8 @@ namespace {
 
 int flush_kind_of(const asm_statement& statement) {
   const auto& name = statement.mnemonic;
-  // How they were written before assemblers knew them: clflushopt and clwb are clflush and xsaveopt behind a prefix.
+  // How they were written before assemblers knew them: clflushopt and clwb are clflush and xsaveopt
+  // after a prefix.
   if (name == "clflush")
     return statement.has_prefix("data16") ? SCUTE_SHIELD_CLFLUSHOPT : SCUTE_SHIELD_CLFLUSH;
   if (name == "xsaveopt" && statement.has_prefix("data16")) return SCUTE_SHIELD_CLWB;
@@ -57,8 +58,8 @@ bool is_jump(const asm_statement& statement) {
   return !name.empty() && (name[0] == 'j' || name.compare(0, 4, "loop") == 0);
 }
 
-// Bytes written out that may be one of the instructions which must be seen: 0f ae (flushes, fences), 0f c3, 0f e7, 0f 2b, 0f f7
-// (non-temporal stores), 0f 38 (movdir64b).
+// Bytes written out that may be one of the instructions which must be seen: 0f ae (flushes,
+// fences), 0f c3, 0f e7, 0f 2b, 0f f7 (non-temporal stores), 0f 38 (movdir64b).
 bool is_hidden_code(const asm_statement& statement) {
   if (statement.mnemonic != ".byte") return false;
   for (size_t i = 0; i + 1 < statement.operands.size(); ++i) {
@@ -99,8 +100,8 @@ class reader {
           "loop in C");
     if (moved_ && (locked_ || stored_after_fence_))
       return refuse(
-          "a fence, a store and a flush in one assembly cannot be told of in time; put them into "
-          "an asm each");
+          "a fence, a store and a flush in one assembly cannot be reported in time; put each into "
+          "its own asm");
     result_.stores = stored_;
     result_.before = !(moved_ && stored_);
     result_.skippable = alone && flush_begins_.size() == 1 && call_.getType()->isVoidTy();
@@ -224,7 +225,7 @@ class reader {
     for (const auto& operand : statement.operands) {
       if (!operands.is_memory(operand)) continue;
       auto* address = operands.address_of(operand);
-      // What the stack's register points to is no view.
+      // The stack's register points to no view.
       if (!address && operand.find("%rsp") == std::string::npos &&
           operand.find("%esp") == std::string::npos)
         return unresolved(statement, operands);

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// asm_text.hpp: inline assembly as text: statements, their prefixes, mnemonics and operands. Knows nothing of LLVM.
+// SPDX-License-Identifier: BSD-3-Clause asm_text.hpp: inline assembly as text: statements, their
+// prefixes, mnemonics and operands. Knows nothing of LLVM.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,8 @@ struct asm_text {
   bool has_label = false;
 };
 
-// `source`: as in IR: $0 and ${0:q} are operands, $$ is a dollar, $( $| $) are the dialects' alternatives.
+// `source`: as in IR: $0 and ${0:q} are operands, $$ is a dollar, $( $| $) are the dialects'
+// alternatives.
 asm_text parse_asm(std::string_view source, bool intel);
 
 }  // namespace scute_pass

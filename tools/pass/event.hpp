@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// event.hpp: what an instruction does that a runtime is told of.
+// SPDX-License-Identifier: BSD-3-Clause event.hpp: the events of an instruction that are reported
+// to a runtime.
 #pragma once
 
 #include <llvm/ADT/SmallVector.h>

@@ -18,7 +18,7 @@ hook_writer::hook_writer(llvm::Module& module) : module_(module), sites_(module)
   gate_->setDSOLocal(true);
 }
 
-// Volatile: each test reads the gate anew, and the read is folded into the comparison.
+// Volatile: each test reads the gate again, and the read is folded into the comparison.
 llvm::Value* hook_writer::high(llvm::IRBuilder<>& builder) {
   return builder.CreateAlignedLoad(builder.getInt64Ty(), gate_, llvm::Align(8), true, "scute.high");
 }
@@ -28,7 +28,7 @@ llvm::Value* hook_writer::is_below(llvm::IRBuilder<>& builder, llvm::Value* addr
   return builder.CreateICmpULT(number, high(builder));
 }
 
-// What a hook costs when it is called is more than a jump; so its moves of registers are made where it is called.
+// A called hook costs more than a jump; so its moves of registers are made where it is called.
 llvm::MDNode* hook_writer::rarely() const {
   return llvm::MDBuilder(module_.getContext()).createBranchWeights(1, (1U << 20) - 1);
 }
@@ -60,7 +60,7 @@ llvm::CallInst* hook_writer::call(llvm::IRBuilder<>& builder, const char* stub,
     if (auto* in = made->getFunction()->getSubprogram())
       made->setDebugLoc(llvm::DILocation::get(module_.getContext(), 0, 0, in));
   made->getFunction()->addFnAttr(llvm::Attribute::NoRedZone);
-  // What is told of is a side effect.
+  // A report is a side effect.
   made->getFunction()->removeFnAttr(llvm::Attribute::Memory);
   return made;
 }

@@ -1,9 +1,10 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// hooks.hpp: writes the inlined tests of the gate and the calls of the stubs (scute/shield_hooks.h, hooks/stubs.S).
+// SPDX-License-Identifier: BSD-3-Clause hooks.hpp: writes the inlined tests of the gate and the
+// calls of the stubs (scute/shield_hooks.h, hooks/stubs.S).
 //
-// A stub is called by inline assembly that says which registers it reads: to the compiler it is one instruction that changes
-// nothing but flags and memory. So a hook costs the fast path a comparison and a branch, and no register. The call writes
-// below the stack pointer, so the functions have no red zone.
+// A stub is called by inline assembly that says which registers it reads: to the compiler it is one
+// instruction that changes nothing but flags and memory. So a hook costs the fast path a comparison
+// and a branch, and no register. The call writes below the stack pointer, so the functions have no
+// red zone.
 #pragma once
 
 #include "event.hpp"
@@ -25,9 +26,10 @@ class hook_writer {
   void fence(llvm::Instruction* place, int kind, const llvm::Instruction& origin);
   void stream(llvm::Instruction* place, llvm::Value* address, uint64_t length,
               const llvm::Instruction& origin);
-  // All of its ranges behind one test.
+  // All of its ranges after one test.
   void access(const announcement& what);
-  // Before `place`, which is executed as well; or around it, and it is executed only if the runtime has not dealt with it.
+  // Before `place`, which is executed as well; or around it, and it is executed only if the runtime
+  // has not dealt with it.
   void flush(llvm::Instruction* place, llvm::Value* address, int kind,
              const llvm::Instruction& origin);
   void flush_around(llvm::Instruction* instruction, llvm::Value* address, int kind);

@@ -18,10 +18,10 @@
 namespace scute_pass {
 namespace {
 
-// What is to be done at an instruction, found before anything is changed.
+// The work to do at an instruction, found before anything is changed.
 struct task {
   llvm::Instruction* at = nullptr;
-  asm_reading reading;  // of other instructions: one event, told of before or, if it stores, after
+  asm_reading reading;  // of other instructions: one event, reported before or, if it stores, after
 };
 
 class instrumentation {
@@ -42,7 +42,7 @@ class instrumentation {
       return true;
     }
     const auto plan = accesses_.empty() ? std::vector<announcement>() : make_plan();
-    // A fence is told of first: it ends what was told of stores (HOOK-3).
+    // A fence is reported first: it ends the reports of stores (HOOK-3).
     for (const auto& one : tasks_)
       if (one.reading.before) report(one, one.at);
     for (const auto& one : plan) writer_.access(one);
@@ -57,7 +57,8 @@ class instrumentation {
   std::vector<announcement> make_plan() {
     auto& dominators = analyses_.getResult<llvm::DominatorTreeAnalysis>(function_);
     auto& loops = analyses_.getResult<llvm::LoopAnalysis>(function_);
-    // Loops get a block before them, where there is none: the optimizer's last steps take them away.
+    // Loops get a block before them, where there is none: the optimizer's last steps take them
+    // away.
     if (!asked_.trace) {
       for (auto* loop : loops.getLoopsInPreorder())
         if (!loop->getLoopPreheader())
@@ -73,7 +74,7 @@ class instrumentation {
     return plan_of(function_, accesses_, !asked_.trace, known, bugs_);
   }
 
-  // What was computed for ranges of loops has been copied to where it is needed.
+  // Values computed for ranges of loops have been copied to where they are needed.
   static void remove_made(const std::vector<announcement>& plan) {
     llvm::SmallVector<llvm::WeakTrackingVH, 8> made;
     for (const auto& one : plan)
@@ -90,7 +91,7 @@ class instrumentation {
       if (!reading.error.empty()) return refuse(instruction, reading.error);
       stores = stores && reading.stores;
       loads = loads && reading.stores;
-      // How much they store cannot be told; a line is what counts.
+      // How much they store is unknown; one line counts.
       for (auto* address : reading.locked) store_at(instruction, address, 1);
       if (bugs_.early_stream) reading.before = true;
       for (const auto& next : reading.found)

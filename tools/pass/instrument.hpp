@@ -1,7 +1,8 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// instrument.hpp: the pass: everything that a module does to files that are mapped, told to a runtime (scute/shield_hooks.h).
+// SPDX-License-Identifier: BSD-3-Clause instrument.hpp: the pass: reports everything that a module
+// does to mapped files to a runtime (scute/shield_hooks.h).
 //
-// Runs when all optimizations have run: then nothing that was told is moved, merged or removed behind its back.
+// Runs when all optimizations have run: then no reported access is moved, merged or removed
+// afterwards.
 #pragma once
 
 #include "options.hpp"

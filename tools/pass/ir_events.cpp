@@ -84,7 +84,8 @@ bool is_fence(const llvm::Instruction& instruction) {
   return found && found->what == event::kind::fence;
 }
 
-// __atomic_store(size, address, ...) and __atomic_store_16(address, ...), and the others of the kind.
+// __atomic_store(size, address, ...) and __atomic_store_16(address, ...), and the others of the
+// kind.
 std::optional<atomic_call> atomic_call_of(llvm::CallBase& call) {
   const auto* callee = call.getCalledFunction();
   if (!callee || !callee->isDeclaration()) return std::nullopt;

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// ir_events.hpp: the flushes, fences and non-temporal stores of instructions other than inline assembly.
+// SPDX-License-Identifier: BSD-3-Clause ir_events.hpp: the flushes, fences and non-temporal stores
+// of instructions other than inline assembly.
 #pragma once
 
 #include "event.hpp"
@@ -15,8 +15,8 @@ namespace scute_pass {
 std::optional<event> event_of(llvm::Instruction& instruction);
 bool is_fence(const llvm::Instruction& instruction);
 
-// A call of the compiler's library for atomics too large for an instruction: locked instructions inside, of which nobody else
-// tells. address: what it stores to, null if it only reads.
+// A call of the compiler's library for atomics too large for an instruction: locked instructions
+// inside, which nothing else reports. address: what it stores to, null if it only reads.
 struct atomic_call {
   llvm::Value* address = nullptr;
   uint64_t length = 0;

@@ -17,7 +17,7 @@ enum class extent : unsigned char {
   argument,  // as many bytes as argument `a` says
   product,   // a times b
   copy,      // the string `a` and its end
-  append,    // behind the string that is there: the string `a` and its end
+  append,    // after the string that is there: the string `a` and its end
   append_some,
   fixed  // `a` bytes
 };
@@ -29,7 +29,8 @@ struct known_call {
   unsigned a, b;
 };
 
-// Where the form that checks has another name (-D_FORTIFY_SOURCE), it has the same arguments in front.
+// Where the form that checks has another name (-D_FORTIFY_SOURCE), it has the same arguments in
+// front.
 constexpr known_call known[] = {
     {"memcpy", 0, extent::argument, 2, 0},
     {"memmove", 0, extent::argument, 2, 0},

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// loops.hpp: accesses that a loop without barriers repeats, told of before the loop: at one address, or at addresses that go in
-// equal steps of at most a line.
+// SPDX-License-Identifier: BSD-3-Clause loops.hpp: accesses that a loop without barriers repeats,
+// reported before the loop: at one address, or at addresses that go in equal steps of at most a
+// line.
 #pragma once
 
 #include "plan.hpp"

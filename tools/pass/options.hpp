@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// options.hpp: what the pass is asked to tell of: -fscute=flush,detect,loads,trace.
+// SPDX-License-Identifier: BSD-3-Clause options.hpp: the events that the pass reports:
+// -fscute=flush,detect,loads,trace.
 #pragma once
 
 #include <scute/shield_hooks.h>
@@ -19,7 +19,8 @@ struct options {
   uint32_t bits() const noexcept;
 };
 
-// Names separated by commas (or by semicolons, which a pass pipeline can carry). Empty: flush. Nothing if a name is unknown.
+// Names separated by commas (or by semicolons, which a pass pipeline can carry). Empty: flush.
+// Nothing if a name is unknown.
 std::optional<options> parse_options(std::string_view text);
 
 }  // namespace scute_pass

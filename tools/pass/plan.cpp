@@ -38,7 +38,8 @@ placed_range range_of(const access& one) {
   return result;
 }
 
-// Goes through the blocks, and knows of each place which announcements hold there: made on every path to it, with no barrier since.
+// Goes through the blocks, and knows of each place which announcements hold there: made on every
+// path to it, with no barrier since.
 class planner {
  public:
   planner(llvm::Function& function, const function_analyses& analyses, loop_hoist& hoist,
@@ -117,7 +118,7 @@ class planner {
         return true;
       }
     }
-    // In another block it may not come to it: then let it be little that is told of in vain.
+    // In another block it may not come to it: then little may be reported in vain.
     if (one.place->getParent() != to.place->getParent() &&
         (range.dynamic_length || range.high - range.low > line_size))
       return false;
@@ -154,7 +155,7 @@ std::vector<announcement> plan_of(llvm::Function& function, llvm::ArrayRef<acces
     std::vector<announcement> result;
     for (const auto& one : found) {
       const auto range = range_of(one);
-      // By its address and not by its object: what leaves its object is told of as well.
+      // By its address and not by its object: an access that leaves its object is reported as well.
       result.push_back({range.place, range.is_store, one.address, {range.range}});
     }
     return result;

@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// plugin.cpp: how the pass is found: by clang (-fpass-plugin, options by -mllvm -scute-shield=...) and by opt
-// (-passes=scute-shield, options likewise).
+// SPDX-License-Identifier: BSD-3-Clause plugin.cpp: how the pass is found: by clang (-fpass-plugin,
+// options by -mllvm -scute-shield=...) and by opt (-passes=scute-shield, options likewise).
 #include "instrument.hpp"
 
 #include <llvm/Passes/PassBuilder.h>
@@ -13,7 +12,7 @@
 namespace {
 
 llvm::cl::opt<std::string> option_text(
-    "scute-shield", llvm::cl::desc("what to tell of: flush, detect, loads, trace"),
+    "scute-shield", llvm::cl::desc("events to report: flush, detect, loads, trace"),
     llvm::cl::init("flush"), llvm::cl::ZeroOrMore);
 llvm::cl::opt<std::string> plant_text("scute-shield-plant", llvm::cl::desc("a bug, for the tests"),
                                       llvm::cl::Hidden, llvm::cl::ZeroOrMore);

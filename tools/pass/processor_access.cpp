@@ -12,7 +12,8 @@ namespace scute_pass {
 namespace {
 
 constexpr uint64_t fxsave_length = 512;
-// All states but the tiles of AMX, and with them; both rounded up from what processors say of themselves (CPUID, leaf 13).
+// All states but the tiles of AMX, and with them; both rounded up from what processors say of
+// themselves (CPUID, leaf 13).
 constexpr uint64_t xsave_length = 4096, xsave_all_length = 12288;
 constexpr uint64_t tile_states = uint64_t{3} << 17;
 

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// What intrinsics of the processor store to, or load from, in a place that they are given: masked stores as if no lane was masked, and the saving of
-// registers, which may be told of as more than it is.
+// SPDX-License-Identifier: BSD-3-Clause The bytes that intrinsics of the processor store to, or
+// load from, at a given place: masked stores as if no lane was masked, and the saving of registers,
+// which may be reported as more than it is.
 #pragma once
 
 #include <llvm/IR/IntrinsicInst.h>

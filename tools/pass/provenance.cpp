@@ -15,8 +15,8 @@
 namespace scute_pass {
 namespace {
 
-// By name, and not by attribute: a program marks its allocator of persistent memory "malloc" as well. One that the module itself
-// defines may be such an allocator, whatever its name.
+// By name, and not by attribute: a program marks its allocator of persistent memory "malloc" as
+// well. One that the module itself defines may be such an allocator, whatever its name.
 bool is_heap_allocator(const llvm::Function& function) {
   if (!function.isDeclaration()) return false;
   return llvm::StringSwitch<bool>(function.getName())

@@ -8,7 +8,7 @@
 namespace scute_pass {
 namespace {
 
-// What an address is worth.
+// The value of an address.
 constexpr size_t remade_max = 8;
 
 bool is_sum(const llvm::Instruction& instruction) {

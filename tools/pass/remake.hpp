@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// remake.hpp: addresses that are needed earlier than the program computes them: sums of what is there already can be computed
-// again, on the path that needs them.
+// SPDX-License-Identifier: BSD-3-Clause remake.hpp: addresses that are needed earlier than the
+// program computes them: sums of existing values can be computed again, on the path that needs
+// them.
 #pragma once
 
 #include <llvm/ADT/SmallVector.h>
@@ -19,7 +19,8 @@ using remake_list = llvm::SmallVector<llvm::Instruction*, 2>;
 bool add_remade(llvm::Value* value, const llvm::Instruction* place,
                 const llvm::DominatorTree& dominators, remake_list& list);
 
-// Adds what `value` needs of `made`, instructions that were made for it and nobody else needs.
+// Adds what `value` needs of `made`, instructions that were made for it and that nothing else
+// needs.
 void add_made(llvm::Value* value, llvm::ArrayRef<llvm::Instruction*> made, remake_list& list);
 
 // Copies the list to where the builder is. Then of() leads from a value to its copy, or to itself.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # scute_shield_instrument(target [detect] [loads] [trace])
-# Compiles the target's C and C++ sources with the shield's pass and links its stubs, as scute-cc does (docs/internals/shield.md). The
-# compiler must be clang 19, or scute-cc and scute-c++ themselves. find_package(scute) brings the function where the pass was
-# installed.
+# Compiles the target's C and C++ sources with the shield's pass and links its stubs, as scute-cc
+# does (docs/internals/shield.md). The compiler must be clang 19, or scute-cc and scute-c++
+# themselves. find_package(scute) brings the function where the pass was installed.
 set(_scute_shield_dir "${CMAKE_CURRENT_LIST_DIR}/../../scute")
 
 function(scute_shield_instrument target)

@@ -17,7 +17,8 @@ class site_table {
  public:
   explicit site_table(llvm::Module& module) : module_(module) {}
 
-  // Where the instruction is written: its line, and the function in which that line stands (which may be inlined here).
+  // Where the instruction is written: its line, and the function in which that line stands (which
+  // may be inlined here).
   llvm::Constant* of(const llvm::Instruction& instruction);
 
  private:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The part of `./dev bench` behind the measuring: `python3 tools/report COMMAND`.
+"""The part of `./dev bench` after the measuring: `python3 tools/report COMMAND`.
 
   write [FOLDER...]       FOLDER/report.md and plots, from FOLDER/results.jsonl and machine.json; without
                           FOLDER, those of every kind of processor
@@ -54,7 +54,7 @@ def write(folder: Path, reports: Path) -> None:
     if not len(rows):
         raise BadFile(f"{folder / 'results.jsonl'} holds no results")
     machine = machines.load(folder / "machine.json")
-    # What holds for the kind of processor explains a smaller run on it as well.
+    # The explanations for the kind of processor hold for a smaller run on it as well.
     texts = slower.explanations(f / index.EXPLANATIONS for f in (folder, reports / kinds.of_machine(machine)))
     progress = Progress()
     try:

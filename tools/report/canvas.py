@@ -79,7 +79,7 @@ class Canvas:
 
     def save(self, figure: Figure, stem: str, title: str, caption: str) -> Picture:
         self.folder.mkdir(parents=True, exist_ok=True)
-        # What takes the time is to find where everything goes, so that is done once.
+        # Finding the place of everything takes the time, so that is done once.
         figure.draw_without_rendering()
         figure.set_layout_engine(None)  # not "none", which would have each file drawn twice
         box = figure.get_tightbbox().padded(0.1)

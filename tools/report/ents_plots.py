@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The plots of the works that the ENTS paper has: its Figures 2 to 7."""
+"""The plots of the benchmarks of the ENTS paper: its Figures 2 to 7."""
 from __future__ import annotations
 
 import canvas
@@ -25,7 +25,7 @@ LABELS = {"bplus_tree": "B+ tree", "rbtree": "RB tree", "hashmap": "hash map", "
 
 
 def variants(base: str) -> tuple[str, ...]:
-    """Those of Figure 5, and of Figure 6 each with "-padded" behind it."""
+    """Those of Figure 5, and of Figure 6 each with "-padded" after it."""
     return (base, f"{base}-cached", f"{base}-medium", f"{base}-medium-cached")
 
 
@@ -147,7 +147,7 @@ def _padding(c: Canvas, rows: Rows, base: str) -> list[Picture]:
 
 
 def eadr(c: Canvas, rows: Rows) -> list[Picture]:
-    """What is gained by leaving write-backs out."""
+    """The gain from leaving write-backs out."""
     names = [n for n in series.systems(rows) if not n.endswith(EADR) and len(rows.where(name=n + EADR))]
     panels = [(text, rows.filter(fits)) for text, fits in (
         ("half look-ups; transactions", lambda r: not r.work.startswith("eadr_level")),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Pangolin's Table 3 beside ours: bytes and objects that a transaction allocates and modifies."""
+"""Pangolin's Table 3 next to ours: bytes and objects that a transaction allocates and modifies."""
 from __future__ import annotations
 
 from typing import Any

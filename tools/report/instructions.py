@@ -11,7 +11,7 @@ from verdict import Verdict
 
 FILE = "instructions.txt"  # in a report's folder, a copy of tests/instructions/golden.txt
 DEFAULT = "logfree"
-# What the default engine is to need at most.
+# The most that the default engine may need.
 GOALS = {"overwrite 64": 1000, "overwrite 256": 1400, "overwrite 3 of 64": 2300, "map insert": 3500}
 
 

@@ -18,13 +18,13 @@ FAMILIES = (
     ("amd athlon", "amd-athlon"),
     ("ampere altra", "ampere-altra"), ("neoverse", "arm-neoverse"),
 )
-SHIELD = "shield"  # beside the kinds: a folder of the reports of the shield, by kind as well
+SHIELD = "shield"  # next to the kinds: a folder of the reports of the shield, by kind as well
 CPUINFO = Path("/proc/cpuinfo")
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 
 
 def kind_of(processor: str, architecture: str) -> str:
-    """intel-xeon of "Intel(R) Xeon(R) Processor"; other-ARCHITECTURE of what has no family here."""
+    """intel-xeon of "Intel(R) Xeon(R) Processor"; other-ARCHITECTURE of one that has no family here."""
     words = set(re.findall(r"[a-z0-9]+", re.sub(r"\((?:r|tm|c)\)", " ", processor.lower())))
     for family, kind in FAMILIES:
         if words.issuperset(family.split()):
@@ -39,7 +39,7 @@ def of_machine(machine: dict[str, Any]) -> str:
 
 
 def processor(cpuinfo: Path = CPUINFO) -> str:
-    """What the processor calls itself, or ""."""
+    """The processor's own name, or ""."""
     try:
         text = cpuinfo.read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -53,7 +53,7 @@ def of_this_machine(cpuinfo: Path = CPUINFO) -> str:
 
 
 def folders(reports: Path) -> list[Path]:
-    """The kinds at hand, in the order of their names."""
+    """The available kinds, in the order of their names."""
     if not reports.is_dir():
         return []
     return sorted(f for f in reports.iterdir() if (f / "results.jsonl").is_file())

@@ -29,7 +29,7 @@ def _commit(root: Path) -> str:
     commit = _output("git", "rev-parse", "HEAD", folder=root)
     if commit is None:
         return "unknown"
-    # What the report itself changes is no change of what was measured.
+    # Changes of the report itself are no change of the measured tree.
     changed = _output("git", "status", "--porcelain", "--", ".", ":!bench/report", folder=root)
     return commit + (", with changes" if changed else "")
 

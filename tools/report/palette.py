@@ -69,7 +69,8 @@ _LOOKS: dict[str, Look] = {
     "raw-logfree": Look("#4d4d4d", "", "1", True),
     "raw-log": Look("#8c8c8c", "..", "2", True),
     "raw-redo": Look("#b3b3b3", "//", "3", True),
-    # A log of whole objects, and the ways to write one: a hue of its own, lighter with the objects in a file.
+    # A log of whole objects, and the ways to write one: a hue of its own, lighter with the objects
+    # in a file.
     "raw-pow": Look("#5b3a8e", "", "4", True),
     "raw-pow-padded": Look("#5b3a8e", "..", "x", True),
     "raw-pow-cached": Look("#9a7fc7", "", "1", True),
@@ -99,7 +100,7 @@ _LOOKS: dict[str, Look] = {
     "N = 1000": Look("#00528a", "", "^"),
     "P = 2": Look("#a991d6", "", "H"),
     "P = 4": Look("#6a3fb5", "//", "s"),
-    # What is beside a shielded file.
+    # The files next to a shielded file.
     "logfree, N = 100, P = 1": Look("#009e73", "", "o"),
     "logfree, N = 50, P = 1": Look("#3f97d0", "", ">"),
     "logfree, N = 20, P = 1": Look("#00528a", "", "<"),
@@ -139,7 +140,7 @@ def look(name: str) -> Look:
 
 
 def order(names: Iterable[str]) -> list[str]:
-    """Known systems in the order above, others behind them."""
+    """Known systems in the order above, others after them."""
     known = list(_LOOKS)
 
     def place(name: str) -> tuple[int, str]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Our rows beside what the papers publish.
+"""Our rows next to the published ones.
 
 papers.json holds only what a paper's text or tables state, with the place; `ours` says which rows give
 the same ratio here. A claim whose `ours` is null says why there is none."""
@@ -18,7 +18,7 @@ from rows import PEER, PEER_HUGE, Row, Rows
 
 FILE = Path(__file__).with_name("papers.json")
 
-# What `quantity` means, for a row and, where it takes two, the one beside it.
+# The meaning of `quantity`, for a row and, where it takes two, the one next to it.
 PAIRS = {
     "throughput": lambda a, b: b.ns / a.ns,
     "time": lambda a, b: a.ns / b.ns,
@@ -111,7 +111,7 @@ def ours(rows: Rows, claim: dict[str, Any]) -> str:
 
 
 def _has_fair(spec: dict[str, Any]) -> bool:
-    """Beside the peer there is a fair one, but where the peer is held against itself."""
+    """Next to the peer there is a fair one, except where the peer is held against itself."""
     return spec.get("against") == PEER and not spec["of"].startswith(PEER)
 
 
@@ -142,7 +142,7 @@ def rows_of(found: list[tuple[Row, float]]) -> Rows:
 
 
 def _where(row: Row, among: Rows) -> str:
-    """What tells this row from the others."""
+    """The fields that distinguish this row from the others."""
     parts = [row.structure] if row.structure else [units.size(row.size)]
     if len(among.distinct("work")) > 1:
         parts.insert(0, row.work)

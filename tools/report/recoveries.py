@@ -13,7 +13,7 @@ from canvas import Canvas, Picture, Point
 from rows import Row, Rows
 from pow_targets import BARE, CLEAN, INLINE, RECOVERY, live_rate, live_share
 
-# What varies from one file to the next.
+# The parameter that varies from one file to the next.
 VARIABLES: tuple[tuple[str, Callable[[Row], float]], ...] = (
     ("size of the file", lambda r: r.number("read_per_op") or 0),
     ("size of an object", lambda r: r.size),
@@ -43,7 +43,7 @@ def _cell(value: float | None) -> str:
 
 
 def correlations(rows: Rows) -> str:
-    """Of each phase's time, whole and per byte of the file, with what varies: beside the paper's Table 4."""
+    """Of each phase's time, whole and per byte of the file, with what varies: next to the paper's Table 4."""
     own = [r for r in rows.where(work=RECOVERY, name=BARE) if _stage(r, "open") > 0]
     if len(own) < 3:
         return ""

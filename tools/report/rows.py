@@ -8,15 +8,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Callable, Iterable, Iterator, Sequence
 
-# What identifies a row: all that names the work and none of what was measured.
+# The identity of a row: the fields that name the benchmark, and no measurements.
 KEY = ("work", "structure", "distribution", "file_system", "size", "threads", "system", "config")
 
+# the same with its pool in huge pages, which Scute has as well: the fair one
 PEER = "libpmemobj"
-PEER_HUGE = "libpmemobj-huge"  # the same with its pool in huge pages, which Scute has as well: the fair one
+PEER_HUGE = "libpmemobj-huge"
 DISK_PEERS = ("lmdb", "sqlite", "rocksdb")
 DEFAULT = "logfree-mlpc"
 DEFAULT_ON_DISK = "spec-mlpc"
-FLOOR = "raw-logfree"  # what the default has to load, store and write back, with no library around it
+FLOOR = "raw-logfree"  # the loads, stores and write-backs of the default, with no library around it
 
 
 class BadFile(Exception):
@@ -147,5 +148,5 @@ class Rows(Sequence[Row]):
         return list(dict.fromkeys(getattr(r, attribute) for r in self._rows))
 
     def peer(self, row: Row, name: str = PEER) -> Row | None:
-        """The row of another system beside this one."""
+        """The row of another system next to this one."""
         return next((r for r in self._rows if r.name == name and r.beside(row)), None)

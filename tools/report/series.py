@@ -46,7 +46,7 @@ def systems(rows: Rows) -> list[str]:
 
 
 def relative(rows: Rows, place: Place, against: str = PEER) -> dict[str, dict[str, Point]]:
-    """panel[system][place]: throughput over that of `against` beside it."""
+    """panel[system][place]: throughput over that of `against` next to it."""
     panel: dict[str, dict[str, Point]] = {}
     named = labels(rows)
     for row in rows:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Pavise's figures beside ours. pavise.json holds what the paper's text states, with the place, and what differs."""
+"""Pavise's figures next to ours. pavise.json holds what the paper's text states, with the place, and what differs."""
 from __future__ import annotations
 
 import json
@@ -85,7 +85,7 @@ OURS: dict[str, Callable[[Results], str]] = {
 
 
 def section(results: Results, name: str, data: dict[str, Any]) -> str:
-    """The paper's claims of one figure, ours beside them, and what differs."""
+    """The paper's claims of one figure, ours next to them, and the differences."""
     figure = data["figures"][name]
     lines = [[c["says"], papers.published(c), OURS[c["ours"]](results) if c["ours"] else f"— ({c['why']})", c["place"]]
              for c in figure["claims"]]

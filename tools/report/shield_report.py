@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The report of the shield: plots and tables of one run, the goals, and Pavise's figures beside ours."""
+"""The report of the shield: plots and tables of one run, the goals, and Pavise's figures next to ours."""
 from __future__ import annotations
 
 import statistics

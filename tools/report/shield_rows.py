@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The lines that bench/shield writes, and the ratios in them.
 
-A ratio is made of times of the same round, so that a slow moment of the machine is in both; told is the median over
-the rounds, and half the interquartile range."""
+A ratio is made of times of the same round, so that a slow moment of the machine is in both; reported is the median over the rounds, and half the interquartile range."""
 from __future__ import annotations
 
 import json
@@ -59,7 +58,7 @@ class Counters:
 
 @dataclass(frozen=True)
 class Shape:
-    """What FILE.scute, and the log beside it, took of a file."""
+    """The space of FILE.scute, and of the log next to it, for a file."""
     size: int
     engine: str
     rows: int

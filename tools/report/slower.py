@@ -52,14 +52,14 @@ def _ratio(rows: Rows, row: Row, peer: str) -> float | None:
 
 
 def lost(rows: Rows) -> list[tuple[str, list[tuple[Row, float]]]]:
-    """For the fair peer, and then for the other where the fair one has no row beside: the rows that lose to it."""
+    """For the fair peer, and then for the other where the fair one has no row: the rows that lose to it."""
     found: list[tuple[str, list[tuple[Row, float]]]] = [(PEER_HUGE, []), (PEER, [])]
     for row in rows.where(name=DEFAULT):
         for peer, losses in found:
             x = _ratio(rows, row, peer)
             if x is None:
                 continue
-            if x < 0.995:  # less than what is printed as 1.00
+            if x < 0.995:  # less than the values printed as 1.00
                 losses.append((row, x))
             break
     return found

@@ -12,7 +12,7 @@ from verdict import Verdict
 
 NAME = "spec-mlpc"
 BARE = "spec-none"
-LOGFREE = "logfree-mlpc"  # what it is held against with everything protected
+LOGFREE = "logfree-mlpc"  # its peer with everything protected
 
 # By SpecPMT's Table 2 and the run itself: those that write little for the time that they take.
 MODERATE = ("genome", "labyrinth", "vacation-low", "vacation-high")

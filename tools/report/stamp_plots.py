@@ -26,7 +26,7 @@ BYTES = (("data", "data, with headers"), ("parity", "parity"), ("log", "log"),
 
 
 def _with_mean(panel: Panel, groups: list[str]) -> dict[str, dict[str, Point]]:
-    """Beside the applications their geometric mean, of systems that have all of them."""
+    """Next to the applications their geometric mean, of systems that have all of them."""
     out = {name: dict(places) for name, places in panel.items()}
     for places in out.values():
         if all(g in places for g in groups):

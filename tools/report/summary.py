@@ -54,7 +54,7 @@ def _cells(text: str) -> list[list[str]]:
 
 
 def check(page: Path, reports: Path) -> list[str]:
-    """What is wrong with the tables that a page has from reports: behind <!-- table: KIND -->."""
+    """The faults of the tables that a page has from reports: after <!-- table: KIND -->."""
     text = page.read_text(encoding="utf-8")
     wrong = []
     for mark in MARK.finditer(text):

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What Scute wants to reach, and what the rows say to it.
 
-Throughput is held against libpmemobj in huge pages, which Scute has as well; libpmemobj as it comes stands
-beside it and decides nothing."""
+Throughput is held against libpmemobj in huge pages, which Scute has as well; libpmemobj as it comes stands next to it and decides nothing."""
 from __future__ import annotations
 
 from typing import Iterator
@@ -105,7 +104,7 @@ def _durable(rows: Rows) -> Iterator[Verdict]:
 def _run(machine: dict[str, object]) -> Iterator[Verdict]:
     seconds = machine.get("seconds")
     command = str(machine.get("command", ""))
-    # A part of the works, or a tiny run, says nothing about how long all of them take.
+    # A part of the benchmarks, or a tiny run, says nothing about how long all of them take.
     part = any(f"--{o}" in command for o in ("tiny", "filter", "systems", "structures", "sizes"))
     minutes = float(seconds) / 60 if isinstance(seconds, (int, float)) and not part else None
     quick = "--quick" in command

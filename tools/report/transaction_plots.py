@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Plots of what transactions cost beside the peers: objects, maps, YCSB, durable records."""
+"""Plots of the cost of transactions next to the peers: objects, maps, YCSB, durable records."""
 from __future__ import annotations
 
 import canvas
@@ -20,7 +20,7 @@ LIMITS = ("raw-logfree", "raw-log", "raw-redo", "memcpy", "volatile")
 
 
 def _peer(rows: Rows) -> str | None:
-    """The fair peer where it was measured; the other one is a bar beside it then."""
+    """The fair peer where it was measured; the other one is a bar next to it then."""
     return next((p for p in (PEER_HUGE, PEER) if len(rows.where(name=p))), None)
 
 

@@ -18,7 +18,7 @@ uint64_t trouble_of(const scute_shield_site_counts& c) {
          c.unchanged_flushes + c.empty_fences;
 }
 
-// What may lose data comes first.
+// Causes of lost data come first.
 bool is_worse(const site_counts* a, const site_counts* b) {
   const auto key = [](const site_counts& s) {
     return std::pair(s.counts.stray_lines + s.counts.unflushed_lines + s.counts.unfenced_lines,
@@ -59,11 +59,12 @@ void print_facts(const view_counts& v) {
   facts.add("never flushed", unflushed);
   facts.add("never fenced", fmt::format("{} lines", count_text(c.unfenced_lines)));
   if (c.stray_lines != 0)
-    facts.add("stray stores", fmt::format("{} lines{}", count_text(c.stray_lines),
-                                          v.unreported_objects.empty()
-                                              ? std::string()
-                                              : "; it may have been " + v.unreported_objects +
-                                                    ", which nobody compiled with -fscute=detect"));
+    facts.add("stray stores",
+              fmt::format("{} lines{}", count_text(c.stray_lines),
+                          v.unreported_objects.empty()
+                              ? std::string()
+                              : "; it may have been " + v.unreported_objects +
+                                    ", which was not compiled with -fscute=detect"));
   if (c.signal != 0) facts.add("killed by signal", fmt::format("{}", c.signal));
   facts.print();
 }

@@ -12,7 +12,7 @@ namespace scute_tool {
 
 struct audit_totals {
   uint64_t unflushed = 0, unfenced = 0, strays = 0, repeated = 0, unchanged = 0, idle = 0;
-  uint64_t certain_strays = 0;  // where all code tells of its stores
+  uint64_t certain_strays = 0;  // where all code reports its stores
   uint64_t unsure = 0;          // of unflushed, what may be libpmemobj's own
 };
 audit_totals totals_of(const program_notice& noticed);

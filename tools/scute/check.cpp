@@ -34,19 +34,20 @@ struct finding {
   uint64_t length;
   scute_oid object;
   bool repaired;
-  uint64_t others;  // alike ones on these bytes, told as one
+  uint64_t others;  // alike ones on these bytes, reported as one
 };
 
 using findings = std::vector<finding>;
 
-// What opening the pool, and the recovery of it, have put right: in the file, or in private memory.
+// Repairs by opening the pool, and by its recovery: in the file, or in private memory.
 finding found_at_open(const scute_event& e, bool repair) {
   const bool repaired = repair && e.outcome == SCUTE_OUTCOME_REPAIRED;
   return {name_of(e.kind), e.offset, e.length, e.object, repaired, e.count - 1};
 }
 
-// What was put right already: by opening, and lost pages that came back when the check read them. And records of the log
-// that opening found to be missing, and objects that were lost with pages, which nothing in the pool tells of any more.
+// Earlier repairs: by opening, and lost pages that came back when the check read them. And records
+// of the log that opening found to be missing, and objects that were lost with pages, of which the
+// pool has no other trace.
 struct repaired_before {
   uint64_t at_open = 0, by_reading = 0, records_lost = 0, lost_with_pages = 0;
 };
@@ -84,7 +85,7 @@ void print_text(const scute_report& report, const findings& found, const repaire
   facts.add("chunk headers", count_text(report.chunks));
   facts.add("parity compared", exact_size_text(report.columns_bytes));
   if (info.rolled_back != 0 || info.finished != 0)
-    facts.add("recovery", fmt::format("{} fragments put back, parity of {} completed",
+    facts.add("recovery", fmt::format("{} fragments rolled back, parity of {} completed",
                                       count_text(info.rolled_back), count_text(info.finished)));
   if (repaired.at_open > 0) facts.add("repaired by opening", count_text(repaired.at_open));
   if (repaired.by_reading > 0) facts.add("repaired by reading", count_text(repaired.by_reading));
@@ -149,7 +150,7 @@ exit_code run_check(const check_arguments& args) {
   };
   open_pool pool(args.path, options,
                  args.repair ? open_pool::how::open_to_write : open_pool::how::open_to_read);
-  // Recovery first: the damage that it finds and puts right counts as well.
+  // Recovery first: the damage that it finds and repairs counts as well.
   working_on(args.path, [&] { pool.pool().wait_for_recovery(bar.callback()); });
   const scute_info before = pool.info();
   opening = false;
@@ -161,7 +162,7 @@ exit_code run_check(const check_arguments& args) {
   const scute_report report = working_on(
       args.path, [&] { return pool.pool().check(args.repair, on_finding, bar.callback()); });
   bar.finish();
-  const scute_info info = pool.info();  // what recovery did, which check() has finished
+  const scute_info info = pool.info();  // the work of recovery, which check() has finished
   pool.close();
 
   const repaired_before repaired{before.repaired, info.pages_repaired - before.pages_repaired,
@@ -182,9 +183,10 @@ void add_check(CLI::App& root, exit_code& status) {
   auto args = std::make_shared<check_arguments>();
   add_pool_path(*app, args->path);
   CLI::Option* repair =
-      app->add_flag("--repair", args->repair, "put right what the redundancy allows");
-  app->add_flag("--without-log", args->without_log,
-                "if the log of an unclean pool (PATH.log) is gone: give up what it alone had")
+      app->add_flag("--repair", args->repair, "repair what the redundancy allows");
+  app->add_flag(
+         "--without-log", args->without_log,
+         "if the log of an unclean pool (PATH.log) is gone: discard the commits that it alone had")
       ->needs(repair);
   args->options.add_to(*app, pool_options::use::open);
   add_json_flag(*app, args->json);
@@ -192,17 +194,17 @@ void add_check(CLI::App& root, exit_code& status) {
   app->footer(
       "Verifies structures, objects and parity. Without --repair the file is not touched. After "
       "an\n"
-      "unclean end recovery comes first. What it puts right that no crash can have left is "
-      "damage,\n"
-      "told as `repaired by opening`; lost pages that come back when they are read, as\n"
-      "`repaired by reading`. Space that nothing has ever used is not looked at: what is "
-      "there\n"
-      "matters to nobody. Objects `lost with pages` were in pages that nothing could rebuild; at "
-      "level\n"
-      "mlp, where objects have no checksums, `scute events` names them and later checks cannot.\n"
-      "With --without-log what alone was in a log that is gone is given up; the pool keeps a mark "
-      "of "
-      "that.\n"
+      "unclean end recovery comes first. Faults that no crash can have left are damage. Those that "
+      "recovery repairs are reported\n"
+      "as `repaired by opening`, and lost pages that are rebuilt when they are read as `repaired "
+      "by\n"
+      "reading`. Space that was never used is not examined. Objects `lost with pages` were in "
+      "pages\n"
+      "that could not be rebuilt; at level mlp, where objects have no checksums, `scute events` "
+      "names\n"
+      "them and later checks cannot. --without-log discards the commits that only a lost log had; "
+      "the\n"
+      "pool keeps a mark of that.\n"
       "Exit status: 0 clean; 2 damage was found and is repaired (or could be, without --repair);\n"
       "3 data is lost; others as in `scute --help`.\n"
       "\nExamples:\n"

@@ -27,7 +27,7 @@ struct create_arguments {
   bool quiet = false;
 };
 
-// A sparse file may be larger than what is free; that shows only when it is used.
+// A sparse file may be larger than the free space; that shows only when it is used.
 void warn_of_little_room(const std::string& path, uint64_t size) {
   struct statvfs fs{};
   struct stat file{};

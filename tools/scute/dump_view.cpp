@@ -188,7 +188,7 @@ void dump_as_json(const open_pool& pool, const dump_contents& contents) {
     json& list = document["objects"] = json::array();
     try {
       list_objects(pool, contents, list);
-    } catch (const failure&) {  // what there is, before it is told that this is not all
+    } catch (const failure&) {  // all readable objects, before the report that there are more
       print_json(document);
       throw;
     }

@@ -62,8 +62,9 @@ void add_engine(CLI::App& root, exit_code& status) {
   args->options.add_to(*app, pool_options::use::switch_engine);
   add_json_flag(*app, args->json);
   app->footer(
-      "Objects stay what they are. Nobody may have the pool open; what a crash has left is put "
-      "right first. With\n--log-cap a pool of engine spec gets a log of another size.\n"
+      "Objects do not change. No process may have the pool open; after a crash recovery runs "
+      "first.\n"
+      "With --log-cap a pool of engine spec gets a log of another size.\n"
       "\nExamples:\n"
       "  scute engine notes.pool\n"
       "  scute engine notes.pool spec");

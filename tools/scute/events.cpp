@@ -116,8 +116,8 @@ void add_events(CLI::App& root, exit_code&) {
   args->options.add_to(*app, pool_options::use::open);
   add_json_flag(*app, args->json);
   app->footer(
-      "The pool keeps its last 48 events. Opens the pool read-only; what this opening itself "
-      "finds\n"
+      "The pool keeps its last 48 events. Opens the pool read-only; damage that this opening "
+      "itself finds\n"
       "and repairs in private memory is not among them (see `scute check`).\n"
       "\nExamples:\n"
       "  scute events /dev/shm/notes.pool\n"

@@ -33,7 +33,7 @@ inline constexpr std::array<exit_code_text, 10> exit_code_table{{
     {exit_busy, "the pool is open in another process"},
     {exit_full, "the pool, or the file system under it, is full"},
     {exit_not_a_pool, "the file is no pool, is cut short, or is of another version or layout"},
-    {exit_sigint, "kv load, scrub: interrupted by SIGINT; the same command goes on from there"},
+    {exit_sigint, "kv load, scrub: interrupted by SIGINT; the same command continues from there"},
     {exit_sigterm, "kv load, scrub: the same by SIGTERM"},
 }};
 

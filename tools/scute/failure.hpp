@@ -18,7 +18,7 @@ class failure : public std::runtime_error {
   failure(exit_code code, const std::string& what, const std::string& why)
       : std::runtime_error(what + ": " + why), code_(code) {}
 
-  // What the library reported while working on `what`.
+  // The error of the library while working on `what`.
   failure(const std::string& what, const scute::error& error)
       : failure(exit_code_of(error.code().value()), what, without(what, message_of(error))) {}
 

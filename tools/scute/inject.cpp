@@ -62,7 +62,7 @@ struct injury {
     return region == last_region ? name_of(region)
                                  : fmt::format("{} to {}", name_of(region), name_of(last_region));
   }
-  // What no check reads: a drill that hits nothing else shows nothing.
+  // Bytes that no check reads: a drill that hits nothing else shows nothing.
   bool in_no_use() const {
     const auto unused = [](scute_region r) {
       return r == SCUTE_REGION_FREE || r == SCUTE_REGION_PADDING;
@@ -178,8 +178,8 @@ void add_inject(CLI::App& root, exit_code&) {
   args->options.add_to(*app, pool_options::use::open);
   add_json_flag(*app, args->json);
   app->footer(
-      "WARNING: this damages the data in the pool. What the redundancy does not cover is lost for\n"
-      "good; use it on a copy. The pool is left as a crash would leave it.\n"
+      "WARNING: this damages the data in the pool. Damage beyond the redundancy is permanent:\n"
+      "use it on a copy. The pool is left as a crash would leave it.\n"
       "\nExamples:\n"
       "  scute inject copy.pool --kind lose-page --region object\n"
       "  scute inject copy.pool --kind flip --rate 1e-6 --bits 8 --seed 7\n"

@@ -21,8 +21,8 @@ struct object_entry {
   uint32_t type;
 };
 
-// In address order. Where damage beyond repair hides objects, all others are visited, and then a failure says
-// how many could not be told.
+// In address order. Where damage beyond repair hides objects, all others are visited, and then a
+// failure gives the number of the hidden ones.
 void visit_objects(const open_pool& pool, uint32_t type,
                    const std::function<void(const object_entry&)>& visit);
 

@@ -37,7 +37,8 @@ bool file_is_missing(const std::string& path) {
   return stat(path.c_str(), &status) != 0 && errno == ENOENT;
 }
 
-// Of a pool that is there these are chosen already, and asking for others must not look as if it had helped.
+// Of a pool that is there these are chosen already, and asking for others must not look as if it
+// had helped.
 void require_as_asked(const kv_load_arguments& args, const scute_info& is) {
   const scute_options o = args.options.resolve().native();
   const auto differs = [&](const char* name, uint64_t asked, uint64_t got,
@@ -120,11 +121,12 @@ void add_kv_load(CLI::App& kv, exit_code& status) {
       "\n"
       "A load can be interrupted at any time, with Ctrl-C, kill -9 or by a power failure. The "
       "same\n"
-      "command then goes on after the last transaction that was committed: the position is part\n"
+      "command then continues after the last transaction that was committed: the position is part\n"
       "of each transaction. A source that has grown is loaded from where it ended before; one "
       "that\n"
-      "has changed before that is refused. Standard input is read again from its start, and what\n"
-      "is loaded already is skipped.\n"
+      "has changed before that is refused. Standard input is read again from its start, and "
+      "records\n"
+      "that are loaded already are skipped.\n"
       "\nExamples:\n"
       "  scute kv load notes.pool notes.tsv\n"
       "  scute kv load notes.pool --create --size 1G events.jsonl --batch 1000\n"

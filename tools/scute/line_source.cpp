@@ -113,8 +113,8 @@ line_source::result line_source::peek(bool arrays, std::string& line) {
   return found;
 }
 
-// Consumes an element with what stands before it: a bracket or a comma, and space. The bracket at the end stays, so that a
-// longer array goes on there.
+// Consumes an element with what stands before it: a bracket or a comma, and space. The bracket at
+// the end stays, so that a longer array continues there.
 line_source::result line_source::next_element(std::string_view& element) {
   constexpr std::string_view space = " \t\r\n";
   enum { before, inside, quoted, escaped, behind } where = before;

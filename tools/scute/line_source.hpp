@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// line_source.hpp: lines of a file or of stdin, or the elements of a JSON array, with the position and a hash of
-// everything before it, by which a later run recognises that it reads the same source.
+// SPDX-License-Identifier: BSD-3-Clause line_source.hpp: lines of a file or of stdin, or the
+// elements of a JSON array, with the position and a hash of everything before it, by which a later
+// run recognises that it reads the same source.
 #pragma once
 
 #include <cstdint>
@@ -30,11 +30,13 @@ class line_source {
   line_source(const line_source&) = delete;
   line_source& operator=(const line_source&) = delete;
 
-  // A file with a path and content that stay. Otherwise (standard input, a pipe) two sources may have the same path.
+  // A file with a path and content that stay. Otherwise (standard input, a pipe) two sources may
+  // have the same path.
   bool is_file() const { return is_file_; }
 
-  // Before anything else is read: the first line, as next() is going to return it. A source that begins with [ is an
-  // array from then on, if arrays may be: next() returns its elements instead of lines.
+  // Before anything else is read: the first line, as next() is going to return it. A source that
+  // begins with [ is an array from then on, if arrays may be: next() returns its elements instead
+  // of lines.
   result peek(bool arrays, std::string& line);
 
   // Consumes as many bytes as `wanted` has. `differs`: they are not there, have another hash, or
@@ -61,7 +63,7 @@ class line_source {
   bool is_file_ = false;
   bool is_array_ = false;
   std::string buffer_;
-  size_t begin_ = 0;  // of what is not consumed yet, in buffer_
+  size_t begin_ = 0;  // of the bytes that are not consumed yet, in buffer_
   source_position position_;
 };
 

@@ -69,7 +69,7 @@ exit_code load_flags::run(const std::string& command, const std::string& path, r
   close();
   print_summary(how, result);
   if (!result.interrupted) return exit_ok;
-  print_error("scute: {}: interrupted after {} records; to go on there: {}\n", path,
+  print_error("scute: {}: interrupted after {} records; to continue there: {}\n", path,
               result.state.records, resume_command(command, path));
   return stop.code();
 }

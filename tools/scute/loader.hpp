@@ -31,7 +31,7 @@ struct load_result {
   bool interrupted = false;
 };
 
-// Goes on where the last committed batch ended. Throws failure; what was committed stays.
+// Continues where the last committed batch ended. Throws failure; committed batches stay.
 load_result load(record_sink& store, line_source& source, const load_plan& plan,
                  const interrupt& stop, progress& bar);
 

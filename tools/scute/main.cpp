@@ -25,7 +25,8 @@ namespace {
 
 using namespace scute_tool;
 
-// Under `scute shield run` this command is none of the programs that are to be shielded: it opens files, and what protects them, as they are.
+// Under `scute shield run` this command is none of the programs that are to be shielded: it opens
+// files, and what protects them, as they are.
 void leave_the_shield(char** argv) {
   constexpr char mark[] = "SCUTE_SHIELD_LEFT";
   const bool has_left = std::getenv(mark) != nullptr;  // and it is loaded in some other way
@@ -93,7 +94,7 @@ int report_usage(const CLI::App& app, const CLI::ParseError& error) {
   return exit_error;
 }
 
-// Output that did not reach its reader (a full disk behind >) must not look like success.
+// Output that did not reach its reader (a redirection to a full disk) must not look like success.
 int flushed(exit_code status) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
   print_error("scute: standard output: cannot write\n");

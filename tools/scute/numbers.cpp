@@ -34,7 +34,8 @@ std::optional<uint64_t> parse_size(std::string_view text) {
   return *n << shift;
 }
 
-// A validator that puts a number in decimal digits, which CLI11 then converts, in the place of the text.
+// A validator that puts a number in decimal digits, which CLI11 then converts, in the place of the
+// text.
 template <class Parse>
 CLI::Validator number(std::string wanted, Parse parse) {
   return CLI::Validator(

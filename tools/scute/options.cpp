@@ -12,7 +12,7 @@ namespace {
 
 struct option_text {
   const char* name;   // of the field
-  const char* value;  // what --help calls the value; null: a switch
+  const char* value;  // the value's name in --help; null: a switch
   bool when_opening;
   const char* help;
 };
@@ -48,8 +48,8 @@ constexpr option_text options_table[] = {
     {"no_fault_handler", nullptr, true, "leave SIGBUS alone: a lost page ends the process"},
     {"account", nullptr, true, "count the object bytes that are read untested"},
     {"lazy_recovery", nullptr, true,
-     "after a crash of engine logfree or spec put right only what is used, without a scan in the "
-     "background"},
+     "after a crash of engine logfree or spec resolve only the objects that are used, without a "
+     "scan in the background"},
     {"damaged", nullptr, true,
      "a shielded file that is not as Scute left it is damaged: to be repaired, with check "
      "--repair"},
@@ -77,7 +77,7 @@ std::string flag_name(std::string name) {
 
 void pool_options::add_to(CLI::App& app, use how) {
   for (const option_text& text : options_table) {
-    // An engine may get its log anew.
+    // An engine may get a new log.
     const bool when_switching = text.when_opening || std::string_view(text.name) == "log_cap";
     if (how == use::open && !text.when_opening) continue;
     if (how == use::switch_engine && !when_switching) continue;

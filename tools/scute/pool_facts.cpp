@@ -94,7 +94,7 @@ std::string recovery_text(const scute_info& info) {
     text += fmt::format("; columns of {} not looked at yet (`scute check` does)",
                         size_text(info.unresolved));
   if (info.rolled_back != 0 || info.finished != 0)
-    text += fmt::format("; {} fragments put back, parity of {} completed",
+    text += fmt::format("; {} fragments rolled back, parity of {} completed",
                         count_text(info.rolled_back), count_text(info.finished));
   return text;
 }
@@ -192,7 +192,7 @@ void add_session_facts(fact_sheet& facts, const scute_info& info) {
   facts.add("last scrub", info.last_scrub_ns == 0 ? "never" : time_text(info.last_scrub_ns));
   if (info.scrub_position != 0)
     facts.add("unfinished scrub",
-              fmt::format("interrupted after {}; `scute scrub` goes on with --resume",
+              fmt::format("interrupted after {}; `scute scrub` continues with --resume",
                           exact_size_text(info.scrub_position)));
   facts.add("lost pages", info.fault_handler != 0
                               ? "are rebuilt when they are touched (SIGBUS is handled)"

@@ -11,11 +11,11 @@
 
 namespace scute_tool {
 
-// What was chosen when the pool was made, and how this machine reaches it.
+// The options with which the pool was made, and how this machine reaches it.
 fact_sheet geometry_facts(const std::string& path, const scute_info& info);
 json geometry_json(const std::string& path, const scute_info& info);
 
-// How the last session ended and what this one had to put right.
+// How the last session ended and what this one had to repair.
 void add_session_facts(fact_sheet& facts, const scute_info& info);
 void add_session_json(json& document, const scute_info& info);
 

@@ -38,7 +38,8 @@ void progress::update(const std::string& what, uint64_t done, uint64_t total,
   if (total > done && rate > 0)
     time_left = "  ETA " + time_left_text(static_cast<double>(total - done) / rate);
   std::string speed = fmt::format("  {}/s", size_text(static_cast<uint64_t>(rate)));
-  // A narrow terminal shows fewer facts, never a part of one: the speed goes first, then the amount, then the time.
+  // A narrow terminal shows fewer facts, never a part of one: the speed goes first, then the
+  // amount, then the time.
   for (std::string* fact : {&speed, &amount, &time_left}) {
     if (what_.size() + percent.size() + amount.size() + speed.size() + time_left.size() <=
         line_.room())

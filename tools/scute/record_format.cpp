@@ -147,8 +147,8 @@ size_t number_length(std::string_view text) {
   return end;
 }
 
-// The same text with every number replaced by a small one of the same length. Numbers are kept as text, so
-// it does not matter that no double could hold them (1e999).
+// The same text with every number replaced by a small one of the same length. Numbers are kept as
+// text, so it does not matter that no double could hold them (1e999).
 std::string with_tame_numbers(std::string_view line) {
   std::string tame(line);
   for (size_t at = 0; at < tame.size();) {

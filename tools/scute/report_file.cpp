@@ -19,8 +19,8 @@ namespace scute_tool {
 
 namespace {
 
-// It has objects of somebody's: a pool, what protects a file, a log, a persist-on-write file. Each begins with its kind; what is damaged there may
-// still have the name of what protects a file.
+// It has objects of a program: a pool, the protection of a file, a log, a persist-on-write file.
+// Each begins with its kind; if that is damaged, it may still have the name of a protection.
 bool has_objects(const std::string& path) {
   using namespace std::literals;
   if (path.ends_with(".scute") || path.ends_with(".scute.log")) return true;

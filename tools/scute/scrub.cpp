@@ -70,12 +70,12 @@ struct outcome {
   uint64_t records_lost = 0;         // of the log, as opening has found
   uint64_t repaired_by_reading = 0;  // lost pages that came back when the scrub read them
   uint64_t lost_with_pages = 0;      // objects
-  uint64_t position = 0;             // where the next run goes on
+  uint64_t position = 0;             // where the next run continues
   uint64_t resumed = 0;              // where this one did
   uint64_t size = 0;
 };
 
-// What opening the pool, or reading it, already put right counts as damage too.
+// Repairs by opening the pool, or by reading it, count as damage too.
 exit_code verdict(const outcome& o) {
   if (o.report.lost + o.records_lost + o.lost_with_pages > 0) return exit_lost;
   return o.report.damaged + o.repaired_at_open + o.repaired_by_reading > 0 ? exit_damaged : exit_ok;
@@ -111,7 +111,7 @@ void print_summary(const outcome& o, const char* result) {
   facts.add("read", fmt::format("{} in {}, {}", exact_size_text(r.bytes),
                                 duration_text(static_cast<double>(r.elapsed_ns) / 1e9),
                                 throughput_text(r)));
-  if (o.resumed > 0) facts.add("went on from", size_text(o.resumed));
+  if (o.resumed > 0) facts.add("continued from", size_text(o.resumed));
   if (o.repaired_at_open > 0) facts.add("repaired by opening", count_text(o.repaired_at_open));
   if (o.records_lost > 0) facts.add("log records lost", count_text(o.records_lost));
   if (o.repaired_by_reading > 0)
@@ -123,7 +123,7 @@ void print_summary(const outcome& o, const char* result) {
   facts.add("result", result);
   facts.print();
   if (r.complete == 0)
-    fmt::print("The next `scute scrub` goes on from here ({} of {}).\n", size_text(o.position),
+    fmt::print("The next `scute scrub` continues from here ({} of {}).\n", size_text(o.position),
                size_text(o.size));
 }
 
@@ -172,7 +172,7 @@ exit_code run_scrub(const scrub_arguments& args) {
   };
   open_pool pool(args.path, options, open_pool::how::open_to_write);
 
-  // Recovery first: the damage that it finds and puts right counts as well.
+  // Recovery first: the damage that it finds and repairs counts as well.
   working_on(args.path, [&] { pool.pool().wait_for_recovery(bar.callback()); });
   opening = false;
   const scute_info before = pool.info();
@@ -248,8 +248,8 @@ void add_scrub(CLI::App& root, exit_code& status) {
   add_json_flag(*app, args->json);
   add_quiet_flag(*app, args->quiet);
   app->footer(
-      "Verifies structures, objects, logs and parity, and puts right what the redundancy allows.\n"
-      "SIGINT and SIGTERM stop it; the next scrub goes on from there. A running program scrubs "
+      "Verifies structures, objects, logs and parity, and repairs what the redundancy allows.\n"
+      "SIGINT and SIGTERM stop it; the next scrub continues from there. A running program scrubs "
       "its\n"
       "own pool with scute_scrub() or the policy scrub:N.\n"
       "Exit status: 0 clean; 2 damage was found and is repaired; 3 data is lost; 130, 143 "

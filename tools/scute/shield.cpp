@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// shield.cpp: scute shield add|adopt|remove FILE, and the commands that look into what protects a file, by its name
+// SPDX-License-Identifier: BSD-3-Clause shield.cpp: scute shield add|adopt|remove FILE, and the
+// commands that look into what protects a file, by its name
 #include "command.hpp"
 #include "failure.hpp"
 #include "open_pool.hpp"
@@ -106,10 +106,10 @@ void add_shield_add(CLI::App& shield) {
   CLI::App* app = shield.add_subcommand("add", "Protect a file");
   const auto args = add_making(*app);
   app->footer(
-      "Reads the file and makes FILE.scute beside it: a checksum for every 4096 bytes, parity "
+      "Reads the file and makes FILE.scute next to it: a checksum for every 4096 bytes, parity "
       "over\n"
-      "slices of the file, and logs. The file keeps its name, size and bytes. Nobody may have it\n"
-      "open for writing.\n"
+      "slices of the file, and logs. The file keeps its name, size and bytes. No process\n"
+      "may have it open for writing.\n"
       "\nExamples:\n"
       "  scute shield add /mnt/pmem/items.pool\n"
       "  scute shield add data.bin --rows 20 --parity 2 --capacity 4G --guard");
@@ -118,12 +118,12 @@ void add_shield_add(CLI::App& shield) {
 
 void add_shield_adopt(CLI::App& shield) {
   CLI::App* app = shield.add_subcommand(
-      "adopt", "Take what a shielded file holds for right, and protect it anew");
+      "adopt", "Accept the present content of a shielded file, and protect it again");
   const auto args = add_making(*app);
   app->footer(
-      "For a file that was changed without Scute. FILE.scute is made anew, as it was if no pool\n"
-      "option is given; until it is whole the old one stays. What a session that was not closed\n"
-      "properly has left for the file is given up.\n"
+      "For a file that was changed without Scute. Makes a new FILE.scute, with the\n"
+      "same options if no pool option is given; the old one stays until the new one is whole.\n"
+      "Discards the logs of a session that was not closed properly.\n"
       "\nExamples:\n"
       "  scute shield adopt data.bin\n"
       "  scute shield adopt data.bin --capacity 8G");

@@ -29,7 +29,7 @@ struct shield_audit_arguments {
   }
 };
 
-// What the run fails for; null: nothing.
+// The reason for which the run fails; null: none.
 const char* failing(const shield_audit_arguments& args, const audit_totals& t) {
   if (t.certain_strays > 0 && args.fails_on("strays")) return "there were stray stores";
   if (t.unflushed > t.unsure && args.fails_on("unflushed")) return "stores were never flushed";
@@ -51,7 +51,7 @@ exit_code run_shield_audit(const shield_audit_arguments& args) {
                               : noticed.views.empty() ? "no shielded file was opened"
                               : failed != nullptr     ? failed
                               : totals.unsure > 0
-                                  ? "clean, but for lines that may be libpmemobj's own"
+                                  ? "clean, except for lines that may be libpmemobj's own"
                                   : "clean";
   report.write([&] {
     if (args.json) {
@@ -83,8 +83,8 @@ void add_shield_audit(CLI::App& shield, exit_code& status) {
   args->program.add_to(*app);
   add_json_flag(*app, args->json);
   app->add_option("--output", args->output,
-                  "the report goes to this file, made anew before the program begins, and not to "
-                  "standard output, which is the program's")
+                  "write the report to this file, which is replaced before the program starts, and "
+                  "not to standard output, which is the program's")
       ->check([](const std::string& given) {
         return given.empty() ? "the path is empty; name the file" : "";
       })
@@ -105,28 +105,25 @@ void add_shield_audit(CLI::App& shield, exit_code& status) {
       ->type_name("LIST")
       ->default_str("unflushed,unfenced,strays");
   app->footer(
-      "Runs the program as `scute shield run` does, and counts: lines (64 bytes) that were stored "
-      "to and never flushed, which a\n"
-      "power failure may lose; lines that were flushed and never fenced, which it may lose as "
-      "well; "
-      "stray stores: lines that changed though nobody told of a store; "
-      "lines "
-      "that were flushed twice\n"
-      "before a fence, or had not changed; fences with nothing to wait for. For code that scute-cc "
-      "has compiled it says where in\n"
-      "the source, and with -fscute=detect where a line that was never flushed was stored to "
-      "last.\n"
-      "A line that the program stores to with the value that it had is not noticed. Lines that "
-      "hold locks of libpmemobj, which it\n"
-      "never flushes, are counted apart. The report goes to standard output, behind what the "
-      "program has written there, or to --output.\n"
+      "Runs the program as `scute shield run` does, and counts:\n"
+      "  lines (64 bytes) that were stored to and never flushed, which a power failure may lose;\n"
+      "  lines that were flushed and never fenced, which it may lose as well;\n"
+      "  stray stores: lines that changed without a reported store;\n"
+      "  lines that were flushed twice before a fence, or had not changed;\n"
+      "  fences with nothing to wait for.\n"
+      "For code that scute-cc has compiled it gives the place in the source, and with "
+      "-fscute=detect\n"
+      "the place of the last store to a line that was never flushed. A store of the value that the "
+      "line\n"
+      "had is not noticed. Locks of libpmemobj, which it never flushes, are counted separately. "
+      "The\n"
+      "report goes to standard output, after the program's own output, or to --output.\n"
       "Exit status: the program's, if it is not 0; else 0: nothing was left unflushed or unfenced, "
-      "and no "
-      "store "
-      "was a stray; 2: something was\n"
-      "(--fail-on); 3: a file could not be settled; 1: the program opened no shielded file. 1 also "
-      "if the report could not be written,\n"
-      "whatever the program's was.\n"
+      "and\n"
+      "no store was a stray; 2: something was (--fail-on); 3: a file could not be written back; 1: "
+      "the\n"
+      "program opened no shielded file. 1 also if the report could not be written, whatever the\n"
+      "program's was.\n"
       "\nExamples:\n"
       "  scute shield audit ./shop /dev/shm/shop.pool\n"
       "  scute shield audit --fail-on unflushed,repeated,idle ./shop /dev/shm/shop.pool\n"

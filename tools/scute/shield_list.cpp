@@ -98,7 +98,8 @@ class listing {
     f.state.struct_size = sizeof f.state;
     scute_shield_condition condition{};
     const int result = scute_shield_look(failure::library_path(file).c_str(), &condition, &f.state);
-    // One that is gone meanwhile, and pools that have the name by chance: unless somebody may take them for the protection of a file.
+    // One that is gone meanwhile, and pools that have the name by chance: unless they may be taken
+    // for the protection of a file.
     if (result == SCUTE_E_NOENT || (result == SCUTE_E_INVALID && !is_file(file))) return;
     if (result == SCUTE_OK)
       f.condition = condition;

@@ -44,7 +44,7 @@ void report_failure(void*, const char* file, const char* why) {
   print_error("scute: {}: {}\n", file, why);
 }
 
-// Who takes a file for protected that is not would find out when it is too late.
+// A user who wrongly takes a file for protected would find out when it is too late.
 void require_shielded(const std::string& file) {
   scute_shield_condition condition{};
   scute_shield_state state{};
@@ -52,15 +52,15 @@ void require_shielded(const std::string& file) {
   const int result = scute_shield_look(failure::library_path(file).c_str(), &condition, &state);
   if (result == SCUTE_E_NOENT)
     throw failure(exit_error, file,
-                  "it is not shielded, so the program was not begun; shield it with `scute shield "
-                  "add`, or put its FILE.scute back beside it");
+                  "it is not shielded, so the program was not started; shield it with `scute "
+                  "shield add`, or restore its FILE.scute next to it");
   check(result, file);
   if (condition == SCUTE_SHIELD_MISSING)
-    throw failure(exit_error, file, "it is missing, so the program was not begun");
+    throw failure(exit_error, file, "it is missing, so the program was not started");
   if (condition == SCUTE_SHIELD_CHANGED)
-    throw failure(exit_error, file,
-                  "it was changed without Scute, so the program was not begun; see `scute shield "
-                  "check`");
+    throw failure(
+        exit_error, file,
+        "it was changed without Scute, so the program was not started; see `scute shield check`");
 }
 
 std::string joined(const std::vector<std::string>& names) {
@@ -79,21 +79,20 @@ void shielded_program::add_to(CLI::App& app) {
                  "fence is one")
       ->transform(one_of({"pmemobj", "off"}))
       ->type_name("pmemobj|off");
-  app.add_option("--unflushed", unflushed,
-                 "what was never flushed: keep it as an unshielded program would, or drop it")
+  app.add_option(
+         "--unflushed", unflushed,
+         "bytes that were never flushed: keep them as an unshielded program would, or drop them")
       ->transform(one_of({"keep", "drop"}))
       ->type_name("keep|drop");
-  app.add_option(
-         "--strays", strays,
-         "lines that changed though nobody told of a store (scute-cc -fscute=detect): report "
-         "them, stop the program before the file has them, or ignore them; by default they are "
-         "reported if all code of the program tells of its stores")
+  app.add_option("--strays", strays,
+                 "lines that changed without a reported store (scute-cc -fscute=detect): report "
+                 "them, stop the program before the file has them, or ignore them; by default they "
+                 "are reported if all code of the program reports its stores")
       ->transform(one_of({"report", "stop", "ignore"}))
       ->type_name("report|stop|ignore");
-  app.add_option(
-         "--max-memory", memory,
-         "what the views of a process may take, such as 2G; none: no limit; by default what "
-         "the machine has available")
+  app.add_option("--max-memory", memory,
+                 "memory that the views of a process may take, such as 2G; none: no limit; by "
+                 "default the memory that is available")
       ->transform([](std::string text) {
         static const CLI::Validator size = size_value();
         if (text == "none") return std::to_string(UINT64_MAX);

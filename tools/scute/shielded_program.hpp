@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// shielded_program.hpp: what `scute shield run` and `scute shield audit` have in common: the program and its options.
+// SPDX-License-Identifier: BSD-3-Clause shielded_program.hpp: what `scute shield run` and `scute
+// shield audit` have in common: the program and its options.
 #pragma once
 
 #include <scute/shield_run.h>
@@ -12,7 +12,7 @@
 
 namespace scute_tool {
 
-// What was counted at a place in the program's source, and what was found of a line of a file.
+// The counts at a place in the program's source, and a finding about a line of a file.
 struct site_counts {
   std::string source, function;
   scute_shield_site_counts counts{};
@@ -31,7 +31,7 @@ struct view_counts {
   std::vector<line_finding> findings;
 };
 
-// What was noticed of a program, in the order of the views' ends.
+// The findings about a program, in the order of the views' ends.
 struct program_notice {
   std::vector<view_counts> views;
 };
@@ -50,7 +50,7 @@ struct shielded_program {
   scute_shield_outcome run(program_notice& noticed) const;
 };
 
-// What the shell would say of it: 128 and the signal's number for a program that was killed.
+// The status that a shell would give it: 128 and the signal's number for a program that was killed.
 int status_of(const scute_shield_outcome& outcome);
 
 }  // namespace scute_tool

@@ -22,7 +22,7 @@ std::string protection_of(const std::string& file) {
   const int result = scute_shield_look(failure::library_path(file).c_str(), &condition, nullptr);
   if (result == SCUTE_E_NOENT) return {};
   if (result == SCUTE_E_INVALID || result == SCUTE_E_FORMAT) check(result, file);
-  return sidecar_of(file);  // what else is wrong with it its opening says
+  return sidecar_of(file);  // its opening reports other faults
 }
 
 }  // namespace scute_tool

@@ -12,8 +12,8 @@ namespace scute_tool {
 bool open_standard_streams() noexcept {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
-    // The lowest number that is free is this one: those below are open by now. A folder can neither be
-    // read from nor written to, and there is always this one.
+    // The lowest number that is free is this one: those below are open by now. A folder can neither
+    // be read from nor written to, and there is always this one.
     // A program that this one runs finds it closed, as it was.
     if (open("/", O_PATH | O_DIRECTORY | O_CLOEXEC) != fd) return false;
   }

@@ -9,12 +9,12 @@
 
 namespace scute_tool {
 
-// Before anything else is opened: of the descriptors 0 to 2, those that are closed are made ones that
-// cannot be read from or written to, so that no file gets their numbers and an attempt is an error, as if
-// they were closed still. False if that cannot be done.
+// Before anything else is opened: of the descriptors 0 to 2, those that are closed are made ones
+// that cannot be read from or written to, so that no file gets their numbers and an attempt is an
+// error, as if they were closed still. False if that cannot be done.
 bool open_standard_streams() noexcept;
 
-// Writes to standard error. That nobody can be told is no reason to fail.
+// Writes to standard error. A failed report is no reason to fail.
 void print_error(const std::string& text) noexcept;
 
 template <typename... T>

@@ -223,7 +223,7 @@ void run_stats(const stats_arguments& args) {
   };
   try {
     count_objects(pool, use);
-  } catch (const failure&) {  // what there is, before it is told that this is not all
+  } catch (const failure&) {  // all readable objects, before the report that there are more
     print();
     throw;
   }

@@ -2,8 +2,9 @@
 // actor.hpp: one writer: what its transaction n does to the pool, and what it does to a model of
 // the pool that lives outside of it. Both follow from (seed, actor, n, way) alone.
 //
-// An actor has a root object with the number of its last transaction, written by that very transaction. The
-// root is the actor's own, but for the crowd, whose members share one (crowd_actor.cpp).
+// An actor has a root object with the number of its last transaction, written by that very
+// transaction. The root is the actor's own, except for the crowd, whose members share one
+// (crowd_actor.cpp).
 #pragma once
 
 #include "dice.hpp"
@@ -60,7 +61,7 @@ class actor {
   virtual void advance(uint64_t n, way how) = 0;
   // Every byte. Throws violation.
   virtual void compare(const scute::pool& pool) const = 0;
-  // What transaction n did or was to do, when the model stands at n - 1.
+  // The effect of transaction n, when the model stands at n - 1.
   virtual std::string describe(uint64_t n, way how) const = 0;
 
   // Objects of this type number are this actor's alone, and `owned` are all that there are. 0: the

@@ -131,8 +131,8 @@ void campaign::run() {
 moment campaign::round() {
   const uint64_t choice = dice_.below(10);
   moment when = choice < 6 ? moment::working : choice < 8 ? moment::opening : moment::closing;
-  // A disk takes milliseconds for what memory does in microseconds.
-  // What a crowd gets wrong it does in one of a million transactions.
+  // A disk takes milliseconds for what memory does in microseconds. A crowd fails in one of a
+  // million transactions.
   const double slow = medium_ == SCUTE_MEDIUM_FILE || how_.workload == "crowd" ? 10 : 1;
   const double open_s = slow * dice_.skewed(1e-6, 1e-3), work_s = slow * dice_.skewed(20e-6, 40e-3),
                close_s = slow * dice_.skewed(1e-6, 1e-3);
@@ -203,8 +203,8 @@ void campaign::create_round() {
   create_again(path);
 }
 
-// Whatever the kill has left, the program that is started next makes its pool, in both ways, and nothing
-// stays behind.
+// Whatever the kill has left, the program that is started next makes its pool, in both ways, and
+// nothing remains.
 void campaign::create_again(const std::string& path) {
   const bool fresh = dice_.one_in(2);
   scute::options o = how_.pool();
@@ -227,7 +227,7 @@ void campaign::create_again(const std::string& path) {
     const std::string found = entry.path().filename();
     // The log of engine spec on a disk is the pool's.
     if (found.starts_with(name) && found != name && found != name + ".log")
-      throw violation(fmt::format("after a kill in creating, {} is left behind.", found));
+      throw violation(fmt::format("after a kill in creating, {} remains.", found));
   }
   fs::remove(path);
   fs::remove(path + ".log");

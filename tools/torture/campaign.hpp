@@ -15,7 +15,7 @@
 
 namespace scute_torture {
 
-// What the worker was doing when the signal was sent.
+// The worker's action when the signal was sent.
 enum class moment : uint8_t { working, opening, closing, creating };
 inline constexpr std::array<const char*, 4> moment_names{"working", "opening", "closing",
                                                          "creating"};
@@ -71,10 +71,10 @@ class campaign {
   meter meter_;
   tally tally_;
   uint64_t rounds_ = 0;
-  std::optional<bool> clean_ = true;  // what the pool's mark must say, if that is certain
+  std::optional<bool> clean_ = true;  // the mark that the pool must have, if that is certain
   bool drilled_ = false;
   uint64_t confirmed_earlier_ = 0;  // when the file that the stale drill brings back was copied
-  scute_medium medium_ = SCUTE_MEDIUM_AUTO;  // what the library found
+  scute_medium medium_ = SCUTE_MEDIUM_AUTO;  // the library's finding
 };
 
 }  // namespace scute_torture

@@ -52,7 +52,7 @@ void cast::clear(const scute::pool& pool) const {
     for (size_t i = 0; i < size(); ++i) known |= object.oid() == p.roots[i];
     if (!known)
       throw violation(fmt::format(
-          "everything was freed, and object {:#x} of type {:#x} is still there: nobody owns it.",
+          "everything was freed, and object {:#x} of type {:#x} is still there: it has no owner.",
           object.oid(), pool.type_of(object)));
   }
 }

@@ -24,7 +24,7 @@ class cast {
   void prepare(const scute::pool& pool) const;
   // Tells the writers where their roots are.
   void find_roots(const scute::pool& pool) const;
-  // Everything but the roots goes. Throws violation if an object is left that nobody knows.
+  // Everything but the roots goes. Throws violation if an unknown object is left.
   void clear(const scute::pool& pool) const;
 
  private:

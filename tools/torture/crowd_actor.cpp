@@ -1,11 +1,12 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// crowd_actor.cpp: one object that all threads write at once, without a lock: opened whole, by ranges, in
-// place, mixed, in a transaction or by itself, aborted now and then. Who is refused (errc::conflict) tries
-// again. Each writer has a word of its own, in which it counts its transactions, and all of them count theirs
-// in one common word besides, so that one may store just what another one is about to. All words are there
-// several times over, and must agree, whatever the others do: the common one is the sum of the others.
+// SPDX-License-Identifier: BSD-3-Clause crowd_actor.cpp: one object that all threads write at once,
+// without a lock: opened whole, by ranges, in place, mixed, in a transaction or by itself, aborted
+// now and then. A member that is refused (errc::conflict) tries again. Each writer has a word of
+// its own, in which it counts its transactions, and all of them count theirs in one common word
+// besides, so that one may store just what another one is about to. All words are there several
+// times over, and must agree, whatever the others do: the common one is the sum of the others.
 //
-// The crowd's object is either one fragment, with all words twice, or several, with the words in some of them.
+// The crowd's object is either one fragment, with all words twice, or several, with the words in
+// some of them.
 #include "actor.hpp"
 
 #include <fmt/format.h>
@@ -107,8 +108,8 @@ class crowd_actor final : public actor {
       std::memcpy(expected.data() + copy * where_.stride, bytes + copy * where_.stride, words_size);
     const std::string differs = difference(bytes, expected.data(), where_.size);
     if (!differs.empty())
-      throw violation(
-          fmt::format("{}: object {:#x}, which nobody writes there: {}", name(), root_, differs));
+      throw violation(fmt::format("{}: object {:#x}, which no worker writes there: {}", name(),
+                                  root_, differs));
   }
 
   std::string describe(uint64_t n, way) const override {
@@ -141,13 +142,13 @@ class crowd_actor final : public actor {
             "{}: in object {:#x} common word {} of {} counts {}, and all others together {}.",
             name(), root_, copy, where_.copies, found, sum));
   }
-  // Where headers do not tell, of two that have written a word the later one stands, so that only words with
-  // one writer can be counted on, and only if nobody opens the object whole.
+  // Where headers do not tell, of two that have written a word the later one stands, so that only
+  // words with one writer can be counted on, and only if no member opens the object whole.
   static bool headers_decide(const scute::pool& pool) {
     return pool.info().protection == SCUTE_PROTECT_MLPC;
   }
 
-  // Nobody else writes the own word, so it is what this writer left there.
+  // No other member writes the own word, so it is what this writer left there.
   void put(std::byte* own, std::byte* all, uint64_t word, uint64_t n, uint64_t copy) const {
     require(word_in(own), n - 1, copy, "when it was opened");
     std::memcpy(own, &word, word_size);
@@ -187,8 +188,8 @@ class crowd_actor final : public actor {
     scute::detail::check(scute_obj_commit(at));
   }
 
-  // The same, or the beginning of it, with a number that must never be seen, and aborted: at once, or when
-  // others have read and committed while the ranges in place had reached the pool.
+  // The same, or the beginning of it, with a number that must never be seen, and aborted: at once,
+  // or when others have read and committed while the ranges in place had reached the pool.
   void rehearse(const scute::pool& pool, uint64_t n, dice& d) const {
     const act how = d.one_in(4) ? act::ranges : d.one_in(3) ? act::mixed : act::in_place;
     const uint64_t copies = 1 + d.below(where_.copies), spins = d.one_in(2) ? 0 : d.below(4000);

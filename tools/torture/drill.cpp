@@ -12,8 +12,9 @@ namespace {
 
 constexpr uint64_t offset_mask = 0x0000'ffff'ffff'ffff;
 
-// Some object that a writer says is its own, if one has any. A small one: opening a pool verifies, and so heals, the
-// first fragment of each object that has chunks of its own, before anybody can notice the drill.
+// Some object that a writer says is its own, if one has any. A small one: opening a pool verifies,
+// and so repairs, the first fragment of each object that has chunks of its own, before the drill
+// can be noticed.
 std::optional<scute_oid> victim(const scute::pool& pool, const cast& actors) {
   constexpr uint64_t small = 1000;
   for (size_t i = 0; i < actors.size(); ++i) {

@@ -10,8 +10,8 @@
 
 namespace scute_torture {
 
-// stale: the file of an earlier kill comes back, so that committed transactions are lost
-// byte:  one byte of an object is flipped behind the library's back, after recovery has ended (which may
+// stale: the file of an earlier kill comes back, so that committed transactions are lost byte:  one
+// byte of an object is flipped behind the library's back, after recovery has ended (which may
 //        repair it: until then it cannot tell such a byte from one that the kill left half-written)
 // column: one byte of an object and of all parity over it are, before recovery has ended
 // write: an object's bytes are changed by a proper transaction that nobody told the model of
@@ -20,8 +20,8 @@ namespace scute_torture {
 // lock:  a child of a worker has the pool open when its parent was killed
 const std::vector<std::string>& drills();
 
-// After a kill, before the judge looks; `earlier` is a copy of the pool as another kill left it. False
-// if no writer has an object yet that could be spoilt.
+// After a kill, before the judge looks; `earlier` is a copy of the pool as another kill left it.
+// False if no writer has an object yet that could be spoilt.
 bool spoil(const std::string& drill, const std::string& path, const std::string& earlier,
            const scute::options& how, const cast& actors);
 

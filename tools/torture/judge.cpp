@@ -40,7 +40,7 @@ void campaign::judge() {
   if (info.clean == 0) book_.opened += 1;
   if (clean_ && !spoilt && *clean_ != (info.clean != 0))
     throw violation(*clean_ ? "the worker closed the pool, and it is not marked clean."
-                            : "the worker was killed at work, and the pool is marked clean.");
+                            : "the worker was killed while running, and the pool is marked clean.");
   actors_.find_roots(pool);
   judge_structures(pool);  // and the end of recovery, if any is pending
   if (ended_some(pool)) book_.replayed += 1;
@@ -121,7 +121,7 @@ void campaign::judge_structures(const scute::pool& pool) {
   if (report.damaged != 0)
     throw violation(
         fmt::format("the check finds {} damaged structures:{}", report.damaged, findings));
-  // Nor has the recovery of a killed session anything to tell but recovery.
+  // Nor does the recovery of a killed session report anything but recovery.
   if (const uint64_t repaired = pool.info().repaired; repaired != 0) {
     for (const scute_event& e : pool.events())
       findings += fmt::format("\n  kind {} at {:#x}, {} bytes, object {:#x}",

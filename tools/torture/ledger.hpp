@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// ledger.hpp: memory that the worker shares with its parent and that survives its death: who began
-// and who finished which transaction. It is all that the judge knows besides the seed.
+// SPDX-License-Identifier: BSD-3-Clause ledger.hpp: memory that the worker shares with its parent
+// and that survives its death: which worker began and which finished a transaction. It is all that
+// the judge knows besides the seed.
 //
 // A writer announces transaction n before it begins it and confirms n after its commit returned, so
 // at any instant: everything up to `confirmed` must be in the pool, `announced` may be, and nothing
@@ -17,8 +17,8 @@
 
 namespace scute_torture {
 
-// How a transaction was done. What the plan says may not fit a full pool; then the writer gives up
-// and does the same transaction in another way, and says so before it commits.
+// How a transaction was done. The planned transaction may not fit a full pool; then the writer
+// gives up and does the same transaction in another way, and says so before it commits.
 enum class way : uint8_t { planned, shrinking, idle };
 
 inline constexpr unsigned actors_max = threads_max + 1;  // one for each thread, one shared

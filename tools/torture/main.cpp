@@ -108,7 +108,7 @@ int run(settings how) {
   } catch (const violation& e) {
     failure = e.what();
   } catch (const scute::error& e) {
-    failure = fmt::format("the judge was told: {}", e.what());
+    failure = fmt::format("the judge failed: {}", e.what());
   }
   watch(0);
   print_summary(c, how);
@@ -151,9 +151,8 @@ int main(int argc, char** argv) {
   app.add_option("--parity", how.parity,
                  "rows of parity, 1 to 4, more than one with engines logfree and spec")
       ->type_name("N");
-  app.add_option(
-         "--seed", how.seed,
-         "repeats what is done and how long is waited; what a kill hits varies all the same")
+  app.add_option("--seed", how.seed,
+                 "repeats the actions and the waits; the moment of a kill still varies")
       ->type_name("N");
   app.add_option("--size", how.size, "of the pool (default 4M)")->type_name("SIZE");
   app.add_option(

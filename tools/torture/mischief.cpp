@@ -32,7 +32,8 @@ ledger* book_of_child = nullptr;
 #endif
 }
 
-// A child may do little, since threads of its parent may have held any lock; refused calls are that little.
+// A child may do little, since threads of its parent may have held any lock; refused calls are that
+// little.
 template <typename Fn>
 pid_t fork_child(ledger& book, Fn body) {
   const pid_t pid = fork();
@@ -52,7 +53,7 @@ void must_be(ledger& book, int found, int expected, const char* what) {
                           scute_errorname(expected)));
 }
 
-// It is told by the book if it does not end.
+// The book reports it if it does not end.
 void see_off(pid_t pid) {
   for (int i = 0; i < 2000 && waitpid(pid, nullptr, WNOHANG) == 0; ++i)
     std::this_thread::sleep_for(50us);
@@ -85,7 +86,7 @@ void fork_in_transaction(const scute::pool& pool, const actor& a, ledger& book) 
   }
   see_off(pid);
   if (a.number_in(pool) != before)
-    throw violation(a.name() + ": a transaction that was aborted beside a fork has happened.");
+    throw violation(a.name() + ": a transaction that was aborted during a fork has happened.");
 }
 
 // pthread_create() and no std::thread: one that is cancelled ends through no frame of its.
@@ -186,7 +187,7 @@ void judge_children(const ledger& book) {
     std::this_thread::sleep_for(1ms);
   if (book.failed) throw violation("a child of a worker found: " + book.story());
   if (book.children_ended < book.children)
-    throw violation(fmt::format("{} of {} children that workers forked did not come to their end.",
+    throw violation(fmt::format("{} of {} children that workers forked did not end.",
                                 book.children - book.children_ended, book.children.load()));
 }
 

@@ -209,7 +209,8 @@ void pow_campaign::round() {
     throw violation(fmt::format("the worker was ended by status {:#x}", status));
 }
 
-// Pages that can be lost: one of each segment, or, with groups, of each group, of whatever member or the seal.
+// Pages that can be lost: one of each segment, or, with groups, of each group, of whatever member
+// or the seal.
 std::vector<uint64_t> pow_campaign::pages_to_lose(uint64_t size) {
   std::vector<uint64_t> pages;
   if (options().protection == SCUTE_POW_ALWAYS) {
@@ -299,7 +300,7 @@ void pow_campaign::judge() {
   const uint64_t lost = db.check(SCUTE_POW_COMPARE | repair, [&](const char* what, bool is_lost) {
     if (is_lost) found += std::string(what) + "; ";
   });
-  if (lost != 0) throw violation("the check tells of losses: " + found);
+  if (lost != 0) throw violation("the check reports losses: " + found);
   const auto info = db.info();
   tally_.dropped += info.recovered_dropped;
   tally_.repaired += info.recovered_repaired;
@@ -324,12 +325,12 @@ void pow_campaign::run() {
     round();
     if (!drilled && spoil()) {
       drilled = true;
-      judge();  // before anybody goes on from there, and confirms less than was confirmed
+      judge();  // before any worker continues from there, and confirms less than was confirmed
     } else if (!drilled && confirmed_earlier_ == 0 && tally_.kills > 3) {
       fs::copy_file(path(), earlier_path(), fs::copy_options::overwrite_existing);
       confirmed_earlier_ = sections() + 1;
     }
-    // What recovery meets may be what a recovery left that was killed.
+    // Recovery may meet the state that a killed recovery left.
     if (dice_.one_in(3) && drilled) continue;
     if (protects && dice_.one_in(4)) damage();
     judge();
@@ -354,7 +355,7 @@ int run_pow(const settings& how, const std::string& folder, bool& keep) {
   } catch (const violation& e) {
     failure = e.what();
   } catch (const scute::error& e) {
-    failure = fmt::format("the judge was told: {}", e.what());
+    failure = fmt::format("the judge failed: {}", e.what());
   }
   watch(0);
   const pow_tally& t = c.result();

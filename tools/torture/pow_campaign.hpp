@@ -1,11 +1,11 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// pow_campaign.hpp: the same for a persist-on-write file: workers whose threads change maps and counters in sections, strict ones and
-// `later` ones, killed at random instants; then the file is opened, and holds what it has to hold.
+// SPDX-License-Identifier: BSD-3-Clause pow_campaign.hpp: the same for a persist-on-write file:
+// workers whose threads change maps and counters in sections, strict ones and `later` ones, killed
+// at random instants; then the file is opened, and holds what it has to hold.
 //
-// Thread t's section n writes entry n % keys of its own map, or erases it, and n into its own counter; and a section under a
-// lock that all share adds one to a common sum and to a share of its own. So all states that there can be follow from the
-// counters, and the counters must be between what was confirmed (after the commit, or after the sync of `later`
-// ones) and what was announced.
+// Thread t's section n writes entry n % keys of its own map, or erases it, and n into its own
+// counter; and a section under a lock that all share adds one to a common sum and to a share of its
+// own. So all states that there can be follow from the counters, and the counters must be between
+// what was confirmed (after the commit, or after the sync of `later` ones) and what was announced.
 #pragma once
 
 #include "dice.hpp"
@@ -46,7 +46,7 @@ class pow_campaign {
   std::vector<uint64_t> pages_to_lose(uint64_t size);
   void damage();
   void judge();
-  // Puts the file back that an earlier kill has left, to see that it is noticed.
+  // Restores the file that an earlier kill has left, to see that it is noticed.
   bool spoil();
   std::string earlier_path() const { return folder_ + "/torture.earlier"; }
 

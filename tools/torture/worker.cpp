@@ -113,7 +113,7 @@ pid_t start(ledger& book, Fn body) {
   const pid_t pid = fork();
   if (pid < 0) throw std::runtime_error("cannot fork: " + std::generic_category().message(errno));
   if (pid != 0) return pid;
-  prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody is left behind when the parent ends
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // no worker remains when the parent ends
   // The parent's last words are not the child's.
   for (const int s : {SIGABRT, SIGSEGV, SIGBUS, SIGALRM, SIGINT, SIGTERM}) std::signal(s, SIG_DFL);
   alarm(0);

@@ -12,7 +12,7 @@
 
 namespace scute_torture {
 
-// A process that opens the pool and runs every writer until it is killed or told to stop.
+// A process that opens the pool and runs every writer until it is killed or asked to stop.
 pid_t start_worker(const settings& how, const std::string& path, const cast& actors, ledger& book,
                    uint64_t round);
 
@@ -28,8 +28,8 @@ void finish(scute::pool pool);
 // Whether the pool holds the number that a creator puts into each pool that it finished.
 bool finished(const scute::pool& pool);
 
-// Whether recovery had something to do up to now: a log to replay, or fragments of log-free transactions
-// to finish or to put back.
+// Whether recovery had something to do up to now: a log to replay, or fragments of log-free
+// transactions to finish or to roll back.
 bool ended_some(const scute::pool& pool);
 
 }  // namespace scute_torture

@@ -38,7 +38,7 @@ def main():
                 for target in by_name[posixpath.basename(end)]:
                     if target == end or target.endswith("/" + end):
                         included_by[target].add(file)
-        # What is gone is included by nobody.
+        # A missing file is included by no other.
         touched, left = set(), [file for file in files if file in changed]
         while left:
             file = left.pop()

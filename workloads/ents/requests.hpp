@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the works of the ENTS paper (Soh, Swanson, Zhao: ENTS: Flush-and-Fence-Free Failure Atomic Transactions, MEMSYS
+// What the works of the ENTS paper (Soh, Swanson, Zhao: ENTS: Flush-and-Fence-Free Failure Atomic
+// Transactions, MEMSYS
 // 2023) ask of a map and of level hashing, drawn before time is taken.
 #pragma once
 
@@ -25,8 +26,8 @@ struct entry_request {
   uint64_t value;
 };
 
-// The numbers of keys: which are there, and which are not, apart for each thread, so that a thread's insertions and
-// removals find what they expect whatever the others do.
+// The numbers of keys: which are there, and which are not, apart for each thread, so that a
+// thread's insertions and removals find what they expect whatever the others do.
 class key_numbers {
  public:
   // Keys 0 to n - 1 are there, and n more may be.

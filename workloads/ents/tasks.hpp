@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The works of the ENTS paper as tasks: what is built in a store before requests come. Its structures are those of its
-// Table 3.
+// The works of the ENTS paper as tasks: what is built in a store before requests come. Its
+// structures are those of its Table 3.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,8 @@ inline const std::vector<std::string>& map_names() {
   return names;
 }
 
-/// Bytes of objects that a task makes and `requests` requests add to it, from above, without what a store adds.
+/// Bytes of objects that a task makes and `requests` requests add to it, from above, without what a
+/// store adds.
 inline uint64_t bytes_of(const task& t, uint64_t requests) {
   struct visitor {
     uint64_t requests;

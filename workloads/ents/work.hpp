@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A task in a store, and requests that are run on it. All of these are the same to whoever measures:
+// A task in a store, and requests that are run on it. All of these are the same to whoever
+// measures:
 //
 //   W(store, task)            builds what the task says, or finds it again
 //   w.run(thread, requests)   in any number of threads at once; returns how many requests did what they should

@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Level hashing in the form that its paper has for persistent memory (entry.hpp names it): in one stretch of bytes,
-// changed where it lies, kept whole by the order of its writes. It is a peer, with the protection of its day: no
-// checksums, no parity.
+// Level hashing in the form that its paper has for persistent memory (entry.hpp names it): in one
+// stretch of bytes, changed where it lies, kept whole by the order of its writes. It is a peer,
+// with the protection of its day: no checksums, no parity.
 //
-//   LEVELPM-1  A slot counts if its token does. Key and value are durable before the token is written; the four tokens
-//       of a bucket are four bytes that are written at once.
-//   LEVELPM-2  An update goes to a free slot of the bucket, and one write of the tokens makes that one count and the
-//       old one not. A full bucket's update goes through the record in the header: that is durable first, and whoever
-//       opens the table finishes it.
-//   LEVELPM-3  An entry that moves is in two places in between, and the copy comes first. Whoever opens the table drops
-//       one of two.
-//   LEVELPM-4  Where the levels are is in two places in the header, of which one counts: a word says which, and is
-//       written last. A level that is being filled is named before the first entry gets there, and whoever opens
-//       the table goes on filling it.
+//   LEVELPM-1  A slot counts if its token does. Key and value are durable before the token is
+//       written; the four tokens of a bucket are four bytes that are written at once.
+//   LEVELPM-2  An update goes to a free slot of the bucket, and one write of the tokens makes that
+//       one count and the old one not. A full bucket's update goes through the record in the
+//       header: that is durable first, and whoever opens the table finishes it.
+//   LEVELPM-3  An entry that moves is in two places in between, and the copy comes first. Whoever
+//       opens the table drops one of two.
+//   LEVELPM-4  Where the levels are is in two places in the header, of which one counts: a word
+//       says which, and is written last. A level that is being filled is named before the first
+//       entry gets there, and whoever opens the table goes on filling it.
 //
-// Levels, buckets and insertion are those of LEVEL-1 and LEVEL-2 (level_hash.hpp). Bytes are taken from the stretch and
-// never given back: a table that has grown from n buckets to m takes those of 3 m at most.
+// Levels, buckets and insertion are those of LEVEL-1 and LEVEL-2 (level_hash.hpp). Bytes are taken
+// from the stretch and never given back: a table that has grown from n buckets to m takes those of
+// 3 m at most.
 //
-// A Medium has flush(p, n), which begins to write back the lines of [p, p + n), and fence(), after which they are durable.
-// Stores of 8 bytes and less, aligned, are atomic. One thread.
+// A Medium has flush(p, n), which begins to write back the lines of [p, p + n), and fence(), after
+// which they are durable. Stores of 8 bytes and less, aligned, are atomic. One thread.
 #pragma once
 
 #include <atomic>
@@ -49,8 +50,9 @@ class in_place_table {
     return sizeof(header) + (sizeof(bucket) * 3 << bits);
   }
 
-  /// The bytes stay the caller's, and outlive this; they are aligned to 64. If all of them are zero, a table of 2^bits
-  /// and 2^(bits - 1) buckets is made; else the table that is there is brought into order.
+  /// The bytes stay the caller's, and outlive this; they are aligned to 64. If all of them are
+  /// zero, a table of 2^bits and 2^(bits - 1) buckets is made; else the table that is there is
+  /// brought into order.
   in_place_table(std::span<std::byte> bytes, Medium& medium, unsigned bits)
       : bytes_(bytes), medium_(medium) {
     if (bits < 2) throw std::invalid_argument("level hashing: two bits at least");
@@ -63,7 +65,8 @@ class in_place_table {
   in_place_table(const in_place_table&) = delete;
   in_place_table& operator=(const in_place_table&) = delete;
 
-  /// True: new; false: the value was replaced. Throws std::bad_alloc if there are no bytes for a larger level.
+  /// True: new; false: the value was replaced. Throws std::bad_alloc if there are no bytes for a
+  /// larger level.
   bool insert(const key& k, const value& v) {
     if (update(k, v)) return false;
     while (!put_new(k, v, now().top, now().bottom)) grow();
@@ -299,7 +302,8 @@ class in_place_table {
     entries_ = 0;
     for_each([&](const key&, const value&) { ++entries_; });
   }
-  // Of an entry that is in two of its places the one that is found last: below, which the other was to leave.
+  // Of an entry that is in two of its places the one that is found last: below, which the other was
+  // to leave.
   void drop_copies() {
     const levels& all = now();
     const level each[] = {all.fresh, all.top, all.bottom};

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Level hashing (entry.hpp names the paper) on a store: a transaction for each operation, a bucket of 128 bytes in an
-// object of its own.
+// Level hashing (entry.hpp names the paper) on a store: a transaction for each operation, a bucket
+// of 128 bytes in an object of its own.
 //
-//   LEVEL-1  There are two levels: 2^n buckets on top and half as many at the bottom. A key has two buckets in each,
-//       and is in one slot of those four; nowhere else, and not twice.
-//   LEVEL-2  An insertion takes the emptier one of the top buckets, then of the bottom ones; then an entry of theirs is
-//       moved to its other bucket in the same level, or from the bottom to the top: one entry at most.
-//   LEVEL-3  If that is not enough, a level of twice the size comes on top, what is at the bottom is hashed anew, and the
-//       old top becomes the bottom. Every step is a transaction, and between any two of them each entry is in one
-//       slot; who opens the table finishes what was under way.
+//   LEVEL-1  There are two levels: 2^n buckets on top and half as many at the bottom. A key has two
+//       buckets in each, and is in one slot of those four; nowhere else, and not twice.
+//   LEVEL-2  An insertion takes the emptier one of the top buckets, then of the bottom ones; then
+//       an entry of theirs is moved to its other bucket in the same level, or from the bottom to
+//       the top: one entry at most.
+//   LEVEL-3  If that is not enough, a level of twice the size comes on top, what is at the bottom
+//       is hashed anew, and the old top becomes the bottom. Every step is a transaction, and
+//       between any two of them each entry is in one slot; who opens the table finishes what was
+//       under way.
 //
 // Threads: one lock for all. ENTS measures one thread.
 #pragma once
@@ -54,8 +56,8 @@ class table {
     head gone;   // the last bottom, while it is freed
   };
 
-  /// A table of 2^bits and 2^(bits - 1) buckets, bits >= 2, or the one that is there. The store stays the caller's, and
-  /// outlives this. No other thread may use the table meanwhile.
+  /// A table of 2^bits and 2^(bits - 1) buckets, bits >= 2, or the one that is there. The store
+  /// stays the caller's, and outlives this. No other thread may use the table meanwhile.
   table(S& s, ptr<root> at, unsigned bits)
       : store_(s),
         root_(at),

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The locks of one transaction, taken in one order by all.
 //
-//   LOCKSET-1  A lock that is asked for more than once is taken once, exclusively if one of them wants that.
-//   LOCKSET-2  Locks are taken in the order of their addresses, so that nobody waits in a circle, and each
-//       before anything is read.
+//   LOCKSET-1  A lock that is asked for more than once is taken once, exclusively if one of them
+//              wants that.
+//   LOCKSET-2  Locks are taken in the order of their addresses, so that nobody waits in a circle,
+//       and each before anything is read.
 //
-// A set belongs to one thread. It is filled, locked and unlocked; clear() readies it for the next transaction and
-// keeps its room.
+// A set belongs to one thread. It is filled, locked and unlocked; clear() readies it for the next
+// transaction and keeps its room.
 #pragma once
 
 #include <algorithm>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Locks in DRAM for the nodes of a structure: a node's lock has a number, which is kept beside the references to
-// the node. Numbers are handed out, and given back when the node is gone.
+// Locks in DRAM for the nodes of a structure: a node's lock has a number, which is kept beside the
+// references to the node. Numbers are handed out, and given back when the node is gone.
 //
-// Threads: all calls may be made at the same time. A number is given back when nobody waits for its lock.
+// Threads: all calls may be made at the same time. A number is given back when nobody waits for its
+// lock.
 #pragma once
 
 #include <algorithm>
@@ -48,7 +49,8 @@ class lock_table {
     const std::lock_guard hold(mutex_);
     free_.push_back(number);
   }
-  // Numbers that nodes have that were there before: these, and no others, are taken. No other thread is here yet.
+  // Numbers that nodes have that were there before: these, and no others, are taken. No other
+  // thread is here yet.
   void adopt(std::vector<uint32_t> numbers) {
     std::ranges::sort(numbers);
     uint32_t next = 0;

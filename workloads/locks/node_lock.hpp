@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A reader-writer lock of four bytes that spins. Nodes are held for as long as a search or a commit takes, and there are
-// many of them.
+// A reader-writer lock of four bytes that spins. Nodes are held for as long as a search or a commit
+// takes, and there are many of them.
 //
-// ThreadSanitizer takes it for what it is, atomic variables, and asks for no order of all locks: nodes are locked from the
-// top down, and a node that is taken out and another one that is put in may have the same lock.
+// ThreadSanitizer takes it for what it is, atomic variables, and asks for no order of all locks:
+// nodes are locked from the top down, and a node that is taken out and another one that is put in
+// may have the same lock.
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Locks for the rows of a table, in DRAM: a row's number names its lock, and rows share them where there are more
-// rows than locks.
+// Locks for the rows of a table, in DRAM: a row's number names its lock, and rows share them where
+// there are more rows than locks.
 #pragma once
 
 #include <cstddef>

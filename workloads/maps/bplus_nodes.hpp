@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The nodes of a B+ tree (bplus_tree.hpp, where the rules are) and what changes them, without locks. A leaf has 256
-// bytes, an inner node 240.
+// The nodes of a B+ tree (bplus_tree.hpp, where the rules are) and what changes them, without
+// locks. A leaf has 256 bytes, an inner node 240.
 #pragma once
 
 #include <algorithm>

@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A B+ tree for several threads, with a reader-writer lock for each node.
 //
-//   BPLUS-1  A leaf has 7 to 15 entries, an inner node 6 to 12 children; the topmost node has one entry or two
-//       children at least.
-//   BPLUS-2  Keys ascend in a node; those below child i are smaller than the inner node's key i, those below the next
-//       child are not.
+//   BPLUS-1  A leaf has 7 to 15 entries, an inner node 6 to 12 children; the topmost node has one
+//       entry or two children at least.
+//   BPLUS-2  Keys ascend in a node; those below child i are smaller than the inner node's key i,
+//       those below the next child are not.
 //   BPLUS-3  All leaves are equally deep, and each leads to the next.
-//   BPLUS-4  Every node has a lock of its own in DRAM. Its number stands beside the reference to the node, in the
-//       parent or the root.
-//   BPLUS-5  Locks are taken from the top down, a child's with its parent's held, and a neighbour's with the parent's
-//       held alone. So nobody waits in a circle, and nobody waits for a node that is taken out.
+//   BPLUS-4  Every node has a lock of its own in DRAM. Its number stands beside the reference to
+//       the node, in the parent or the root.
+//   BPLUS-5  Locks are taken from the top down, a child's with its parent's held, and a neighbour's
+//       with the parent's held alone. So nobody waits in a circle, and nobody waits for a node that
+//       is taken out.
 //
-// A look-up holds the locks of a node and of its child shared, one step after the other (Bayer, Schkolnick: Concurrency
-// of Operations on B-Trees, Acta Informatica 9, 1977). A change goes down the same way and holds its leaf alone. If
-// the leaf would have to be split or merged, it comes down again with locks held alone, and lets go of what is
-// above a node that takes the change in. What it holds it holds until its transaction has committed: the way down is
-// the lock of the section (stores/section.hpp).
+// A look-up holds the locks of a node and of its child shared, one step after the other (Bayer,
+// Schkolnick: Concurrency of Operations on B-Trees, Acta Informatica 9, 1977). A change goes down
+// the same way and holds its leaf alone. If the leaf would have to be split or merged, it comes
+// down again with locks held alone, and lets go of what is above a node that takes the change in.
+// What it holds it holds until its transaction has committed: the way down is the lock of the
+// section (stores/section.hpp).
 //
-// A value of more than 8 bytes is an object of its own, so that a change of it does not write the leaf anew, and one of
-// the leaf not the values.
+// A value of more than 8 bytes is an object of its own, so that a change of it does not write the
+// leaf anew, and one of the leaf not the values.
 #pragma once
 
 #include <cstdint>
@@ -154,7 +156,8 @@ class bplus_tree {
     unsigned levels = 0;      // of the tree
 
    private:
-    // Shared all the way, and the leaf alone. False, with nothing held: the leaf does not take the change in.
+    // Shared all the way, and the leaf alone. False, with nothing held: the leaf does not take the
+    // change in.
     bool lock_leaf() {
       const auto& r = tree_.store_.view();
       node_lock* held = &tree_.root_lock_;
@@ -304,7 +307,8 @@ class bplus_tree {
     return true;
   }
 
-  // A child may have too few: it gets one of a neighbour's, or the two become one. True: the parent has one child less.
+  // A child may have too few: it gets one of a neighbour's, or the two become one. True: the parent
+  // has one child less.
   template <class Node>
   bool balance(tx& t, way& w, const step& parent) {
     const ptr<inner> above = nodes::as_inner(parent.at);

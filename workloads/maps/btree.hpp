@@ -2,23 +2,25 @@
 // A B-tree of order 8: up to 7 items and 8 children in a node, items in inner nodes too.
 //
 //   BTREE-1  Every node has 3 to 7 items, the topmost 1 to 7.
-//   BTREE-2  Keys ascend in a node, and the keys below child i lie between those of items i - 1 and i.
-//   BTREE-3  Leaves are of level 0, a child one level below its parent. So all leaves are equally deep.
-//   BTREE-4  A node of a level above 0 has one child more than items; what lies behind them is stale, and
-//       so are all children of leaves.
+//   BTREE-2  Keys ascend in a node, and the keys below child i lie between those of items i - 1 and
+//            i.
+//   BTREE-3  Leaves are of level 0, a child one level below its parent. So all leaves are equally
+//            deep.
+//   BTREE-4  A node of a level above 0 has one child more than items; what lies behind them is
+//       stale, and so are all children of leaves.
 //
-// A transaction changes: to insert, the items behind the new one in its leaf; where that is full, it
-// makes a right half and passes the middle item up. To remove, the items behind the hole in its
+// A transaction changes: to insert, the items behind the new one in its leaf; where that is full,
+// it makes a right half and passes the middle item up. To remove, the items behind the hole in its
 // leaf; where too few are left, the hole is filled from a neighbour, or the two become one, which
 // leaves a hole in the parent. An item of an inner node is replaced by the one before it, the last
-// of a leaf. To replace, one value. Holes are closed together with what else happens to the node, so
-// that no field is opened twice for it, and only what moves is opened.
+// of a leaf. To replace, one value. Holes are closed together with what else happens to the node,
+// so that no field is opened twice for it, and only what moves is opened.
 //
 // The level, the number of items and all keys share a line, `head`: what a search reads, and what
 // nearly every change of a node changes.
 //
-// After Knuth, The Art of Computer Programming, volume 3, 6.2.4, with order 8 as the btree of PMDK's
-// examples, which the papers measure.
+// After Knuth, The Art of Computer Programming, volume 3, 6.2.4, with order 8 as the btree of
+// PMDK's examples, which the papers measure.
 #pragma once
 
 #include <algorithm>
@@ -298,7 +300,8 @@ class btree {
     }
   }
 
-  // The parent's item comes down, a neighbour's outermost one takes its place. The node had 3 items.
+  // The parent's item comes down, a neighbour's outermost one takes its place. The node had 3
+  // items.
   static void fill_from_left(tx& t, step s, step above, ptr<node> left) {
     const unsigned between = above.index - 1;
     const node& parent = t.get(above.at);
@@ -346,8 +349,8 @@ class btree {
     drop(t, right, 0, 0);
   }
 
-  // The parent's item `between` and both its nodes become one: all three have 3 items, one of them a
-  // hole. The hole is in the parent then.
+  // The parent's item `between` and both its nodes become one: all three have 3 items, one of them
+  // a hole. The hole is in the parent then.
   static void merge_into_left(tx& t, step s, const node& parent, unsigned between, ptr<node> left) {
     const node& n = t.get(s.at);
     node_head& h = t.edit(left, &node::head);

@@ -7,11 +7,12 @@
 //
 //   CTREE-1  A node tests a lower bit than the node above it.
 //   CTREE-2  All keys below a node agree in the bits above the one it tests.
-//   CTREE-3  The keys below entries[s] have s in that bit. With CTREE-2: keys ascend from left to right.
+//   CTREE-3  The keys below entries[s] have s in that bit. With CTREE-2: keys ascend from left to
+//            right.
 //   CTREE-4  The root is in use (used == 1) or the map is empty (0) and its entry is stale.
 //
-// A transaction changes: to insert, one pointer, and it makes one node; to remove, one entry or only
-// its pointer, and it frees one node; to replace, one value.
+// A transaction changes: to insert, one pointer, and it makes one node; to remove, one entry or
+// only its pointer, and it frees one node; to replace, one value.
 //
 // After D. J. Bernstein's description of crit-bit trees and A. Langley's notes on it; with entries
 // inside the nodes as in the ctree of PMDK's examples, which the papers measure.

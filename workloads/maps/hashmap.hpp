@@ -5,42 +5,43 @@
 //
 //   root -> 64 shards -> pages of 128 segments -> segments of 32 buckets -> chains of entries
 //
-// The lowest 6 bits of a key's hash name its shard, the others are its order here. A shard is a table
-// of its own of 2^n buckets, n >= 5; bucket b is for the orders that end in the n bits b. When the
-// shard doubles, only n changes. The new buckets are empty then and stay so until somebody inserts
-// there: a bucket whose link is null lets its keys live with its parent, which is the bucket without
-// the highest set bit of the number.
+// The lowest 6 bits of a key's hash name its shard, the others are its order here. A shard is a
+// table of its own of 2^n buckets, n >= 5; bucket b is for the orders that end in the n bits b.
+// When the shard doubles, only n changes. The new buckets are empty then and stay so until somebody
+// inserts there: a bucket whose link is null lets its keys live with its parent, which is the
+// bucket without the highest set bit of the number.
 //
-//   HASHMAP-1  A key's chain is the first one that is not empty on the path from its bucket to the parent,
-//       the parent's parent and so on; the 32 lowest buckets have no parent. It is nowhere else.
-//   HASHMAP-2  A chain ascends by order, orders being compared from the lowest bit up. So the keys that a
-//       bucket may take from its parent's chain lie side by side: taking them over changes three links
-//       at most, and no entry moves.
-//   HASHMAP-3  Pages and segments are made when a bucket of theirs is filled for the first time, and stay.
-//       Nothing beyond bucket 2^n is filled.
+//   HASHMAP-1  A key's chain is the first one that is not empty on the path from its bucket to the
+//       parent, the parent's parent and so on; the 32 lowest buckets have no parent. It is nowhere
+//       else.
+//   HASHMAP-2  A chain ascends by order, orders being compared from the lowest bit up. So the keys
+//       that a bucket may take from its parent's chain lie side by side: taking them over changes
+//       three links at most, and no entry moves.
+//   HASHMAP-3  Pages and segments are made when a bucket of theirs is filled for the first time,
+//       and stay. Nothing beyond bucket 2^n is filled.
 //   HASHMAP-4  `sampled` counts the keys whose hash begins with five zero bits.
 //
 // What a transaction changes. insert: one new entry and one link, of a bucket or of an entry; when
-// keys are taken over from a parent, one or two links more, 0.24 per insertion on average while a map
-// grows; for one in 32 the shard's counter. remove: one link, one in 32 times the counter; the entry
-// is freed. A new value for a key: the value only, no link and no counter.
+// keys are taken over from a parent, one or two links more, 0.24 per insertion on average while a
+// map grows; for one in 32 the shard's counter. remove: one link, one in 32 times the counter; the
+// entry is freed. A new value for a key: the value only, no link and no counter.
 //
-// Why not linear hashing (Litwin, VLDB 1980), which was the plan: it splits one bucket per insertion,
-// and each split reads and relinks a chain that has nothing to do with the key, and moves the split
-// pointer in the root. Why no count: it would be one more object in every transaction, and one that
-// all threads write. The sample is exact in what it counts, as durable as the rest, and costs a 32nd;
-// the size it stands for is off by a few per cent (by half in small maps), which shifts the time of
-// doubling and no more.
+// Why not linear hashing (Litwin, VLDB 1980), which was the plan: it splits one bucket per
+// insertion, and each split reads and relinks a chain that has nothing to do with the key, and
+// moves the split pointer in the root. Why no count: it would be one more object in every
+// transaction, and one that all threads write. The sample is exact in what it counts, as durable as
+// the rest, and costs a 32nd; the size it stands for is off by a few per cent (by half in small
+// maps), which shifts the time of doubling and no more.
 // Why segments of 256 bytes: to edit a link Scute verifies the object around it, up to 4 KiB of it;
 // for libpmemobj the size makes no difference.
 //
-// The table does not shrink. At 2^19 buckets per shard, 33 M in all, it stops growing and the chains
-// become longer.
+// The table does not shrink. At 2^19 buckets per shard, 33 M in all, it stops growing and the
+// chains become longer.
 //
 // Threads: operations on keys of different shards have no object in common that either of them
 // writes, so they may run at the same time, once the shards exist (make_shards). Within a shard, a
-// writer excludes everybody else, from before it reads to after it has committed. locked_hashmap.hpp
-// does that.
+// writer excludes everybody else, from before it reads to after it has committed.
+// locked_hashmap.hpp does that.
 #pragma once
 
 #include <algorithm>
@@ -147,8 +148,8 @@ class hashmap {
       });
   }
 
-  /// The entries of one shard from a bucket on: f(key, const V&) -> bool, false ends it, and the call
-  /// returns false then. The order is that of the buckets.
+  /// The entries of one shard from a bucket on: f(key, const V&) -> bool, false ends it, and the
+  /// call returns false then. The order is that of the buckets.
   template <class R, class F>
   bool for_each_in(const R& r, uint64_t shard_number, uint64_t bucket, F&& f) const {
     const ptr<shard> in = r.get(root_).shards[shard_number];
@@ -214,8 +215,8 @@ class hashmap {
   }
 
  private:
-  // Keys are taken over from a parent's chain when the search passed this many entries of it. With 0
-  // more links change per insertion, with 2 searches in the chains that remain are slower.
+  // Keys are taken over from a parent's chain when the search passed this many entries of it. With
+  // 0 more links change per insertion, with 2 searches in the chains that remain are slower.
   static constexpr uint64_t passed_max = 1;
   static constexpr uint64_t doublings_max = 2 * page_bits;
   static constexpr int sample_bits = 5;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The hash map for several threads: one lock in DRAM per shard, 64 in all, each held by an operation
-// from before it reads until its transaction has committed.
+// The hash map for several threads: one lock in DRAM per shard, 64 in all, each held by an
+// operation from before it reads until its transaction has committed.
 //
-//   LOCKED-1  get and scan hold the shard's lock shared; everything that writes holds it alone. So a get sees
-//       whole values and only committed ones.
-//   LOCKED-2  Two operations on different shards run in parallel, insertions and removals too: the objects
-//       that one of them writes (entries, segments, pages, the shard) are in one shard, and the root,
-//       which all read, is not written any more once the constructor has made the shards.
-//   LOCKED-3  Nobody holds two locks, so nobody waits in a circle. scan takes one shard after the other: it
-//       is atomic within each, not over all.
-//   LOCKED-4  A transaction is one operation. Several in one transaction would have to keep their locks
-//       until its end: for that take hashmap and locks of one's own.
+//   LOCKED-1  get and scan hold the shard's lock shared; everything that writes holds it alone. So
+//       a get sees whole values and only committed ones.
+//   LOCKED-2  Two operations on different shards run in parallel, insertions and removals too: the
+//       objects that one of them writes (entries, segments, pages, the shard) are in one shard, and
+//       the root, which all read, is not written any more once the constructor has made the shards.
+//   LOCKED-3  Nobody holds two locks, so nobody waits in a circle. scan takes one shard after the
+//       other: it is atomic within each, not over all.
+//   LOCKED-4  A transaction is one operation. Several in one transaction would have to keep their
+//       locks until its end: for that take hashmap and locks of one's own.
 //
 // Threads that are in no operation may use the pool for anything else. A handle is shared by all
 // threads, and there is one per map: another handle would have other locks.
@@ -80,8 +80,9 @@ class locked_hashmap {
     });
   }
   /// Up to n entries from the bucket of `from` on, in the order of shards and buckets, which wraps
-  /// around once: f(key, const V&). Returns how many there were: fewer than n only if no shard but the
-  /// first has any left. The key itself, if it is there, is among the first, those of its chain.
+  /// around once: f(key, const V&). Returns how many there were: fewer than n only if no shard but
+  /// the first has any left. The key itself, if it is there, is among the first, those of its
+  /// chain.
   template <class F>
   uint64_t scan(key from, uint64_t n, F&& f) const {
     uint64_t seen = 0;

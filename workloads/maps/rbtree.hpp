@@ -12,11 +12,12 @@
 // links likewise, and key and value of a node with two children, which takes those of the next, so
 // that what is freed has one child at most; to replace, one value.
 //
-// Colour, parent and children of a node are one field, `links`, because a turn changes most of them:
-// one range to open or save instead of three. `relinking` opens it once per node and operation.
+// Colour, parent and children of a node are one field, `links`, because a turn changes most of
+// them: one range to open or save instead of three. `relinking` opens it once per node and
+// operation.
 //
-// After Cormen, Leiserson, Rivest, Stein, Introduction to Algorithms, chapter 13, with null pointers
-// in the place of the sentinel, which every removal would write to.
+// After Cormen, Leiserson, Rivest, Stein, Introduction to Algorithms, chapter 13, with null
+// pointers in the place of the sentinel, which every removal would write to.
 #pragma once
 
 #include <cstdint>
@@ -150,8 +151,9 @@ class rbtree {
   }
 
  private:
-  // The links that one operation reads and changes. Those that it has opened it remembers: the latest
-  // of them, which is all of them but for long recolourings; others are opened again, at no harm.
+  // The links that one operation reads and changes. Those that it has opened it remembers: the
+  // latest of them, which is all of them but for long recolourings; others are opened again, at no
+  // harm.
   class relinking {
    public:
     relinking(tx& t, ptr<root> root) noexcept : tx_(t), root_(root) {}

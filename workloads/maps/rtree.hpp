@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A radix tree over the bits of the key, highest first, 9 bits per level, with compressed paths.
 //
-// A key of 64 bits is eight digits: six of 9 bits, one of 1 bit, one of 9 bits. The short digit is the
-// last but one so that neither random keys (which differ in the first digits) nor dense ones (the
-// last) pay for it with a narrow node.
+// A key of 64 bits is eight digits: six of 9 bits, one of 1 bit, one of 9 bits. The short digit is
+// the last but one so that neither random keys (which differ in the first digits) nor dense ones
+// (the last) pay for it with a narrow node.
 //
-//   RTREE-1  A node of level 8 is a leaf: prefix is its key, and it has a value and no children. A node of
-//       a level below, inner, has no value and branches on the digit of that number.
-//   RTREE-2  prefix has the digits before the node's own, the rest is zero; it is what all keys below the
-//       node begin with, counted from the top of the key and not from the parent. So a path that
-//       is split in the middle changes no node below the split.
+//   RTREE-1  A node of level 8 is a leaf: prefix is its key, and it has a value and no children. A
+//       node of a level below, inner, has no value and branches on the digit of that number.
+//   RTREE-2  prefix has the digits before the node's own, the rest is zero; it is what all keys
+//       below the node begin with, counted from the top of the key and not from the parent. So a
+//       path that is split in the middle changes no node below the split.
 //   RTREE-3  An inner node has at least two children, each of a higher level, in the slot of their
 //       digit. Removal merges a path that no longer branches.
 //   RTREE-4  first names two digits, those of the children that an inner node was made with.
 //
 // What a transaction changes. insert: one new leaf and one slot of 8 bytes; where a compressed path
-// is split, a new inner node too, and still one slot. remove: one slot; the leaf, and the inner node
-// that would be left with one child, are freed. A new value for a key: the value only.
+// is split, a new inner node too, and still one slot. remove: one slot; the leaf, and the inner
+// node that would be left with one child, are freed. A new value for a key: the value only.
 //
 // The number of children is not stored: it would be a second edit per insertion and removal in the
-// node whose slot changes. Only removal asks whether two others are left. While both of the children
-// with which the node was made are there, the answer is known; otherwise the slots are searched for
-// two others: early success where there are many, 4 KiB where there are few, which removal has to
-// read in part anyway to find the one that stays.
+// node whose slot changes. Only removal asks whether two others are left. While both of the
+// children with which the node was made are there, the answer is known; otherwise the slots are
+// searched for two others: early success where there are many, 4 KiB where there are few, which
+// removal has to read in part anyway to find the one that stays.
 #pragma once
 
 #include <bit>

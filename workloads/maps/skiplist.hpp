@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A skip list of 24 levels (Pugh, CACM 33(6), 1990): sorted lists, each of about half of the nodes of
-// the one below, so that a search makes its large steps high up.
+// A skip list of 24 levels (Pugh, CACM 33(6), 1990): sorted lists, each of about half of the nodes
+// of the one below, so that a search makes its large steps high up.
 //
-//   SKIP-1  A node is in the lists 0 to height - 1, where height follows from its key's hash: no random
-//       state, runs repeat, and nothing about it has to be stored.
+//   SKIP-1  A node is in the lists 0 to height - 1, where height follows from its key's hash: no
+//       random state, runs repeat, and nothing about it has to be stored.
 //   SKIP-2  Every list ascends by key; list 0 has all nodes.
 //   SKIP-3  The links of a node beyond its height are null.
 //   SKIP-4  The root holds the lists' beginnings; a null predecessor means the root.
 //
 // What a transaction changes. insert: one new node, and the link before it in each of its lists: 16
-// bytes on average, in one or two objects mostly; links of one predecessor that lie side by side are
-// one edit. remove: the same links; the node is freed. A new value for a key: the value only.
+// bytes on average, in one or two objects mostly; links of one predecessor that lie side by side
+// are one edit. remove: the same links; the node is freed. A new value for a key: the value only.
 //
-// Half of the nodes go up, and not a quarter, though that would save 0.7 edits per insertion: a search
-// visits (1 - p^2) / (p ln(1/p)) ln n nodes, a quarter more for p = 1/4 than for p = 1/2, and among
-// a million nodes each visit is a cache miss. The key and the lowest links share a cache line; the
-// value, which no search needs, comes last.
+// Half of the nodes go up, and not a quarter, though that would save 0.7 edits per insertion: a
+// search visits (1 - p^2) / (p ln(1/p)) ln n nodes, a quarter more for p = 1/4 than for p = 1/2,
+// and among a million nodes each visit is a cache miss. The key and the lowest links share a cache
+// line; the value, which no search needs, comes last.
 #pragma once
 
 #include <algorithm>

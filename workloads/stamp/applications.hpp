@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The applications of STAMP (Cao Minh, Chung, Kozyrakis, Olukotun; IISWC 2008) but for bayes, and their inputs.
-// They are written anew from published descriptions, on stores: see on_store.hpp.
+// The applications of STAMP (Cao Minh, Chung, Kozyrakis, Olukotun; IISWC 2008) but for bayes, and
+// their inputs. They are written anew from published descriptions, on stores: see on_store.hpp.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,8 @@ struct application {
 };
 const std::vector<application>& applications();
 
-// How much is done: the design's scaled native inputs, STAMP's inputs for simulators, or what tests take.
+// How much is done: the design's scaled native inputs, STAMP's inputs for simulators, or what tests
+// take.
 enum class scale : uint8_t { full, quick, tiny };
 
 using any_input = std::variant<genome_input, intruder_input, kmeans_input, labyrinth_input,

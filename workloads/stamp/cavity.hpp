@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Delaunay triangulations: where a point lies, and what has to go when it becomes a corner (Bowyer, Watson; The
-// Computer Journal 24(2), 1981). It works on handles of triangles, whatever these are: null is false.
+// Delaunay triangulations: where a point lies, and what has to go when it becomes a corner (Bowyer,
+// Watson; The Computer Journal 24(2), 1981). It works on handles of triangles, whatever these are:
+// null is false.
 //
 //   DELAUN-1  The corners of a triangle are named counterclockwise; its area is not null.
-//   DELAUN-2  beside[i] of a triangle is the one across the edge opposite corner[i], null at the border, and has the
-//       triangle beside itself.
+//   DELAUN-2  beside[i] of a triangle is the one across the edge opposite corner[i], null at the
+//       border, and has the triangle beside itself.
 //   DELAUN-3  No corner lies strictly inside the circle around another triangle.
 //
-// Since the predicates are exact, a walk towards a point ends, and the cavity of a point is connected and
-// can be seen from the point as a whole. The point may lie on an edge of the border: then that edge is in
-// line with it, and there is no new triangle on it.
+// Since the predicates are exact, a walk towards a point ends, and the cavity of a point is
+// connected and can be seen from the point as a whole. The point may lie on an edge of the border:
+// then that edge is in line with it, and there is no new triangle on it.
 #pragma once
 
 #include <algorithm>
@@ -42,7 +43,8 @@ struct place {
   unsigned side = 0;
 };
 
-// From a triangle to the one that has the point, or to the border before it. shape(handle) gives a triangle.
+// From a triangle to the one that has the point, or to the border before it. shape(handle) gives a
+// triangle.
 template <class Handle, class Shape, class Point>
 place<Handle> locate(const Shape& shape, Handle from, Point target) {
   for (Handle at = from;;) {
@@ -91,8 +93,8 @@ class cavity {
   const std::vector<Handle>& going() const noexcept { return going_; }
   const std::vector<rim_edge>& rim() const noexcept { return rim_; }
 
-  // The triangles that take the cavity's place, all with corner 0 at p. make() gives a handle for each, then
-  // set(handle, triangle) and link(outside, side, handle) are called.
+  // The triangles that take the cavity's place, all with corner 0 at p. make() gives a handle for
+  // each, then set(handle, triangle) and link(outside, side, handle) are called.
   template <class Shape, class Make, class Set, class Link>
   void fill(const Shape& shape, point p, Make&& make, Set&& set, Link&& link) {
     std::erase_if(rim_, [p](const rim_edge& e) { return area2(e.a, e.b, p) == 0; });

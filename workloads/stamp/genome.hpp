@@ -2,12 +2,13 @@
 // STAMP's genome: puts a gene together from its segments.
 //
 //   1. The segments enter a hash set, 12 per transaction, so that each is there once.
-//   2. For every overlap n, from the longest possible one down: each segment that follows no other yet is
-//      entered, in a transaction, in a table by the hash of its first n letters; each segment that no other follows
-//      looks there, in a transaction, for one that begins as it ends, and is linked with it. Most find their
-//      neighbour at once; the tables are as large as those that are left.
-//   3. The links are followed from the one segment that follows none. This is one thread's work without
-//      transactions.
+//   2. For every overlap n, from the longest possible one down: each segment that follows no other
+//      yet is entered, in a transaction, in a table by the hash of its first n letters; each
+//      segment that no other follows looks there, in a transaction, for one that begins as it ends,
+//      and is linked with it. Most find their neighbour at once; the tables are as large as those
+//      that are left.
+//   3. The links are followed from the one segment that follows none. This is one thread's work
+//      without transactions.
 //
 // Locks: none, there is one thread.
 #pragma once

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A random gene and segments of it, many of them the same, in any order. They cover the gene: two that follow each
-// other have at least half a segment in common, so that the gene can be put together in one way only (unless
-// the gene repeats itself for so long, which gets likely beyond 4^(length / 4) letters).
+// A random gene and segments of it, many of them the same, in any order. They cover the gene: two
+// that follow each other have at least half a segment in common, so that the gene can be put
+// together in one way only (unless the gene repeats itself for so long, which gets likely beyond
+// 4^(length / 4) letters).
 #pragma once
 
 #include <algorithm>

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// STAMP's intruder: detects attacks in the traffic of a network. For each packet there are three transactions:
-// capture takes it from the queue in which it arrived; reassembly puts it among the packets of its flow,
-// in order, and with the last one makes them a text and puts that into the queue of decoded flows; the third
-// takes a text from there, if there is one. The search for signatures is outside of all transactions.
+// STAMP's intruder: detects attacks in the traffic of a network. For each packet there are three
+// transactions: capture takes it from the queue in which it arrived; reassembly puts it among the
+// packets of its flow, in order, and with the last one makes them a text and puts that into the
+// queue of decoded flows; the third takes a text from there, if there is one. The search for
+// signatures is outside of all transactions.
 //
-// The packets of a flow that is not complete hang on a red-black tree by the number of the flow. Everything is stored:
-// packets, tree, texts and queues.
+// The packets of a flow that is not complete hang on a red-black tree by the number of the flow.
+// Everything is stored: packets, tree, texts and queues.
 //
-// Locks: one for each queue and one for the tree; reassembly holds the tree's, and with it that of the decoded
-// flows when one is complete.
+// Locks: one for each queue and one for the tree; reassembly holds the tree's, and with it that of
+// the decoded flows when one is complete.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Traffic of a network: flows of text in packets that arrive in any order. Some flows carry the signature of an
-// attack, which may lie across packets. A signature begins with a character that no other text has.
+// Traffic of a network: flows of text in packets that arrive in any order. Some flows carry the
+// signature of an attack, which may lie across packets. A signature begins with a character that no
+// other text has.
 #pragma once
 
 #include <algorithm>

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// STAMP's kmeans: points are put to the nearest of some centres, and the centres move to the means of their
-// points, until few points change.
+// STAMP's kmeans: points are put to the nearest of some centres, and the centres move to the means
+// of their points, until few points change.
 //
-// What is stored are the centres, the sums that the next ones are made from, and a counter that deals the
-// points out to the threads, three at a time. A transaction adds one point to the sums of its centre, or takes three
-// points, or adds to the number of points that have changed. The search for the nearest centre is
-// outside of all transactions. At the end of a round one transaction makes the sums the new centres.
+// What is stored are the centres, the sums that the next ones are made from, and a counter that
+// deals the points out to the threads, three at a time. A transaction adds one point to the sums of
+// its centre, or takes three points, or adds to the number of points that have changed. The search
+// for the nearest centre is outside of all transactions. At the end of a round one transaction
+// makes the sums the new centres.
 //
 // Locks: one for each centre's sums, one for the counters.
 #pragma once

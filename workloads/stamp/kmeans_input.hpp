@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Points of up to 32 dimensions, normally distributed around some true centres. Coordinates are quarters
-// between 0 and 128: sums of 32768 of them are exact, so that the order of the points does not matter.
+// Points of up to 32 dimensions, normally distributed around some true centres. Coordinates are
+// quarters between 0 and 128: sums of 32768 of them are exact, so that the order of the points does
+// not matter.
 #pragma once
 
 #include <algorithm>

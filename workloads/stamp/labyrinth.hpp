@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// STAMP's labyrinth: connects pairs of cells in a box by paths that do not touch cells of others, after Lee (An
-// algorithm for path connections and its applications, IRE 1961). One transaction takes the next pair. Another
-// one copies the box, searches the copy for a shortest way through free cells, and writes the number of
-// the path into the cells of the box.
+// STAMP's labyrinth: connects pairs of cells in a box by paths that do not touch cells of others,
+// after Lee (An algorithm for path connections and its applications, IRE 1961). One transaction
+// takes the next pair. Another one copies the box, searches the copy for a shortest way through
+// free cells, and writes the number of the path into the cells of the box.
 //
-// A cell has 0 if it is free, `reserved` if it is the end of a pair that has no path yet, else the number of its
-// path, from 1 on.
+// A cell has 0 if it is free, `reserved` if it is the end of a pair that has no path yet, else the
+// number of its path, from 1 on.
 //
 // Locks: none, there is one thread.
 #pragma once

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the average transaction of an application does: the columns of Table 2 of the SpecPMT paper (ASPLOS 2023),
-// which are about bytes that were there before, and the new objects, which the paper does not tell apart.
+// What the average transaction of an application does: the columns of Table 2 of the SpecPMT paper
+// (ASPLOS 2023), which are about bytes that were there before, and the new objects, which the paper
+// does not tell apart.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +9,8 @@
 namespace scute::workloads::stamp {
 
 struct load {
-  double
-      bytes;  // changed, each once per transaction; transactions that change nothing are in the average
+  // changed, each once per transaction; transactions that change nothing are in the average
+  double bytes;
   uint64_t transactions, updates;  // in all; an update stores to at most 8 of those bytes
   double new_bytes = 0;            // of objects that it made and did not free again
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The applications as templates over stores: application_for<Input>::on<Store>. A critical section is a
-// transaction. What is common to them:
+// The applications as templates over stores: application_for<Input>::on<Store>. A critical section
+// is a transaction. What is common to them:
 //
 //   A::input                  made from a seed, the same for all stores
 //   A(store, input, threads)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An array whose length is known when it is made: pages of 256 bytes, and a chain of directories that
-// names them. The directories never change afterwards, so whoever uses the array keeps a copy of them in
-// DRAM: an element is one step away.
+// An array whose length is known when it is made: pages of 256 bytes, and a chain of directories
+// that names them. The directories never change afterwards, so whoever uses the array keeps a copy
+// of them in DRAM: an element is one step away.
 //
-// Pages are small because Scute verifies the object around a field that is edited, up to 4 KiB of it. Two
-// threads may edit elements of different pages at the same time.
+// Pages are small because Scute verifies the object around a field that is edited, up to 4 KiB of
+// it. Two threads may edit elements of different pages at the same time.
 #pragma once
 
 #include <algorithm>

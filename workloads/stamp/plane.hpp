@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Points with whole coordinates in a square, and what a triangulation asks about them. Differences of coordinates
-// stay below 2^25 in size, so that every answer fits 128 bits and is exact.
+// Points with whole coordinates in a square, and what a triangulation asks about them. Differences
+// of coordinates stay below 2^25 in size, so that every answer fits 128 bits and is exact.
 #pragma once
 
 #include <algorithm>
@@ -56,7 +56,8 @@ constexpr int64_t rounded_quotient(wide n, wide d) noexcept {  // d > 0
 struct distant_point {
   int64_t x, y;
 };
-// The centre of the circle through three corners, rounded; very far away only its direction is right, roughly.
+// The centre of the circle through three corners, rounded; very far away only its direction is
+// right, roughly.
 constexpr distant_point circumcentre(point a, point b, point c) noexcept {
   const direction e = b - a, f = c - a;
   const wide d = 2 * wide{cross(e, f)}, ee = dot(e, e), ff = dot(f, f);

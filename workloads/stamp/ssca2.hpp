@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// STAMP's ssca2: the construction of a large graph. A transaction enters one edge: the target into the list
-// of the edge's source, the source into the list of its target, and both lists become longer by one. These
-// are four updates of four bytes each.
+// STAMP's ssca2: the construction of a large graph. A transaction enters one edge: the target into
+// the list of the edge's source, the source into the list of its target, and both lists become
+// longer by one. These are four updates of four bytes each.
 //
-// How long the lists will be is counted beforehand, as in the benchmark's kernel, so the lists lie side by side in
-// two arrays. Vertices come in groups of 64, and a group's lists begin on a page of their own: no page belongs
-// to two groups.
+// How long the lists will be is counted beforehand, as in the benchmark's kernel, so the lists lie
+// side by side in two arrays. Vertices come in groups of 64, and a group's lists begin on a page of
+// their own: no page belongs to two groups.
 //
-// Locks: one for each group of vertices, of 256 in turn; an edge takes those of its two ends, the lower first.
+// Locks: one for each group of vertices, of 256 in turn; an edge takes those of its two ends, the
+// lower first.
 #pragma once
 
 #include <algorithm>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A directed graph as the Scalable Synthetic Compact Applications benchmark 2 describes it: vertices lie in
-// cliques of random sizes, with edges between nearly all vertices of a clique and few between cliques, and
-// neither the numbers of the vertices nor the order of the edges shows which.
+// A directed graph as the Scalable Synthetic Compact Applications benchmark 2 describes it:
+// vertices lie in cliques of random sizes, with edges between nearly all vertices of a clique and
+// few between cliques, and neither the numbers of the vertices nor the order of the edges shows
+// which.
 #pragma once
 
 #include <algorithm>

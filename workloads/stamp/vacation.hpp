@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// STAMP's vacation: a travel agency. Cars, flights and rooms are kept in a red-black tree each, by number, with how
-// many there are, how many of them are used and free, and a price. A fourth tree has the customers, each with a
-// list of what he has reserved. A task is a transaction:
+// STAMP's vacation: a travel agency. Cars, flights and rooms are kept in a red-black tree each, by
+// number, with how many there are, how many of them are used and free, and a price. A fourth tree
+// has the customers, each with a list of what he has reserved. A task is a transaction:
 //
 //   reserve           looks at some items; the dearest of each kind that is free is reserved for a customer,
 //                     who becomes one by that
@@ -11,8 +11,8 @@
 //   AGENCY-1  used + free = total of every item, and total > 0.
 //   AGENCY-2  used is the number of reservations that name the item.
 //
-// Locks: one for each tree and what hangs on it, taken in the order car, flight, room, customer. A reservation takes
-// those of the kinds that it looks at and the customers', a removal takes all.
+// Locks: one for each tree and what hangs on it, taken in the order car, flight, room, customer. A
+// reservation takes those of the kinds that it looks at and the customers', a removal takes all.
 #pragma once
 
 #include <array>
@@ -100,7 +100,8 @@ class vacation {
     const auto& r = store_.view();
     tables_[kind].for_each(r, [&](uint64_t number, ptr<item> p) { f(number, r.get(p)); });
   }
-  // f(number of the customer, const reservation*), null once for each customer before his reservations.
+  // f(number of the customer, const reservation*), null once for each customer before his
+  // reservations.
   template <class F>
   void for_each_reservation(F&& f) const {
     const auto& r = store_.view();

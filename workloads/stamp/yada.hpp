@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// STAMP's yada: refines a triangulation until every angle is large enough, after Ruppert (A Delaunay refinement
-// algorithm for quality 2-dimensional mesh generation, Journal of Algorithms 18(3), 1995). A transaction takes a
-// triangle with too small an angle, or with a corner in the circle of its border edge, from the work at hand.
-// In the first case the centre of the circle around it becomes a corner of the mesh, in the second the
-// middle of the edge; and so does the middle of a border edge in whose circle the centre lies, or beyond
-// which, instead of the centre. The triangles in whose circles the new corner lies go, new ones take their place, and
-// those of them that are not good enough become work.
+// STAMP's yada: refines a triangulation until every angle is large enough, after Ruppert (A
+// Delaunay refinement algorithm for quality 2-dimensional mesh generation, Journal of Algorithms
+// 18(3), 1995). A transaction takes a triangle with too small an angle, or with a corner in the
+// circle of its border edge, from the work at hand. In the first case the centre of the circle
+// around it becomes a corner of the mesh, in the second the middle of the edge; and so does the
+// middle of a border edge in whose circle the centre lies, or beyond which, instead of the centre.
+// The triangles in whose circles the new corner lies go, new ones take their place, and those of
+// them that are not good enough become work.
 //
-// The work is a stack for each of eight classes, the worst first. A triangle that goes while it is in a
-// stack is only marked; whoever takes it frees it.
+// The work is a stack for each of eight classes, the worst first. A triangle that goes while it is
+// in a stack is only marked; whoever takes it frees it.
 //
 // Locks: none, there is one thread. The mesh keeps the rules of cavity.hpp.
 #pragma once
@@ -201,8 +202,8 @@ class yada {
     return true;
   }
 
-  // Of these, each is false if it changed nothing because a corner is there already. `at` was taken from the
-  // work.
+  // Of these, each is false if it changed nothing because a corner is there already. `at` was taken
+  // from the work.
   bool put_centre(tx& t, handle at, const shape& here) {
     const auto shapes = [&t](handle h) { return shape_of(t, h); };
     const distant_point c = circumcentre(here.corner[0], here.corner[1], here.corner[2]);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Objects in DRAM, and what a log of whole objects has to write for them: at the end of a transaction each object that it
-// has edited or made is appended to a log, and one that it has destroyed by a head without bytes; one fence. It is the
-// floor of POW files and the ways of Figures 5 and 6 of the ENTS paper, and for comparison only: nothing is checked,
-// found again, cleaned or undone, and a lane of the log that is full begins anew over what it has.
+// Objects in DRAM, and what a log of whole objects has to write for them: at the end of a
+// transaction each object that it has edited or made is appended to a log, and one that it has
+// destroyed by a head without bytes; one fence. It is the floor of POW files and the ways of
+// Figures 5 and 6 of the ENTS paper, and for comparison only: nothing is checked, found again,
+// cleaned or undone, and a lane of the log that is full begins anew over what it has.
 //
 // A batch is a head of 32 bytes and records of 16 bytes and the object, as those of POW files.
 #pragma once
@@ -36,8 +37,8 @@ struct append_medium {
   void (*fence)() noexcept;
 };
 
-/// The ways of ENTS's Figures 5 and 6. `cached`: cached stores and write-backs instead of non-temporal stores.
-/// `padded`: a record begins in a line of its own.
+/// The ways of ENTS's Figures 5 and 6. `cached`: cached stores and write-backs instead of
+/// non-temporal stores. `padded`: a record begins in a line of its own.
 struct append_ways {
   bool cached, padded;
 };
@@ -85,7 +86,8 @@ class append_store {
     lane& lane_;
   };
 
-  /// The log and the data stay the caller's. Threads share the log, a lane of `lane_bytes` for each.
+  /// The log and the data stay the caller's. Threads share the log, a lane of `lane_bytes` for
+  /// each.
   append_store(std::span<std::byte> log, size_t lane_bytes, const append_medium& medium,
                append_ways ways, std::pmr::memory_resource* data = std::pmr::new_delete_resource())
       : log_(log), lane_bytes_(lane_bytes), medium_(medium), ways_(ways), data_(data) {}

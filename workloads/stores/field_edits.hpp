@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Editing one field of an object where that means to edit the object: for stores that write objects whole.
+// Editing one field of an object where that means to edit the object: for stores that write objects
+// whole.
 #pragma once
 
 #include <cstddef>

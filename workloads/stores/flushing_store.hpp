@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A store whose transactions edit where the nodes lie, and begin to write their edits back before they commit: what
-// a speculative log saves by not doing so (SpecPMT section 7.2, its variant DP). The fence of the commit covers
-// these lines as well. New nodes are not written back: an engine may store them after its fence. So the store is
-// a floor of what data persistence costs.
+// A store whose transactions edit where the nodes lie, and begin to write their edits back before
+// they commit: what a speculative log saves by not doing so (SpecPMT section 7.2, its variant DP).
+// The fence of the commit covers these lines as well. New nodes are not written back: an engine may
+// store them after its fence. So the store is a floor of what data persistence costs.
 #pragma once
 
 #include <cstdint>

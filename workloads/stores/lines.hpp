@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The cache lines that a transaction has edited, so that its end writes each of them back once. A list is a
-// transaction's own; the room for it is the thread's, which has one transaction at a time.
+// The cache lines that a transaction has edited, so that its end writes each of them back once. A
+// list is a transaction's own; the room for it is the thread's, which has one transaction at a
+// time.
 #pragma once
 
 #include <algorithm>

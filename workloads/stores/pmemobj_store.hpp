@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Nodes in a libpmemobj pool, through its transactional C interface, used as fast as it goes: ranges
-// are saved, not objects; new objects are not saved at all; no setjmp; offsets instead of oids. A run of an array
-// is one range. A program whose stores have been instrumented one by one saves each element by itself: that is
-// the other form.
+// Nodes in a libpmemobj pool, through its transactional C interface, used as fast as it goes:
+// ranges are saved, not objects; new objects are not saved at all; no setjmp; offsets instead of
+// oids. A run of an array is one range. A program whose stores have been instrumented one by one
+// saves each element by itself: that is the other form.
 #pragma once
 
 #include <libpmemobj.h>

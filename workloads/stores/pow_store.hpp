@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Objects in DRAM that a persist-on-write store keeps: one table of objects of all sizes, edited through the C interface, undo
-// included. A pointer is the address; what the store needs to know of the object lies before it.
+// Objects in DRAM that a persist-on-write store keeps: one table of objects of all sizes, edited
+// through the C interface, undo included. A pointer is the address; what the store needs to know of
+// the object lies before it.
 //
 // Its ways are those of Figures 5 and 6 of the ENTS paper, through the store's own interface.
 #pragma once
@@ -22,9 +23,9 @@
 
 namespace scute::workloads {
 
-/// `cached`: a section is a later one and a sync, which is how the store writes by cached stores and write-backs instead
-/// of non-temporal stores; its locks are given back before the sync. `padded`: an object is written in whole lines.
-/// `data`: where the objects are; null: on the heap.
+/// `cached`: a section is a later one and a sync, which is how the store writes by cached stores
+/// and write-backs instead of non-temporal stores; its locks are given back before the sync.
+/// `padded`: an object is written in whole lines. `data`: where the objects are; null: on the heap.
 struct pow_ways {
   bool cached = false, padded = false;
   std::pmr::memory_resource* data = nullptr;

@@ -14,8 +14,8 @@
 
 namespace scute::workloads {
 
-// In place an object cannot be freed by the transaction that has edited it, nor edited by ranges that
-// overlap in part.
+// In place an object cannot be freed by the transaction that has edited it, nor edited by ranges
+// that overlap in part.
 enum class edits : uint8_t { buffered, in_place };
 
 template <edits How>

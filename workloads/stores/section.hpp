@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Transactions under a lock. The lock is taken before anything is read and given back after the commit, so that
-// nobody sees what may still be lost.
+// Transactions under a lock. The lock is taken before anything is read and given back after the
+// commit, so that nobody sees what may still be lost.
 //
 // A store whose transactions begin with the lock (the commit and the unlocking are one to it) has
 //   s.section(lock, [&](S::tx& t) { ... })
-// All others take the lock around transact(). What is written against stores calls in_section() and leaves
-// the difference to it. A lock is whatever has lock() and unlock(): a mutex, all locks of a transaction
-// (locks/lock_set.hpp), or the way down a tree (maps/bplus_tree.hpp). These two are other objects in each
-// transaction: a store cannot remember by their addresses what was released under them. transact() alone is for
-// when nobody else is there, as while a structure is built or freed.
+// All others take the lock around transact(). What is written against stores calls in_section() and
+// leaves the difference to it. A lock is whatever has lock() and unlock(): a mutex, all locks of a
+// transaction (locks/lock_set.hpp), or the way down a tree (maps/bplus_tree.hpp). These two are
+// other objects in each transaction: a store cannot remember by their addresses what was released
+// under them. transact() alone is for when nobody else is there, as while a structure is built or
+// freed.
 #pragma once
 
 #include <mutex>
@@ -19,8 +20,8 @@
 
 namespace scute::workloads {
 
-/// Runs body(tx) as a transaction, with the lock held from before it begins until after it has committed. An
-/// exception that leaves the body aborts it, where the store can, and unlocks.
+/// Runs body(tx) as a transaction, with the lock held from before it begins until after it has
+/// committed. An exception that leaves the body aborts it, where the store can, and unlocks.
 template <store S, class Lock, class F>
 auto in_section(S& s, Lock& lock, F&& body) {
   if constexpr (requires { s.section(lock, std::forward<F>(body)); }) {
@@ -31,8 +32,8 @@ auto in_section(S& s, Lock& lock, F&& body) {
   }
 }
 
-/// Runs body(reader) with the lock held shared. The same for stores that must see the readers of a lock:
-/// s.reading(lock, body).
+/// Runs body(reader) with the lock held shared. The same for stores that must see the readers of a
+/// lock: s.reading(lock, body).
 template <store S, class Lock, class F>
 auto in_reading(S& s, Lock& lock, F&& body) {
   if constexpr (requires { s.reading(lock, std::forward<F>(body)); }) {

@@ -25,8 +25,8 @@
 //     verified, copied and covered by parity anew.
 //   - Locks are the caller's: one transaction at a time per map, unless the map says otherwise.
 //
-// The pointers are 8 bytes everywhere. libpmemobj's own idiom is a PMEMoid of 16 bytes and a look-up
-// of the pool per access; offsets are smaller and faster, so that the peer is at its best.
+// The pointers are 8 bytes everywhere. libpmemobj's own idiom is a PMEMoid of 16 bytes and a
+// look-up of the pool per access; offsets are smaller and faster, so that the peer is at its best.
 #pragma once
 
 #include <concepts>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Nodes in an arena, changed where they lie. The end of a transaction writes back what it has edited and
-// made, each line once, and fences once. There is no log: a crash leaves what it leaves, and an exception
-// undoes nothing. It is for comparison only: what persistence costs without consistency.
+// Nodes in an arena, changed where they lie. The end of a transaction writes back what it has
+// edited and made, each line once, and fences once. There is no log: a crash leaves what it leaves,
+// and an exception undoes nothing. It is for comparison only: what persistence costs without
+// consistency.
 #pragma once
 
 #include <cstddef>

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rows that are numbered from 0 on, an object each: a chain of pages names them, from the last page to the first. Pages
-// never change, so whoever uses the table keeps the references in DRAM: a row is one step away.
+// Rows that are numbered from 0 on, an object each: a chain of pages names them, from the last page
+// to the first. Pages never change, so whoever uses the table keeps the references in DRAM: a row
+// is one step away.
 //
 //   ROWS-1  A page has 1 to 30 rows, of successive numbers; the head counts the rows of all pages.
-//   ROWS-2  A transaction adds or takes away a whole page. So what a crash leaves is a table with fewer rows.
+//   ROWS-2  A transaction adds or takes away a whole page. So what a crash leaves is a table with
+//           fewer rows.
 //
 // Threads: any number may read. Whoever adds or takes away is alone.
 #pragma once
@@ -55,8 +57,9 @@ class row_table {
   uint64_t size() const noexcept { return rows_.size(); }
   ptr<T> operator[](uint64_t i) const noexcept { return rows_[i]; }
 
-  // Adds up to n rows, those of a page, in this transaction; fill(number, row) is called for each. `h` is the head,
-  // to be changed. Returns how many it added. If the transaction aborts, the table is to be read anew.
+  // Adds up to n rows, those of a page, in this transaction; fill(number, row) is called for each.
+  // `h` is the head, to be changed. Returns how many it added. If the transaction aborts, the table
+  // is to be read anew.
   template <class F>
   uint64_t add(tx& t, head& h, uint64_t n, F&& fill) {
     const uint64_t count = std::min(n, per_page);
@@ -73,7 +76,8 @@ class row_table {
     h.rows += count;
     return count;
   }
-  // Frees the rows of the last page, and the page; forget(row) is called for each row before. False: there are none.
+  // Frees the rows of the last page, and the page; forget(row) is called for each row before.
+  // False: there are none.
   template <class F>
   bool take_away(tx& t, head& h, F&& forget) {
     if (!h.last) return false;

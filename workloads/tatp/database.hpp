@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // TATP's database and its seven transactions.
 //
-//   TATP-1  A subscriber has 1 to 4 rows of access_info and 1 to 4 of special_facility, of different types, and a
-//       facility 0 to 3 call_forwardings, of different start times; each row names its key.
-//   TATP-2  A transaction holds its subscriber's lock: shared, if it only reads. Subscribers may share a lock.
-//   TATP-3  Only insert_forwarding and delete_forwarding make and free rows. No other transaction changes a key.
+//   TATP-1  A subscriber has 1 to 4 rows of access_info and 1 to 4 of special_facility, of
+//       different types, and a facility 0 to 3 call_forwardings, of different start times; each row
+//       names its key.
+//   TATP-2  A transaction holds its subscriber's lock: shared, if it only reads. Subscribers may
+//           share a lock.
+//   TATP-3  Only insert_forwarding and delete_forwarding make and free rows. No other transaction
+//           changes a key.
 //
-// A transaction that finds no row, or finds the one that it wants to insert, fails: the description counts those as
-// done, and says how many there should be.
+// A transaction that finds no row, or finds the one that it wants to insert, fails: the description
+// counts those as done, and says how many there should be.
 #pragma once
 
 #include <cstdint>
@@ -48,8 +51,8 @@ class database {
     typename table::head subscribers;
   };
 
-  /// The store stays the caller's, and outlives this. What is not there yet of the population is made. No other thread
-  /// may use the database meanwhile.
+  /// The store stays the caller's, and outlives this. What is not there yet of the population is
+  /// made. No other thread may use the database meanwhile.
   database(S& s, ptr<root> at, const setup& how)
       : store_(s),
         root_(at),
@@ -198,7 +201,8 @@ class database {
       return true;
     });
   }
-  // The numbers that calls are forwarded to which begin at start_time or before and end after end_time.
+  // The numbers that calls are forwarded to which begin at start_time or before and end after
+  // end_time.
   bool get_destination(const request& q, uint64_t& seen) {
     return in_reading(store_, lock_of(q), [&](const auto& r) {
       const auto at = r.get(row_of(q)).facility[q.type - 1];
@@ -226,7 +230,8 @@ class database {
       return true;
     });
   }
-  // bit_1 of the subscriber, and data_a of one of its facilities: both or, if there is no such facility, neither.
+  // bit_1 of the subscriber, and data_a of one of its facilities: both or, if there is no such
+  // facility, neither.
   bool update_subscriber(const request& q) {
     return in_section(store_, lock_of(q), [&](tx& t) {
       const auto at = t.get(row_of(q)).facility[q.type - 1];

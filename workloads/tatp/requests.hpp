@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The transactions of TATP (Telecom Application Transaction Processing Benchmark, description 1.0) and how they are
-// drawn.
+// The transactions of TATP (Telecom Application Transaction Processing Benchmark, description 1.0)
+// and how they are drawn.
 //
 //   the whole mix             35 % get_subscriber, 10 % get_destination, 35 % get_access, 2 % update_subscriber, 14 %
-//                             update_location, 2 % insert_forwarding, 2 % delete_forwarding; subscribers non-uniform
+//                             update_location, 2 % insert_forwarding, 2 % delete_forwarding;
+//                             subscribers non-uniform
 //   location                  update_location alone, uniform
 //   location_of_one           update_location of subscriber 1 alone. It is what ENTS ran: the published code divides the
-//                             random number by the number of subscribers, where it should take the rest.
+//                             random number by the number of subscribers, where it should take the
+//                             rest.
 #pragma once
 
 #include <cstdint>

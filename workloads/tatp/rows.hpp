@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The rows of TATP's four tables, and what a population puts into them.
 //
-// A subscriber's row leads to its rows in the other tables, so that a key of those, which begins with the subscriber
-// in every table, is an index of its own.
+// A subscriber's row leads to its rows in the other tables, so that a key of those, which begins
+// with the subscriber in every table, is an index of its own.
 #pragma once
 
 #include <algorithm>

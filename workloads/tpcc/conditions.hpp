@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The consistency conditions of TPC-C's clause 3.3.2 that its New-Order and Payment keep, and what follows from those
-// two alone. No transaction may run meanwhile.
+// The consistency conditions of TPC-C's clause 3.3.2 that its New-Order and Payment keep, and what
+// follows from those two alone. No transaction may run meanwhile.
 //
 //   condition 1   what a warehouse was paid is what its districts were paid
 //   condition 2   a district's next number is one more than its last order's, and than its last new order's

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // TPC-C's database, New-Order and Payment (clauses 2.4 and 2.5).
 //
-//   TPCC-1  A transaction takes all of its locks before it reads (locks/lock_set.hpp): New-Order those of its district
-//       and its rows of stock alone, and those of warehouse and customer, which it only reads, shared; Payment those of
-//       warehouse, district and customer alone. Rows of stock and customers may share locks. Items never change.
-//   TPCC-2  An order that names an item that does not exist leaves nothing behind (clause 2.4.2.3). Where transactions
-//       cannot be undone, the items are looked up before anything is written.
+//   TPCC-1  A transaction takes all of its locks before it reads (locks/lock_set.hpp): New-Order
+//       those of its district and its rows of stock alone, and those of warehouse and customer,
+//       which it only reads, shared; Payment those of warehouse, district and customer alone. Rows
+//       of stock and customers may share locks. Items never change.
+//   TPCC-2  An order that names an item that does not exist leaves nothing behind (clause 2.4.2.3).
+//       Where transactions cannot be undone, the items are looked up before anything is written.
 //
 // What is there of the consistency conditions is in conditions.hpp.
 #pragma once
@@ -49,8 +50,8 @@ class database {
     int64_t seen = 0;  // of all that was read
   };
 
-  /// The store stays the caller's, and outlives this. What is not there yet of the population is made. No other thread
-  /// may use the database meanwhile.
+  /// The store stays the caller's, and outlives this. What is not there yet of the population is
+  /// made. No other thread may use the database meanwhile.
   database(S& s, ptr<root> at, const setup& how) : store_(s), how_(how), rows_(s, at, how) {}
   database(const database&) = delete;
   database& operator=(const database&) = delete;
@@ -218,7 +219,8 @@ class database {
       return balance;
     });
   }
-  // In front of what there is about a customer of bad credit (clause 2.5.2.2), of which the end is lost.
+  // In front of what there is about a customer of bad credit (clause 2.5.2.2), of which the end is
+  // lost.
   static void note(tx& t, ptr<typename r::customer> at, const payment_input& q, uint32_t number) {
     char line[64];
     const int n = std::snprintf(line, sizeof line, "%u %u %u %u %u %lld|", number,

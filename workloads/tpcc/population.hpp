@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TPC-C's tables, and what is in them at first (clause 4.3.3): where every row is kept, and how it is made and freed.
+// TPC-C's tables, and what is in them at first (clause 4.3.3): where every row is kept, and how it
+// is made and freed.
 //
-// A population that was interrupted goes on where it was: it makes a page of a table, or ten orders, per transaction.
+// A population that was interrupted goes on where it was: it makes a page of a table, or ten
+// orders, per transaction.
 #pragma once
 
 #include <algorithm>
@@ -69,7 +71,8 @@ class population {
   table<typename r::district> districts;  // by warehouse
   table<typename r::customer> customers;  // by district
 
-  /// Of the customers of a district with this last name, the one in the middle by first name (clause 2.5.2.2).
+  /// Of the customers of a district with this last name, the one in the middle by first name
+  /// (clause 2.5.2.2).
   uint32_t by_name(uint32_t district, uint32_t name) const {
     return middle_[district * 1000 + name];
   }

@@ -11,8 +11,8 @@
 
 namespace scute::workloads::tpcc {
 
-// Non-uniform in [x, y] (clause 2.1.6). The constants of a run differ from those of the population as they have to
-// (clause 2.1.6.1): 157 - 67 = 90.
+// Non-uniform in [x, y] (clause 2.1.6). The constants of a run differ from those of the population
+// as they have to (clause 2.1.6.1): 157 - 67 = 90.
 inline uint64_t nurand(dice& d, uint64_t a, uint64_t c, uint64_t x, uint64_t y) {
   return ((d.between(0, a) | d.between(x, y)) + c) % (y - x + 1) + x;
 }
@@ -103,7 +103,8 @@ inline request draw_payment(dice& d, const setup& how, uint32_t warehouse) {
   return r;
 }
 
-/// The next request of a terminal of this warehouse: New-Order and Payment as 45 to 43, or New-Order alone.
+/// The next request of a terminal of this warehouse: New-Order and Payment as 45 to 43, or
+/// New-Order alone.
 inline request draw(dice& d, const setup& how, uint32_t warehouse) {
   if (how.runs == part::orders || d.below(88) < 45) return draw_order(d, how, warehouse);
   return draw_payment(d, how, warehouse);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rows of TPC-C's nine tables (clause 1.3). Amounts of money are in cents, rates in hundredths of a per cent.
+// The rows of TPC-C's nine tables (clause 1.3). Amounts of money are in cents, rates in hundredths
+// of a per cent.
 //
-// Orders, new orders, order lines and payments are found from the row that they belong to, by chains from the last to
-// the first: nothing that runs here looks an old one up.
+// Orders, new orders, order lines and payments are found from the row that they belong to, by
+// chains from the last to the first: nothing that runs here looks an old one up.
 #pragma once
 
 #include <cstdint>
@@ -57,7 +58,8 @@ struct rows {
     uint32_t number, district, warehouse, spare;
     char rest[40];
   };
-  // What an order changes of a district, side by side; the same of a row of stock and, for payments, of a customer.
+  // What an order changes of a district, side by side; the same of a row of stock and, for
+  // payments, of a customer.
   struct district_orders {
     uint32_t next, spare;
     ptr<order> last;

@@ -6,9 +6,10 @@
 
 namespace scute::workloads::tpcc {
 
-/// `whole`: New-Order with its order lines and 1 % of rollbacks, and Payment, 45 to 43, after the specification
-/// (TPC-C 5.11). `orders`: New-Order as ENTS ran it: the district's next number, an order and a new order of 64 bytes
-/// each, 5 to 15 rows of stock; no customers, no order lines, no rollback.
+/// `whole`: New-Order with its order lines and 1 % of rollbacks, and Payment, 45 to 43, after the
+/// specification (TPC-C 5.11). `orders`: New-Order as ENTS ran it: the district's next number, an
+/// order and a new order of 64 bytes each, 5 to 15 rows of stock; no customers, no order lines, no
+/// rollback.
 enum class part : uint8_t { whole, orders };
 
 struct setup {

@@ -2,8 +2,8 @@
 //
 // chain_watch.hpp: notices a chain of objects that runs in a circle. Internal.
 //
-// No container makes one, but the bytes of a file can say anything, and a reader must come to an end
-// (or an error) whatever they say. Brent's method: one pointer of the chain is remembered, and
+// No container makes one, but a damaged file can contain one. A reader must terminate, or report an
+// error, whatever the bytes are. Brent's method: one pointer of the chain is remembered, and
 // exchanged after 1, 2, 4, ... steps; in a circle it is met again within twice the circle's length.
 // A step costs two comparisons and reads nothing.
 #ifndef SCUTE_CONTAINERS_CHAIN_WATCH_HPP

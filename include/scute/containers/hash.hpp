@@ -8,8 +8,8 @@
 //
 //   uint64_t operator()(const K& key, uint64_t seed) const noexcept;
 //
-// All 64 bits of the result are used. The seed differs from pool to pool, so that somebody who
-// chooses the keys cannot choose them to collide; what is equal by == must hash equally.
+// All 64 bits of the result are used. The seed differs from pool to pool, so that an attacker that
+// chooses the keys cannot make them collide. Values that are equal by == must hash equally.
 #ifndef SCUTE_CONTAINERS_HASH_HPP
 #define SCUTE_CONTAINERS_HASH_HPP
 

@@ -16,9 +16,9 @@
 //
 // Linear hashing (Litwin 1980): with n buckets, a key belongs to bucket h mod 2^(k+1), or h mod 2^k
 // if that bucket is not there yet (2^k <= n < 2^(k+1)). When the buckets are three quarters full,
-// one more is added and takes its share from one other. So a transaction never copies a table: an
-// insertion writes one entry and some 30 bytes beside it and now and then splits one bucket, about
-// 1 KiB. The table of buckets is a segments array. It does not shrink until clear().
+// one more is added and takes its share from one other. So a transaction never copies a table. An
+// insertion writes one entry and some 30 bytes more. At times it also splits one bucket, about 1
+// KiB. The table of buckets is a segments array. It does not shrink until clear().
 //
 // Readers, changing members and threads: as for ordered_map.hpp. Costs: lookups, insertions and
 // erasures O(1) on average. Hash is described in hash.hpp; keys are compared with ==.
@@ -105,8 +105,8 @@ class hash_map {
   /// All entries, in no particular order.
   range scan(const reader& r) const { return {begin(r), end()}; }
 
-  /// Walks over the whole map and throws errc::corrupt if an entry is in the wrong bucket or under
-  /// the wrong tag, or if size is wrong. O(n).
+  /// Walks over the whole map. Throws errc::corrupt if an entry is in the wrong bucket or under the
+  /// wrong tag, or if size is wrong. O(n).
   void check(const reader& r) const;
 
   // ---- changing ----------------------------------------------------------------------------

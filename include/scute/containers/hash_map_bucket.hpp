@@ -19,8 +19,8 @@ namespace scute {
 
 namespace detail {
 
-/// One page of a bucket: entries in no order, with a byte of each one's hash beside them so that
-/// most lookups compare one key. A full bucket continues in another page.
+/// One page of a bucket: entries in no order, next to a byte of each one's hash, so that most
+/// lookups compare one key. A full bucket continues in another page.
 template <class K, class V>
 struct hash_page {
   static constexpr uint32_t scute_type = type_hash("scute.hash_map.page");

@@ -2,8 +2,8 @@
 //
 // key.hpp: what the containers share: looking keys up, and making values in their slots. Internal.
 //
-// A map whose keys are scute::string is asked with anything that converts to std::string_view;
-// other maps with their key type or anything that compares with it.
+// To search a map whose keys are scute::string, pass anything that converts to std::string_view.
+// For other maps pass the key type, or anything that compares with it.
 #ifndef SCUTE_CONTAINERS_KEY_HPP
 #define SCUTE_CONTAINERS_KEY_HPP
 
@@ -27,12 +27,12 @@ namespace scute::detail {
   throw error(errc::corrupt, message);
 }
 
-/// For iterators that stand behind the last element.
+/// For iterators past the last element.
 [[noreturn, gnu::cold, gnu::noinline]] inline void throw_at_end() {
   throw_error(errc::range, "scute: an iterator at the end of a container was followed");
 }
 
-/// What a stored value looks like to a comparison: a string is its text, the rest themselves.
+/// The form in which a stored value is compared: a string as its text, all else as it is.
 template <class T>
 decltype(auto) viewed([[maybe_unused]] const reader& r, const T& value) {
   if constexpr (std::same_as<T, string>) {
@@ -42,7 +42,7 @@ decltype(auto) viewed([[maybe_unused]] const reader& r, const T& value) {
   }
 }
 
-/// What a caller asks for, in the form in which it is compared with keys of type K: a
+/// A key that a caller searches for, in the form in which it is compared with keys of type K: a
 /// std::string_view for strings, a K for numbers (so that 1 finds 1U), else as it is.
 template <class K, class Q>
 decltype(auto) asked([[maybe_unused]] const reader& r, const Q& query) {
@@ -95,8 +95,8 @@ void construct([[maybe_unused]] tx& t, T* slot, Args&&... args) {
   }
 }
 
-/// Replaces the value in a slot that holds one. The new value may be the old one, or be made of it: it is
-/// complete before anything of the old one is freed.
+/// Replaces the value in a slot that holds one. The new value may be the old one, or be made of it:
+/// it is complete before anything of the old one is freed.
 template <class T, class Arg>
 void replace(tx& t, T& slot, Arg&& arg) {
   if constexpr (std::same_as<T, std::remove_cvref_t<Arg>> && !std::is_lvalue_reference_v<Arg&&>) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// misuse.hpp: what a standard container can do and one in a pool cannot. It does not compile, and the compiler says what
-// to write instead.
+// misuse.hpp: what a standard container can do and one in a pool cannot. It does not compile, and
+// the compiler says what to write instead.
 #ifndef SCUTE_CONTAINERS_MISUSE_HPP
 #define SCUTE_CONTAINERS_MISUSE_HPP
 

@@ -14,19 +14,19 @@
 // The map is a 24-byte handle that lives inside an object; all zero bytes is an empty map. It owns
 // its nodes and what keys and values own (see ownership.hpp), and cannot be copied.
 //
-// Reading members are const and take a reader: the pool on a handle read through the pool, or a
-// tx on a handle that was read or opened through that tx. Mixing the two shows nonsense. Changing
-// members take the tx and are called on a handle that is open for writing in it; each makes all
-// iterators and all references to entries of this map invalid. If one throws (errc::nospc, ...),
-// let the transaction abort. Threads: any number may read while none changes the map.
+// Reading members are const and take a reader: the pool on a handle read through the pool, or a tx
+// on a handle that was read or opened through that tx. Mixing the two shows nonsense. Changing
+// members take the tx and are called on a handle that is open for writing in it. Each invalidates
+// all iterators and all references to entries of this map. If one throws (errc::nospc, ...), let
+// the transaction abort. Threads: any number may read while none changes the map.
 //
 // Compare orders the keys: a default-constructible function object, called as compare(a, b), where
 // a scute::string is seen as its std::string_view, or, if it can be, as compare(reader, a, b). It
 // is part of the data format: the order must be the same whenever the pool is opened.
 //
 // Costs: lookups O(log n), about log(n)/log(30) nodes of 1 KiB. An insertion changes one entry and
-// some 100 bytes beside it, a 1 KiB node is split every 20 to 40 insertions; no operation but
-// clear() touches more than two nodes per level.
+// some 100 bytes more. A 1 KiB node is split every 20 to 40 insertions. Only clear() touches more
+// than two nodes per level.
 #ifndef SCUTE_CONTAINERS_ORDERED_MAP_HPP
 #define SCUTE_CONTAINERS_ORDERED_MAP_HPP
 

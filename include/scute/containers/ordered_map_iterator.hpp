@@ -13,7 +13,7 @@
 
 namespace scute {
 
-/// What iterators over maps yield: `for (const auto& [key, value] : map.scan(pool))`.
+/// The value type of iterators over maps: `for (const auto& [key, value] : map.scan(pool))`.
 template <class K, class V>
 struct map_entry {
   const K& key;

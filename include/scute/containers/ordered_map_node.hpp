@@ -2,13 +2,13 @@
 //
 // ordered_map_node.hpp: the nodes of ordered_map's B+tree as they are stored. Internal.
 //
-// A leaf keeps its entries in slots that do not move; a byte array `order` lists the used slots in
-// key order and, after the first `count`, the free ones. Inserting therefore writes one slot and
-// the small array instead of shifting half of the node, which is what a commit pays for. Inner
-// nodes change seldom and are plain sorted arrays.
+// A leaf keeps its entries in slots that do not move. A byte array `order` lists the used slots in
+// key order and, after the first `count`, the free ones. So an insertion writes one slot and the
+// small array instead of shifting half of the node, and the commit has less to write. Inner nodes
+// change seldom and are plain sorted arrays.
 //
-// What is read back is not trusted: counts and slot numbers are compared with the node's arrays
-// before they are used.
+// Stored values are not trusted: counts and slot numbers are compared with the node's arrays before
+// use.
 #ifndef SCUTE_CONTAINERS_ORDERED_MAP_NODE_HPP
 #define SCUTE_CONTAINERS_ORDERED_MAP_NODE_HPP
 

@@ -5,8 +5,8 @@
 // Invariants, which check_tree() tests:
 //  1. All leaves are at level 0, the root at level height - 1; an empty map has height 0.
 //  2. Every node but the root holds at least a third of its capacity; no leaf is empty.
-//  3. Keys ascend strictly within a leaf; keys[i] of an inner node is greater than every key under
-//     children[0..i] and not greater than any under children[i + 1..].
+//  3. Keys ascend strictly within a leaf; For an inner node, keys[i] is greater than every key
+//     under children[0..i]. It is not greater than any under children[i + 1..].
 //  4. next and prev link the leaves in key order.
 //  5. size is the number of entries.
 //  6. Inner nodes own copies of their keys, never those of an entry: an entry may be erased while
@@ -143,7 +143,7 @@ class tree {
     }
   }
 
-  /// Adds `key` and the node to its right at a level, beside the child that the path took there.
+  /// Adds `key` and the node to its right at a level, next to the child that the path took there.
   void insert_child(tx& t, path& p, size_t level, const K& key, scute_oid right) {
     if (level == height_) {
       if (height_ == tree_height_max) {
@@ -193,7 +193,7 @@ class tree {
 
   // ---- shrinking ---------------------------------------------------------------------------
 
-  /// Takes the entry at a position out of its leaf; what it owned has been released.
+  /// Removes the entry at a position from its leaf; the objects that it owned have been released.
   void close_slot(tx& t, path& p, ptr<leaf> where, size_t position) {
     auto& used = t.edit(where, &leaf::used);
     const uint8_t s = used.order[position];

@@ -3,12 +3,13 @@
 // segments.hpp: a growing array in pieces of at most 4 KiB, under vector and hash_map. Internal.
 //
 // A radix tree: segments of 2^k elements at the bottom, directories of 128 pointers above them.
-// Growing never copies what is there, except that the first segment starts small and doubles until
-// it has its full size; so no transaction copies more than 4 KiB. Reaching an element takes one
-// step per level: 2 MiB of elements need one directory level per factor of 128.
+// Growth never copies elements, except that the first segment starts small and doubles up to its
+// full size. So no transaction copies more than 4 KiB. Reaching an element takes one step per
+// level: 2 MiB of elements need one directory level per factor of 128.
 //
-// The array does not know how many elements are in use: its owner does. What is read back is not
-// trusted: an index beyond what the height can hold, or beyond the first segment's object, throws.
+// The array does not know how many elements are in use: its owner does. Stored values are not
+// trusted: an index beyond the capacity of this height, or beyond the first segment's object,
+// throws.
 #ifndef SCUTE_CONTAINERS_SEGMENTS_HPP
 #define SCUTE_CONTAINERS_SEGMENTS_HPP
 
@@ -95,7 +96,7 @@ class segments {
   }
 
   /// The owner has shrunk to `size` elements one by one. An empty segment at the end is kept until
-  /// the one before it is half empty, so that growing and shrinking at a boundary costs nothing.
+  /// the one before it is half empty. So growing and shrinking at a boundary costs nothing.
   void shrunk(tx& t, uint64_t size) {
     if (size == 0) {
       truncate(t, 0);

@@ -2,16 +2,16 @@
 //
 // string.hpp: text (or any bytes) inside persistent objects.
 //
-// A scute::string is 24 bytes and fits into any object. Up to 20 bytes of text lie in it; longer
-// text is an object of its own, of which the handle keeps the first 12 bytes, so that most
+// A scute::string is 24 bytes and fits into any object. It holds up to 20 bytes of text itself.
+// Longer text is an object of its own. The handle keeps its first 12 bytes, so that most
 // comparisons need not follow the pointer:
 //
 //   offset 0: size (4 bytes)   4: the text (20 bytes)                      size <= 20
 //                              4: first 12 bytes of the text   16: oid     size >  20
 //
-// All zero bytes is the empty string. The string owns its object: it cannot be copied (assign()
-// the view of one to the other), and whoever discards it calls release() first, which
-// tx.destroy() and the containers do.
+// All zero bytes is the empty string. The string owns its object: it cannot be copied (assign() the
+// view of one to the other). Call release() before discarding it; tx.destroy() and the containers
+// do so.
 //
 //   struct person { scute::string name; };
 //   pool.transact([&](scute::tx& tx) { tx.open(p).name.assign(tx, "Ada"); });

@@ -2,17 +2,18 @@
 //
 // codec.hpp: how objects become bytes. Part of <scute/pow.hpp>.
 //
-// A type that is trivially copyable and holds no addresses is written as it is (scute/storable.hpp; use pow::ref<T> for
-// links). Any other type says how, by a specialisation:
+// A type that is trivially copyable and holds no addresses is written as it is (scute/storable.hpp;
+// use pow::ref<T> for links). Any other type says how, by a specialisation:
 //
 //   template <> struct scute::pow::codec<account> {
-//     static void encode(const account& a, scute::pow::bytes_out& out) { out.put(a.name); out.put(a.balance); }
-//     static void decode(account& a, scute::pow::bytes_in& in) { in.get(a.name); in.get(a.balance); }
+//     static void encode(const account& a, scute::pow::bytes_out& out) { out.put(a.name);
+//     out.put(a.balance); } static void decode(account& a, scute::pow::bytes_in& in) {
+//     in.get(a.name); in.get(a.balance); }
 //   };
 //
-// std::string and std::vector of such types have one. A type with a codec gets a name (SCUTE_TYPE): without one a store
-// cannot tell it from another type (scute/pow/identity.hpp). decode() reads all that encode() has written: bytes that are
-// left over, or missing, are error(errc::type).
+// std::string and std::vector of such types have one. A type with a codec gets a name (SCUTE_TYPE):
+// without one a store cannot tell it from another type (scute/pow/identity.hpp). decode() reads all
+// that encode() has written: bytes that are left over, or missing, are error(errc::type).
 #ifndef SCUTE_POW_CODEC_HPP
 #define SCUTE_POW_CODEC_HPP
 
@@ -60,7 +61,8 @@ template <class T>
 inline constexpr bool is_plain = !has_codec<T> && std::is_trivially_copyable_v<T>;
 }  // namespace detail
 
-/// Collects the bytes of one object. More than max_bytes throw error(errc::range): no segment has room for them.
+/// Collects the bytes of one object. More than max_bytes throw error(errc::range): no segment has
+/// room for them.
 class bytes_out {
  public:
   static constexpr size_t max_bytes = size_t{1} << 30;
@@ -95,8 +97,8 @@ class bytes_out {
   std::string bytes_;
 };
 
-/// The bytes of one object. Reading more than there are throws error(errc::type): their checksum was right, so they were
-/// written as another type.
+/// The bytes of one object. Reading more than there are throws error(errc::type): their checksum
+/// was right, so they were written as another type.
 class bytes_in {
  public:
   bytes_in(const void* p, size_t n) noexcept : at_(static_cast<const char*>(p)), left_(n) {}

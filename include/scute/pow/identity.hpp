@@ -2,10 +2,11 @@
 //
 // identity.hpp: the number by which a store tells types apart. Part of <scute/pow.hpp>.
 //
-// A type with a name (SCUTE_TYPE, or scute_type in it; scute/type_number.hpp) is identified by that name. Any other type
-// whose bytes are stored as they are is identified by its layout: its size, and offset, size and kind of each field
-// (signed, unsigned, floating point, bool, char), as far as the compiler shows them (scute/fields.hpp); of a class with a
-// constructor, a base class or a private member by its size alone. A type with a codec of its own and without a name
+// A type with a name (SCUTE_TYPE, or scute_type in it; scute/type_number.hpp) is identified by that
+// name. Any other type whose bytes are stored as they are is identified by its layout. That is its
+// size, and offset, size and kind of each field (signed, unsigned, floating point, bool, char), as
+// far as the compiler shows them (scute/fields.hpp). A class with a constructor, a base class or a
+// private member is identified by its size alone. A type with a codec of its own and without a name
 // cannot be told from others: give it a name.
 #ifndef SCUTE_POW_IDENTITY_HPP
 #define SCUTE_POW_IDENTITY_HPP
@@ -22,7 +23,7 @@
 
 namespace scute::pow::detail {
 
-/// FNV-1a over numbers. What it gives is stored in files.
+/// FNV-1a over numbers. Its results are stored in files.
 struct layout_hash {
   uint32_t value = 2166136261U;
   constexpr void add(uint64_t number) noexcept {
@@ -76,7 +77,7 @@ constexpr void add_fields(layout_hash& h, size_t at, scute::detail::type_list<Ts
   (add_field<Ts>(h, at, offset), ...);
 }
 
-/// What T has from `at` on. Structs in structs count as their fields.
+/// The fields of T from `at` on. Structs in structs count as their fields.
 template <class T>
 constexpr void add_layout(layout_hash& h, size_t at) {
   using bare = std::remove_cv_t<T>;

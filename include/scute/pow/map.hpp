@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// map.hpp: std::map and std::unordered_map that persist as they are written. Part of <scute/pow.hpp>.
+// map.hpp: std::map and std::unordered_map that persist as they are written. Part of
+// <scute/pow.hpp>.
 #ifndef SCUTE_POW_MAP_HPP
 #define SCUTE_POW_MAP_HPP
 
@@ -22,7 +23,8 @@ struct map_node {
   uint64_t id = 0;
 };
 
-/// A map over Container<K, map_node>. Its objects are the entries. Guarded by the program's lock, as a whole.
+/// A map over Container<K, map_node>. Its objects are the entries. Guarded by the program's lock,
+/// as a whole.
 template <class Container, class K, class V>
 class basic_map : private serializer<basic_map<Container, K, V>> {
   using base = serializer<basic_map>;
@@ -31,7 +33,8 @@ class basic_map : private serializer<basic_map<Container, K, V>> {
   static constexpr uint32_t kind = 0x6d617000;
 
  public:
-  /// Goes over keys and const values. Valid until its entry is erased, or the section that made it aborts.
+  /// Goes over keys and const values. Valid until its entry is erased, or the section that made it
+  /// aborts.
   class iterator {
    public:
     using value_type = std::pair<const K&, const V&>;
@@ -76,8 +79,9 @@ class basic_map : private serializer<basic_map<Container, K, V>> {
     return there->second.value;
   }
 
-  /// The value of that key, which may be written until the section commits, or streams; made if there is none. Throws error:
-  /// errc::notx (no section), errc::conflict (another open section edits it).
+  /// The value of that key, which may be written until the section commits, or streams; made if
+  /// there is none. Throws error: errc::notx (no section), errc::conflict (another open section
+  /// edits it).
   V& edit(const K& key) {
     scute_pow_section* const s = this->here_or_throw();
     const auto there = all_.find(key);
@@ -99,7 +103,7 @@ class basic_map : private serializer<basic_map<Container, K, V>> {
     if (there == all_.end()) return false;
     // All memory is taken before, and none when the section aborts.
     auto gone = std::make_shared<typename Container::node_type>();
-    // If another section edits it, nothing of it may be put back.
+    // If another section edits it, nothing of it may be restored.
     this->erase_object(s, there->second.id);
     this->on_abort_of(s, there->second.id, [&] { return gone; }, bring_back{});
     slab_.at(index_of(there->second.id)) = nullptr;
@@ -127,7 +131,7 @@ class basic_map : private serializer<basic_map<Container, K, V>> {
         }
         return;
       }
-      // What was erased behind the edit has been brought back by now.
+      // Entries erased after the edit have been restored by now.
       there->second = std::move(*s.old);
       m.slab_.at(index_of(there->second.id)) = &*there;
     }
@@ -174,7 +178,8 @@ class basic_map : private serializer<basic_map<Container, K, V>> {
 
 }  // namespace detail
 
-/// A std::map. Lookups and iteration are plain reads of DRAM, const; edit(), insert_or_assign() and erase() write.
+/// A std::map. Lookups and iteration are plain reads of DRAM, const; edit(), insert_or_assign() and
+/// erase() write.
 template <class K, class V, class Less = std::less<K>>
 class map : public detail::basic_map<std::map<K, detail::map_node<K, V>, Less>, K, V> {
  public:

@@ -11,7 +11,8 @@
 
 namespace scute::pow {
 
-/// Elements with numbers from 0; each is an object of its own. Guarded by the program's lock, as a whole.
+/// Elements with numbers from 0; each is an object of its own. Guarded by the program's lock, as a
+/// whole.
 template <class T>
 class vector : private detail::serializer<vector<T>> {
   using base = detail::serializer<vector<T>>;
@@ -27,7 +28,7 @@ class vector : private detail::serializer<vector<T>> {
   ~vector() { this->close(); }
   uint64_t size() const noexcept { return size_; }
   bool empty() const noexcept { return size_ == 0; }
-  /// Throws error(errc::range) behind the end.
+  /// Throws error(errc::range) past the end.
   const T& operator[](uint64_t i) const {
     require(i);
     return *slab_.find(i);

@@ -21,24 +21,25 @@ inline uint64_t index_of(uint64_t id) noexcept {
   return id & SCUTE_POW_INDEX_MASK;
 }
 
-/// A member of what is neither copied nor moved.
+/// A member of a type that is neither copied nor moved.
 struct unmoved {
   unmoved() = default;
   unmoved(const unmoved&) = delete;
   unmoved& operator=(const unmoved&) = delete;
 };
 
-/// What a face keeps of a T: it can be written, and an abort can put it back without failing.
+/// A T as a face keeps it: it can be written, and an abort can restore it without failing.
 template <class T>
 consteval void require_kept() {
   require_writable<T>();
   static_assert(std::is_nothrow_move_assignable_v<T>,
                 "scute: a type in a persist-on-write store must have a move assignment that is "
-                "noexcept: an aborted section puts old values back, and that must not fail");
+                "noexcept: an aborted section restores old values, and that must not fail");
 }
 
-/// Face has: void write(uint64_t index, bytes_out&), void found(uint64_t id, bytes_in&). size: of plain objects; 0: they
-/// vary. A face must not move: the store has its address. Its destructor calls close().
+/// Face has: void write(uint64_t index, bytes_out&), void found(uint64_t id, bytes_in&). size: of
+/// plain objects; 0: they vary. A face must not move: the store has its address. Its destructor
+/// calls close().
 template <class Face>
 class serializer {
  protected:
@@ -48,7 +49,8 @@ class serializer {
     require_open();
     check(scute_pow_table_open(store_, name_.c_str(), &k_, &table_));
   }
-  /// To be called before anything of the face goes: what an open section of this thread has changed in it is put back now.
+  /// To be called before any part of the face is destroyed: rolls back what an open section of this
+  /// thread has changed in it.
   void close() noexcept {
     if (table_ != nullptr && *store_is_open_) scute_pow_table_close(std::exchange(table_, nullptr));
   }
@@ -79,8 +81,8 @@ class serializer {
   void erase_object(scute_pow_section* s, uint64_t id) const {
     check(scute_pow_erase(s, table_, id));
   }
-  /// Behind edit_object() or erase_object(): on_abort(s, save(), back). If there is no memory for that the object is as it
-  /// was, and the next edit is the first one again.
+  /// Called after edit_object() or erase_object(): on_abort(s, save(), back). If there is no memory
+  /// for that, the object is unchanged, and the next edit is the first one again.
   template <class Save, class Back>
   void on_abort_of(scute_pow_section* s, uint64_t id, Save&& save, Back back) {
     or_take_back(s, id, [&] { on_abort(s, save(), back); });
@@ -135,7 +137,7 @@ class serializer {
     static_cast<void>(kept.release());
   }
 
-  /// recurs: ids are known to the face alone, which keeps none of what is erased.
+  /// recurs: ids are known to the face alone, which keeps none of erased objects.
   serializer(store& s, const std::string& name, const identity& what, uint32_t size, bool chooses,
              bool recurs = false)
       : store_(s.native_handle()), store_is_open_(s.is_open_), bytes_each_(size) {
@@ -213,7 +215,7 @@ class serializer {
     void* of = nullptr;
     uint64_t index = 0;
   };
-  // What out() has the bytes of; null: nothing that is known.
+  // The object whose bytes out() has; null: unknown.
   static measure_note& measured() {
     static thread_local measure_note one;
     return one;

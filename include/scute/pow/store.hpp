@@ -27,13 +27,13 @@ enum class protection {
 enum class durability { strict = SCUTE_POW_STRICT, later = SCUTE_POW_LATER };
 inline constexpr durability strict = durability::strict, later = durability::later;
 
-/// What can be chosen; see scute_pow_options, which has the same names.
+/// The options of a store; see scute_pow_options, which has the same names.
 struct options : scute_pow_options {
   options() { scute_pow_options_init(this); }
 };
 
 namespace detail {
-/// What a codec threw in this thread while a section was written.
+/// The exception of a codec in this thread while a section was written.
 inline thread_local std::exception_ptr thrown_by_codec;
 
 inline void check(int result) {
@@ -71,7 +71,7 @@ void unlock_shared(void* lock) {
 }
 }  // namespace detail
 
-/// For store::section(): the lock is held together with others who only read.
+/// For store::section(): the lock is shared with other readers.
 template <class Lock>
 struct shared {
   static_assert((detail::require_lock<Lock>(), true));
@@ -82,8 +82,9 @@ struct shared {
   Lock* lock_;
 };
 
-/// Changes that count together. It has its locks until it has ended; without commit(), by an exception too, all that was
-/// changed in it is as before. Of one thread. Sections inside a section are parts of it.
+/// Changes that count together. It has its locks until it has ended; without commit(), by an
+/// exception too, all that was changed in it is as before. Of one thread. Sections inside a section
+/// are parts of it.
 class section {
  public:
   ~section() {
@@ -92,9 +93,9 @@ class section {
   section(const section&) = delete;
   section& operator=(const section&) = delete;
 
-  /// Makes it durable (or leaves that to sync()), and gives the locks back. Throws error; then it was aborted:
-  /// errc::nospc, errc::range (an object is larger than a segment), errc::aborted (one inside was), what a codec threw.
-  /// errc::io: nobody knows whether it is durable.
+  /// Makes it durable (or leaves that to sync()), and releases the locks. Throws error; then it was
+  /// aborted: errc::nospc, errc::range (an object is larger than a segment), errc::aborted (one
+  /// inside was), what a codec threw. errc::io: it is unknown whether it is durable.
   void commit() {
     if (handle_ == nullptr) scute::detail::throw_error(errc::notx, "the section has ended");
     detail::check(scute_pow_commit(std::exchange(handle_, nullptr)));
@@ -102,7 +103,8 @@ class section {
   void abort() noexcept {
     if (handle_ != nullptr) scute_pow_abort(std::exchange(handle_, nullptr));
   }
-  /// Writes what was edited so far while the section goes on (eager). What is to be changed once more is edited once more.
+  /// Writes the objects edited so far while the section continues (eager). To change such an object
+  /// again, call edit() again.
   void stream() { detail::check(scute_pow_stream(handle_)); }
 
   scute_pow_section* native_handle() const noexcept { return handle_; }
@@ -123,7 +125,8 @@ class section {
   scute_pow_section* handle_;
 };
 
-/// An open file. Any thread; the tables and maps of it are guarded by the program's locks, as other data is.
+/// An open file. Any thread; the tables and maps of it are guarded by the program's locks, as other
+/// data is.
 class store {
  public:
   explicit store(const std::string& path, const options& o = {}) {
@@ -138,15 +141,17 @@ class store {
       : handle_(std::exchange(other.handle_, nullptr)), is_open_(other.is_open_) {}  // NOLINT
   store& operator=(store&&) = delete;
 
-  /// Makes everything durable and lets go of the file. What lies in it can be read from then on, and changing it throws
-  /// error(errc::invalid). The destructor does so as well, and cannot tell of errors. Throws error: errc::invalid (this
-  /// thread has a section open) and errc::busy (another one has) leave it open.
+  /// Makes everything durable and releases the file. The structures can still be read afterwards,
+  /// and changing them throws error(errc::invalid). The destructor does the same, and cannot report
+  /// errors. Throws error: errc::invalid (this thread has a section open) and errc::busy (another
+  /// one has) leave it open.
   void close() { detail::check(end()); }
-  /// Lets go of the handle. Tables and maps that were made with this object end before the handle is closed.
+  /// Lets go of the handle. Tables and maps that were made with this object end before the handle
+  /// is closed.
   scute_pow* release() noexcept { return std::exchange(handle_, nullptr); }
 
-  /// Takes the locks (each has lock() and unlock(), several of them try_lock() as well), and begins. Sections that read or
-  /// edit an object have a lock in common.
+  /// Takes the locks (each has lock() and unlock(), several of them try_lock() as well), and
+  /// begins. Sections that read or edit an object have a lock in common.
   template <class... Locks>
   [[nodiscard]] pow::section section(Locks&... locks) {
     return begin(durability::strict, locks...);
@@ -160,7 +165,8 @@ class store {
   template <class... Locks>
   [[nodiscard]] pow::section begin(durability how, Locks&... locks) {
     (detail::require_lock<Locks>(), ...);
-    // The section first, which may have to wait for another one to end: who waits for that holds no lock that it needs.
+    // The section first, which may have to wait for another one to end: a waiting thread must hold
+    // no lock that the other one needs.
     scute_pow_section* s = nullptr;
     detail::check(scute_pow_begin(handle_, static_cast<scute_pow_durability>(how), &s));
     pow::section made(s);
@@ -190,9 +196,9 @@ class store {
   }
   /// Cleans all that is worth it, and gives the end of the file back.
   void compact() { detail::check(scute_pow_compact(handle_)); }
-  /// Reads everything again; calls tell(what, lost). Returns how much is lost. Sections of other threads wait. Throws error:
-  /// errc::invalid (this thread has one open), errc::busy (one does not end within some seconds). flags:
-  /// SCUTE_POW_REPAIR, SCUTE_POW_COMPARE.
+  /// Reads everything again; calls tell(what, lost). Returns how much is lost. Sections of other
+  /// threads wait. Throws error: errc::invalid (this thread has one open), errc::busy (one does not
+  /// end within some seconds). flags: SCUTE_POW_REPAIR, SCUTE_POW_COMPARE.
   uint64_t check(uint32_t flags = 0, const std::function<void(const char*, bool)>& report = {}) {
     uint64_t lost = 0;
     detail::check(scute_pow_check(

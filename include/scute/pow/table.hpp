@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// table.hpp: objects that refer to each other by ref<T>: lists, trees, graphs. Part of <scute/pow.hpp>.
+// table.hpp: objects that refer to each other by ref<T>: lists, trees, graphs. Part of
+// <scute/pow.hpp>.
 #ifndef SCUTE_POW_TABLE_HPP
 #define SCUTE_POW_TABLE_HPP
 
@@ -13,8 +14,8 @@
 
 namespace scute::pow {
 
-/// Names an object of a table<T>, for ever: 8 bytes that may be stored in objects. When its object is erased no other one
-/// gets the same ref. A null one names nothing.
+/// Names an object of a table<T>, for ever: 8 bytes that may be stored in objects. When its object
+/// is erased no other one gets the same ref. A null one names nothing.
 template <class T>
 struct ref {
   uint64_t id = 0;
@@ -63,15 +64,17 @@ class slab {
 
 }  // namespace detail
 
-/// Objects of one type, in DRAM, at addresses that do not change while the store is open. Reading is a plain read, under
-/// the program's locks; what edit() and make() return may be written until the section commits, or streams.
+/// Objects of one type, in DRAM, at addresses that do not change while the store is open. Reading
+/// is a plain read, under the program's locks. The references from edit() and make() may be written
+/// until the section commits, or streams.
 template <class T>
 class table : private detail::serializer<table<T>> {
   using base = detail::serializer<table<T>>;
   friend base;
 
  public:
-  /// Opens the table of that name, or makes it. Throws error: errc::type (it has other objects), errc::busy.
+  /// Opens the table of that name, or makes it. Throws error: errc::type (it has other objects),
+  /// errc::busy.
   table(store& s, const std::string& name)
       : base(s, name, detail::table_of<T>, detail::is_plain<T> ? sizeof(T) : 0, false) {
     detail::require_kept<T>();
@@ -92,7 +95,8 @@ class table : private detail::serializer<table<T>> {
   }
   const T& operator[](ref<T> r) const { return get(r); }
 
-  /// Throws error: errc::notx (no section), errc::freed, errc::conflict (another open section edits it).
+  /// Throws error: errc::notx (no section), errc::freed, errc::conflict (another open section edits
+  /// it).
   T& edit(ref<T> r) {
     static_cast<void>(get(r));
     scute_pow_section* const s = this->here_or_throw();
@@ -125,7 +129,8 @@ class table : private detail::serializer<table<T>> {
     p.value = std::move(nothing);
   }
   uint64_t size() const noexcept { return count_.load(std::memory_order_relaxed); }
-  /// Calls fn(ref, object) for each that there is, in no order that means anything. Nobody changes the table meanwhile.
+  /// Calls fn(ref, object) for each object, in an unspecified order. No thread may change the table
+  /// meanwhile.
   template <class Fn>
   void for_each(Fn&& fn) const {
     for (uint64_t i = 0, left = size(); left != 0; ++i) {

@@ -19,7 +19,7 @@ struct area : log::area {
   uint64_t offset[2];  // of byte 0 of each replica
 };
 
-// What the status lines of a lane say: one word of each replica, 0 where a check fails.
+// The content of the status lines of a lane: one word of each replica, 0 where a check fails.
 struct status_words {
   uint64_t said_applied[2] = {}, said_undone[2] = {};
 
@@ -34,7 +34,7 @@ struct status_words {
   }
 
  private:
-  // What two replicas say alike is no accident, however high it is.
+  // Equal words in two replicas are no accident, however high they are.
   static uint64_t best(const uint64_t (&said)[2], uint64_t most) noexcept {
     uint64_t value = said[0] == said[1] ? said[0] : 0;
     for (const uint64_t x : said)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a lane's log says after a crash. Trusts nothing that it reads: every offset, length and count
-// is tested against the geometry before it is used (POOL-9). Bytes are copied for the entry that counts only
-// (log/area.hpp, AREA-1).
+// What a lane's log says after a crash. Trusts nothing that it reads: every offset, length and
+// count is tested against the geometry before it is used (POOL-9). Bytes are copied for the entry
+// that counts only (log/area.hpp, AREA-1).
 #pragma once
 
 #include <cstddef>

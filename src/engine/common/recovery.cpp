@@ -48,7 +48,8 @@ bool is_lost(const pool::state& s, uint64_t offset) noexcept {
          !SCUTE_PLANTED(recovery_looks);
 }
 
-// What the column of a chunk header makes of it, without a look at lost pages (RECOVER-5). False if it does not tell.
+// The chunk header as its column decodes it, without a look at lost pages (RECOVER-5). False if it
+// does not tell.
 bool decode_header(pool::state& s, uint64_t at, format::chunk_header& h) {
   const pool::cell c = pool::cell_of(s.geo, at);
   pool::decoding how;
@@ -64,9 +65,10 @@ bool decode_header(pool::state& s, uint64_t at, format::chunk_header& h) {
   return pool::decode(s, at, reinterpret_cast<std::byte*>(&h), sizeof h, how);
 }
 
-// Calls fn(file offset, header, how) for each chunk of a zone that is lent to a log, and overlays it: headers that are damaged
-// are decoded, for which those that are not have to be overlaid. `before`: chunks that count, with a damaged header, where
-// their column has nothing to say any more.
+// Calls fn(file offset, header, how) for each chunk of a zone that is lent to a log, and overlays
+// it: headers that are damaged are decoded, for which those that are not have to be overlaid.
+// `before`: chunks that count, with a damaged header, where their column has nothing to say any
+// more.
 template <typename Fn>
 void overlay_lent_of(pool::state& s, uint64_t zone, const pool::zone_usage& x,
                      std::span<const uint64_t> before, Fn&& fn) {
@@ -123,8 +125,9 @@ void overlay_lent(pool::state& s, std::optional<lent_before_replay>& before,
     const pool::zone_usage x = pool::read_usage(s, z);
     pool::set_used_end(s, z, x.high_water);
     overlay_lent_of(s, z, x, damaged, [&](uint64_t chunk, const format::chunk_header& h, by how) {
-      // Those of a log that outlives sessions are overlaid already (tx::engine::find_log()). Twice would be once too often
-      // when the chunk goes back, and its objects would be read as zeros from then on.
+      // Those of a log that outlives sessions are overlaid already (tx::engine::find_log()). Twice
+      // would be once too often when the chunk goes back, and its objects would be read as zeros
+      // from then on.
       if (!s.overlaid.touches(chunk, 1) && !SCUTE_PLANTED(recovery_overlay))
         s.overlaid.add(chunk, s.geo.chunk_size, nullptr);
       if (unzeroed != nullptr && how != by::before_replay &&

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// The columns that a recovery has written in, of which the parity is computed anew.
+// SPDX-License-Identifier: BSD-3-Clause The columns that a recovery has written in, whose parity is
+// recomputed.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 
 namespace scute::core::engine {
 
-// Touched ranges, merged, and the columns they lie in, each of which is recomputed once. However often
-// the logs name a range, it counts once.
+// Touched ranges, merged, and the columns they lie in, each of which is recomputed once. However
+// often the logs name a range, it counts once.
 class touched_columns {
  public:
   explicit touched_columns(const pool::geometry& g) : g_(g) {}

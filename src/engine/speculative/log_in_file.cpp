@@ -30,9 +30,9 @@ using medium::log_paths;
       c.code,
       s.path + ": its log " + file + " " + c.misfit +
           ". The pool was not closed properly, and the transactions of its last moments are in "
-          "that file alone; without them the pool is not consistent. Put the log "
-          "back beside the pool (both files of the same moment belong together), or restore both "
-          "from a backup. To go on without these transactions: `scute check --repair "
+          "that file alone; without them the pool is not consistent. Restore the log next to the "
+          "pool (both files of the same moment belong together), or restore both from a backup. To "
+          "continue without these transactions: `scute check --repair "
           "--without-log` (SCUTE_WITHOUT_LOG). Nothing was changed");
 }
 

@@ -11,8 +11,8 @@
 
 namespace scute::testing {
 
-// One copy of the superblock, or one replica of one lane, or one page of a log in chunks, or a part of it: one fault, not
-// several.
+// One copy of the superblock, or one replica of one lane, or one page of a log in chunks, or a part
+// of it: one fault, not several.
 // Everything in it follows from the number. Nothing if the image is not of a pool.
 injury injure_replica(std::span<const std::byte> image, uint64_t number);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The medium on top of a simulated memory, or of a part of it: each part is durable by its own fences.
+// The medium on top of a simulated memory, or of a part of it: each part is durable by its own
+// fences.
 #pragma once
 
 #include <cstring>

@@ -52,11 +52,12 @@ void add_hand_scenarios(std::vector<entry>& to);        // lanes in the hands of
 void add_unresolved_scenarios(std::vector<entry>& to);  // instant recovery
 void add_remains_scenarios(std::vector<entry>& to);     // the same: slots, chunks, caches, damage
 void add_parts_scenarios(std::vector<entry>& to);       // rings through further fragments
-void add_several_scenarios(std::vector<entry>& to);     // what several parities allow
+void add_several_scenarios(std::vector<entry>& to);     // cases that several parities allow
 
 // Engine spec (spec.cpp):
 void add_spec_scenarios(std::vector<entry>& to);
-void add_unresolved_scenarios(std::vector<entry>& to);  // what an opening leaves to be resolved
+// columns that an opening leaves to be resolved
+void add_unresolved_scenarios(std::vector<entry>& to);
 void add_log_damage_scenarios(std::vector<entry>& to);  // damage to the log
 void add_track_scenarios(std::vector<entry>& to);       // a log in tracks, and damage to it
 void add_log_file_scenarios(std::vector<entry>& to);    // the same, with a log file

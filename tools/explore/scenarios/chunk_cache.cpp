@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Logs that overflow their lanes again and again, in chunks that stay lent between them (heap/chunk_cache.hpp).
+// Logs that overflow their lanes again and again, in chunks that stay lent between them
+// (heap/chunk_cache.hpp).
 #include <stdexcept>
 
 #include "scenarios/catalogue.hpp"
@@ -79,7 +80,8 @@ testing::scenario lanes(const level& l) {
   return s;
 }
 
-// All chunks but one, in as few objects as it takes: the log of engine spec divides what is free, as zones do.
+// All chunks but one, in as few objects as it takes: the log of engine spec divides what is free,
+// as zones do.
 void fill_chunks(scute::pool& p, unsigned fill) {
   uint64_t left = p.info().chunks_free - 1;
   commit(p, 0, [&](change& c) {
@@ -114,7 +116,8 @@ testing::scenario full(const level& l) {
   return s;
 }
 
-// Log-free: the parity of what frees an object is deferred when the object's chunk is wanted for another lane's log.
+// Log-free: the parity of what frees an object is deferred when the object's chunk is wanted for
+// another lane's log.
 testing::scenario freed(const level& l, uint64_t) {
   constexpr uint64_t size = 30000;  // two chunks, as for a log
   auto s = start("chunk-cache-freed", l);
@@ -170,7 +173,7 @@ testing::scenario threads(const level& l) {
       const unsigned fill = 10 + 40 * t + 20 * k;
       step("a small change", [=](change& c) { c.edit(0, 50, 30, fill); });
       step("more than a ring holds", [=](change& c) { c.overwrite(0, fill + 1); });
-      step("once more", [=](change& c) { c.overwrite(0, fill + 2); });
+      step("again", [=](change& c) { c.overwrite(0, fill + 2); });
       step("a span", [=](change& c) { c.alloc(2, chunk + 1000, fill + 3); });
       step("no more of it", [](change& c) { c.free(2); });
     }

@@ -105,8 +105,8 @@ testing::scenario span_over_runs_beside_log(const level& l) {
   return span_over_runs("log-file-span-over-runs", l, log_in::file);
 }
 
-// A stray store hit chunks that were never used, before the first ones are taken. (In columns that the
-// tables do not use: those of the tables are recomputed after a crash.)
+// A stray store hit chunks that were never used, before the first ones are taken. (In columns that
+// the tables do not use: those of the tables are recomputed after a crash.)
 testing::scenario virgin_space(const level& l) {
   testing::scenario s(std::string("virgin-space/") + l.name, testing::small_pool(l.protection));
   s.setup([](scute::pool& p) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Threads that write one object without a lock, each its own word of it: the later one is refused, and does
-// it again. And pools whose column blocks share locks, as those of large pools do.
+// Threads that write one object without a lock, each its own word of it: the later one is refused,
+// and does it again. And pools whose column blocks share locks, as those of large pools do.
 #include <cstring>
 #include <memory>
 #include <stdexcept>
@@ -26,8 +26,8 @@ uint64_t word_of(scute::pool& p, unsigned thread, uint64_t slot, bool last) {
   return n;
 }
 
-// Until it is not refused any more. Whoever is refused gives its turn away, or nobody would ever end what
-// stands against it.
+// Until it is not refused any more. A thread that is refused gives its turn away, or no thread
+// would ever end the conflicting transaction.
 template <typename Try>
 void again_and_again(Try&& attempt) {
   for (int k = 0; k < 1000; ++k) {
@@ -181,8 +181,8 @@ testing::scenario opened_before(const level& l, uint64_t) {
   return s;
 }
 
-// Both counts of an object, opened as a whole or each for itself. The latter goes the general way of a commit, since
-// the transaction has a large object open as well, which it does not change.
+// Both counts of an object, opened as a whole or each for itself. The latter goes the general way
+// of a commit, since the transaction has a large object open as well, which it does not change.
 void count_in(scute::pool& p, uint64_t slot, bool whole) {
   if (whole) return update(p, 0, slot);
   const scute_oid oid = oid_of(p, 0, slot), other = oid_of(p, 0, 1);
@@ -236,14 +236,15 @@ testing::scenario undone(const level& l, const char* name, uint64_t slot, bool w
     s.in_thread(0).step("count", [=](scute::pool& p) { count_in(p, slot, whole); });
     s.in_thread(1).step("in place, aborted", [slot](scute::pool& p) { take_back(p, slot); });
   }
-  // The other word is whatever thread 1 has stored, while it has it open; the checksum tells of it afterwards.
+  // The other word is whatever thread 1 has stored, while it has it open; the checksum covers it
+  // afterwards.
   s.in_thread(0).observe(
       [slot](scute::pool& p) { return std::to_string(word_of(p, 0, slot, true)); });
   return s;
 }
 
-// Thread 0's own word counts, with all of the object open; the other word is never anybody's for good, so that
-// whoever takes a copy of the object, or puts it back, must find the word as it was.
+// Thread 0's own word counts, with all of the object open; the other word is never owned
+// permanently. A thread that copies the object, or rolls it back, must find the word as it was.
 void count_last(scute::pool& p, bool in_place) {
   const scute_oid oid = oid_of(p, 0, 0);
   again_and_again([&] {
@@ -312,8 +313,8 @@ testing::scenario undone_large(const level& l) {
   return undone(l, "contenders-undone-large", 1, true);
 }
 
-// After a death ranges are opened in place, one after the other, before anything was resolved: what one of
-// them holds is what the next one's block has its lock in.
+// After a death ranges are opened in place, one after the other, before anything was resolved: what
+// one of them holds is what the next one's block has its lock in.
 testing::scenario ranges_after_death(const level& l, uint64_t seed) {
   testing::scenario s(std::string("collisions-in-place/") + l.name,
                       testing::small_pool(l.protection));
@@ -346,8 +347,8 @@ void add_contender_scenarios(std::vector<entry>& to) {
         undone_whole},
        {"contenders-undone-ranges", "the same, and the other one opens ranges", undone_ranges},
        {"contenders-undone-large", "the same, with an object of several fragments", undone_large},
-       {"contenders-taken-back", "what is taken back in place gets into no copy", taken_back_whole},
-       {"contenders-taken-back-in-place", "nor into what another range in place puts back",
+       {"contenders-taken-back", "bytes rolled back in place get into no copy", taken_back_whole},
+       {"contenders-taken-back-in-place", "nor into the old bytes of another range in place",
         taken_back_in_place}},
       to);
   add_log_free({{"contenders-opened-before",

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// The pool that most scenarios work on: the root names a few directories, one for each thread, and
-// a directory names objects of raw bytes. What is in a directory can be read as text.
+// SPDX-License-Identifier: BSD-3-Clause The pool that most scenarios work on: the root names a few
+// directories, one for each thread, and a directory names objects of raw bytes. The contents of a
+// directory can be read as text.
 #pragma once
 
 #include <scute/testing.hpp>

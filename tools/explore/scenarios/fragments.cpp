@@ -1,17 +1,17 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// Every kind of operation on objects of several fragments: in a run, whose headers and payloads share a
-// chunk, and in a span, whose payload lies rows away from its headers. What the other scenarios do to small
-// objects is done here to parts of large ones, since a transaction may write a further fragment and leave
-// the first header alone. (A ring through such a fragment was once lost when its object was freed next:
-// no scenario had an object that is edited behind its first fragment and then freed.)
+// SPDX-License-Identifier: BSD-3-Clause Every kind of operation on objects of several fragments: in
+// a run, whose headers and payloads share a chunk, and in a span, whose payload lies rows away from
+// its headers. The changes of the other scenarios to small objects are made here to parts of large
+// ones, since a transaction may write a further fragment and leave the first header alone. (A ring
+// through such a fragment was once lost when its object was freed next: no scenario had an object
+// that is edited behind its first fragment and then freed.)
 #include "scenarios/catalogue.hpp"
 #include "scenarios/directory.hpp"
 
 namespace scute::explore {
 namespace {
 
-// Slots of a directory: two objects of two fragments, which share a chunk of 16 KiB; one of four, which is a
-// span; and two small ones.
+// Slots of a directory: two objects of two fragments, which share a chunk of 16 KiB; one of four,
+// which is a span; and two small ones.
 enum slot : uint64_t { run_a, run_b, span, small_a, small_b, fresh };
 constexpr uint64_t fragment = 4096, run_size = fragment + 900, span_size = 3 * fragment + 900,
                    small_size = 450;
@@ -47,8 +47,8 @@ void step(testing::scenario& s, const std::string& what, std::function<void(chan
   s.step(what, [body = std::move(body)](scute::pool& p) { commit(p, 0, body); });
 }
 
-// A further fragment and a small object in one transaction; then its object goes, whose first header is
-// all that the second one writes of it.
+// A further fragment and a small object in one transaction; then its object goes, whose first
+// header is all that the second one writes of it.
 void edit_then_free(testing::scenario& s) {
   for (unsigned k = 0; k < 3; ++k) {
     const uint64_t of = k == 2 ? uint64_t{span} : k;
@@ -117,7 +117,7 @@ testing::scenario in_place(const level& l) {
       c.edit_in_place(of, last_of(of) - 30, 60, 20 + k);
       c.overwrite(small_b, 21 + k);
     });
-    step(s, "another fragment beside it", [=](change& c) {
+    step(s, "another fragment next to it", [=](change& c) {
       c.edit_in_place(of, last_of(of) + 600, 64, 30 + k);
       c.edit(of, 20, 64, 31 + k);
     });

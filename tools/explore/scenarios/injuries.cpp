@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// Misplaced and stale writes, damage in the worst places, and repairs that meet other work. What is
-// damaged is never in a column that a crash may tear as well: one parity row repairs one of the two.
+// SPDX-License-Identifier: BSD-3-Clause Misplaced and stale writes, damage in the worst places, and
+// repairs that meet other work. Damage is never in a column that a crash may tear as well: one
+// parity row repairs one of the two.
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
@@ -91,7 +91,7 @@ testing::scenario foreign_log(const level& l) {
   return s;
 }
 
-// A copy of the superblock is put back to what it was when the pool was last closed.
+// A copy of the superblock is restored to its state when the pool was last closed.
 testing::scenario old_superblock(const level& l) {
   auto s = start(std::string("old-superblock/") + l.name, {300}, l.protection);
   s.lanes_in_turn();
@@ -119,7 +119,8 @@ testing::scenario misplaced_object() {
   return s;
 }
 
-// The header of a live object gives way to one of a free slot, from when its chunk was a run before. (ZONE-2)
+// The header of a live object gives way to one of a free slot, from when its chunk was a run
+// before. (ZONE-2)
 testing::scenario stale_header() {
   auto s = start("stale-header", {});
   const auto old = std::make_shared<bytes>();
@@ -254,7 +255,8 @@ testing::scenario lost_columns() {
   return s;
 }
 
-// Without checksums nobody knows which cell of a damaged column is wrong, so it must stay as it is.
+// Without checksums it is unknown which cell of a damaged column is wrong, so it must stay as it
+// is.
 testing::scenario blind_column() {
   auto s = start("blind-column", {}, levels[2].protection);
   s.setup([](scute::pool& p) {
@@ -350,8 +352,8 @@ testing::scenario repair_beside_commit() {
     const scute_oid oid = oid_of(p, 0, slot);
     // The repair takes two blocks, one after the other.
     scribble(at, offset_of(p, 0, slot) + page_edge(p, slot) - 200, 400, 5);
-    // What it sees in the middle of a commit may be neither the one nor the other; it must only not
-    // write that back.
+    // The bytes that it sees in the middle of a commit may be neither the one nor the other; it
+    // must only not write that back.
     const void* from = nullptr;
     scute_get_verified(p.native_handle(), oid, &from);
   });
@@ -359,8 +361,8 @@ testing::scenario repair_beside_commit() {
 }
 
 // Thread 1 reads and so repairs a fragment that lies across a page's edge, and thread 0, which has
-// opened it before, commits a change in one of the two pages meanwhile. What is committed when the
-// read returns must be in what was read: at_edge bytes behind the edge, or before it.
+// opened it before, commits a change in one of the two pages meanwhile. The bytes read must include
+// a change that is committed when the read returns: at_edge bytes after the edge, or before it.
 testing::scenario read_beside_commit(const char* name, int64_t at_edge) {
   constexpr uint64_t length = 40, fragment = 2 * 4096;  // the third fragment of a large object
   auto s = with_directories(name, redo, 2);
@@ -381,7 +383,7 @@ testing::scenario read_beside_commit(const char* name, int64_t at_edge) {
     change c(p, 0);
     c.edit(0, at, length, 40);
     for (unsigned i = 0; i < 3; ++i) c.edit_in_place(1, 70 * i, 60, 60 + i);  // some time goes by
-    c.overwrite(2, 41);  // written last, so whoever sees it can know that the rest is there
+    c.overwrite(2, 41);  // written last, so a reader that sees it can know that the rest is there
     c.commit();
   });
   s.in_thread(1).step_on_stage("damage both pages, and read", [=](const testing::stage& at) {
@@ -432,7 +434,7 @@ void add_injury_scenarios(std::vector<entry>& to) {
         {"lost-extent", "a zone descriptor that seems to say empty", lost_extent},
         {"row-scribble", "a scribble as long as a row", row_scribble},
         {"opened-damaged", "damaged objects are opened for a change", opened_damaged},
-        {"damaged-in-place", "a repair beside an open in-place range", damaged_in_place},
+        {"damaged-in-place", "a repair next to an open in-place range", damaged_in_place},
         {"lost-columns", "two cells of a column damaged, one comes back", lost_columns},
         {"blind-column", "damage that nothing can locate", blind_column},
         {"decode-beside-commit", "a column is decoded while it changes", decode_beside_commit},

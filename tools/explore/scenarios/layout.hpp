@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// Where things lie in a pool file, by docs/reference/format.md: for steps that damage them behind the
-// library's back, and for objects that are to meet in one column.
+// SPDX-License-Identifier: BSD-3-Clause Where things lie in a pool file, by
+// docs/reference/format.md: for steps that damage them without the library's knowledge, and for
+// objects that are to meet in one column.
 #pragma once
 
 #include <scute/testing.hpp>
@@ -14,7 +14,7 @@ namespace scute::explore {
 
 inline constexpr uint64_t page = 4096, header_size = 32, lane_ring = 64;
 
-// What the superblock says. The pool has one zone.
+// The fields of the superblock. The pool has one zone.
 struct layout {
   explicit layout(std::span<const std::byte> file);
   explicit layout(const testing::stage& at) : layout(at.bytes()) {}

@@ -59,7 +59,7 @@ testing::scenario reopen(const level& l) {
   return s;
 }
 
-// The process dies in the middle; the next one recovers what it left in the caches, and goes on.
+// The process dies in the middle; the next one recovers what it left in the caches, and continues.
 testing::scenario killed(const level& l) {
   auto s = start(std::string("killed/") + l.name, l.protection);
   s.lanes_in_turn();
@@ -81,8 +81,8 @@ testing::scenario killed(const level& l) {
   return s;
 }
 
-// A copy of the superblock is damaged, another one after a while: opening and closing write all
-// three anew, so the pool must never be without one.
+// A copy of the superblock is damaged, another one after a while: opening and closing rewrite all
+// three, so the pool must never be without one.
 testing::scenario superblock(const level& l) {
   auto s = start(std::string("superblock/") + l.name, l.protection);
   for (unsigned k = 0; k < 6; ++k) {
@@ -110,7 +110,7 @@ testing::scenario superblock(const level& l) {
 void add_life_scenarios(std::vector<entry>& to) {
   add_at_all_levels({{"create", "a pool comes into being", create},
                      {"reopen", "closed and opened again, with changes in between", reopen},
-                     {"killed", "processes die, others go on", killed},
+                     {"killed", "processes die, others continue", killed},
                      {"superblock", "copies of the superblock are damaged", superblock}},
                     to);
 }

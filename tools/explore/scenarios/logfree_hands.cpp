@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lanes in the hands of several threads: a lane that passes from one to the next with a window deferred, and
-// two threads that do different things for the same lane at the same time. A fence is its thread's, and
-// its writer's (model/persistence_model.hpp, MODEL-3).
+// Lanes in the hands of several threads: a lane that passes from one to the next with a window
+// deferred, and two threads that do different things for the same lane at the same time. A fence is
+// its thread's, and its writer's (model/persistence_model.hpp, MODEL-3).
 #include <memory>
 
 #include "scenarios/catalogue.hpp"
@@ -37,8 +37,8 @@ testing::scenario passed(const level& kind, uint64_t) {
   return s;
 }
 
-// Thread 0 has a window deferred and a range open in place. Thread 1 needs the window's columns, thread 2
-// those of the range: one drains while the other one spills.
+// Thread 0 has a window deferred and a range open in place. Thread 1 needs the window's columns,
+// thread 2 those of the range: one drains while the other one spills.
 testing::scenario relieved(const level& kind, uint64_t) {
   auto s = with_directories(std::string("hands-relieved/") + kind.name, kind.protection, 3);
   s.setup([](scute::pool& p) {

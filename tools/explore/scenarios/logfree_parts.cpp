@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// Rings through further fragments of objects, which only the chunk headers and their own checksums tell of
-// once the object has been freed: by the lane's next transaction, which shares the fence, or by somebody in
-// the session after a crash, before the ring's other members are resolved.
+// SPDX-License-Identifier: BSD-3-Clause Rings through further fragments of objects, which only the
+// chunk headers and their own checksums reveal once the object has been freed: by the lane's next
+// transaction, which shares the fence, or by a thread in the session after a crash, before the
+// ring's other members are resolved.
 #include <stdexcept>
 
 #include "scenarios/catalogue.hpp"
@@ -25,14 +25,16 @@ bool share_columns(scute::pool& p, uint64_t a, uint64_t a_size, uint64_t b) {
   return apart < a_size + headers || apart + ring_size + header_size > row;
 }
 
-// The witness alone in its block, which writing it resolves; what is spread last lies beside the next one.
+// The witness alone in its block, which writing it resolves; the last fragment lies next to the
+// next one.
 void make_members(scute::pool& p) {
   spread(p, 1, 2, ring_size);
   spread(p, 0, ring_members, ring_size);
 }
 
-// Directory 0: the ring's other members, each in a block of its own, and a large object of each size, in
-// columns of its own. Directory 1: the witness, which says what had been decided when it was written.
+// Directory 0: the ring's other members, each in a block of its own, and a large object of each
+// size, in columns of its own. Directory 1: the witness, which says what had been decided when it
+// was written.
 testing::scenario start(const level& kind, const std::string& name) {
   scute_options pool = testing::small_pool(kind.protection);
   pool.size += 192 * 1024;
@@ -47,7 +49,7 @@ testing::scenario start(const level& kind, const std::string& name) {
         return share_columns(p, slot, sizes[k], 0) || share_columns(p, slot, sizes[k], 1);
       };
       commit(p, 0, [&](change& c) { c.alloc(slot, sizes[k], fill_of(slot, 0)); });
-      // What lies badly keeps its place until another one is found.
+      // A badly placed object keeps its place until another one is found.
       for (uint64_t i = 0; again(); ++i) {
         if (i == spares) throw std::runtime_error("no large object comes to lie apart");
         commit(p, 0, [&](change& c) {
@@ -76,8 +78,8 @@ void ring_through_parts(scute::pool& p, uint64_t slot, unsigned v) {
   if (p.stats().logged != logged) throw std::runtime_error("a ring went through a log");
 }
 
-// The lane's next transaction frees the object, or writes its first fragment; no column in common, so both
-// share a fence.
+// The lane's next transaction frees the object, or writes its first fragment; no column in common,
+// so both share a fence.
 testing::scenario freed(const level& kind, uint64_t seed) {
   auto s = start(kind, "parts-freed");
   s.observe([](scute::pool& p) { return contents(p, 0); });
@@ -97,7 +99,7 @@ testing::scenario freed(const level& kind, uint64_t seed) {
   return s;
 }
 
-// What the witness says was decided has to be there.
+// A ring that the witness says was decided has to be there.
 std::string observe(scute::pool& p) {
   const unsigned decided = version_of(p, 1, 0);
   if (ring_version(p, 0, {0, 1}) < decided)
@@ -106,8 +108,9 @@ std::string observe(scute::pool& p) {
   return contents(p, 1);
 }
 
-// The parity of the large object's columns is durable, that of the others is not. The next session frees the
-// object, and uses its place in one way or another, before anybody asks for the others.
+// The parity of the large object's columns is durable, that of the others is not. The next session
+// frees the object, and uses its place in one way or another, before any thread asks for the
+// others.
 testing::scenario unresolved(const level& kind, uint64_t seed) {
   auto s = start(kind, "unresolved-parts");
   s.observe(observe);
@@ -133,8 +136,8 @@ testing::scenario unresolved(const level& kind, uint64_t seed) {
   return s;
 }
 
-// The same in runs whose slots are so large that what takes them is prewritten: nothing but the prewriting itself
-// tells that a member is overwritten.
+// The same in runs whose slots are so large that what takes them is prewritten: nothing but the prewriting
+// itself tells that a member is overwritten.
 testing::scenario prewritten(const level& kind, uint64_t seed) {
   scute_options pool = testing::small_pool(kind.protection);
   pool.size = (768 + 128 * kind.protection.parity) * 1024;
@@ -165,8 +168,9 @@ testing::scenario prewritten(const level& kind, uint64_t seed) {
   return s;
 }
 
-// A process dies when all it did was durable, and a row's length of noise lies over the large object. Whoever
-// opens the pool reads the bystander first, which has its columns in common with a further fragment.
+// A process dies when all it did was durable, and a row's length of noise lies over the large
+// object. The next session reads the bystander first, which has its columns in common with a
+// further fragment.
 testing::scenario scribbled(const level& kind, uint64_t seed) {
   testing::scenario s(std::string("unresolved-scribbled/") + kind.name,
                       testing::small_pool(kind.protection));
@@ -195,7 +199,7 @@ testing::scenario scribbled(const level& kind, uint64_t seed) {
       scribble(at, from, where.row_size - page * (k + 1), 5 + k);
       at.open();
     });
-    s.step("the rest is put right", [](scute::pool& p) {
+    s.step("the rest is resolved", [](scute::pool& p) {
       if (p.check(true, {}, {}).lost != 0) throw std::runtime_error("something is lost");
     });
   }

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// What a log-free commit that was cut short leaves in slots, chunks and room that nobody uses, in caches, and
-// beside damage. (The rest of instant recovery is in logfree_unresolved.cpp.)
+// SPDX-License-Identifier: BSD-3-Clause The traces of a log-free commit that was cut short: in
+// slots, chunks and unused room, in caches, and next to damage. (The rest of instant recovery is in
+// logfree_unresolved.cpp.)
 #include <stdexcept>
 
 #include "scenarios/catalogue.hpp"
@@ -53,8 +53,9 @@ testing::scenario slots_again(const level& kind, uint64_t seed) {
   return s;
 }
 
-// A run that a ring has emptied is used for another size before the ring is resolved. What the ring freed
-// does not lie in the block where the new slots begin, and there is no other room.
+// A run that a ring has emptied is used for another size before the ring is resolved. The chunks
+// that the ring freed do not lie in the block where the new slots begin, and there is no other
+// room.
 testing::scenario chunks_again(const level& kind, uint64_t seed) {
   auto s = start(kind, "unresolved-chunks");
   constexpr uint64_t large = 4000;  // three to a chunk
@@ -147,8 +148,9 @@ testing::scenario killed(const level& kind, uint64_t seed) {
   return s;
 }
 
-// Two rings of two lanes are cut short together. One of them takes a slot in use whose object does not fill
-// it; in the columns of the rest, which nobody vouches for, lies an object of the other one (LF-5).
+// Two rings of two lanes are cut short together. One of them takes a slot in use whose object does
+// not fill it; in the columns of the rest, which no checksum covers, lies an object of the other
+// one (LF-5).
 testing::scenario room(const level& kind, uint64_t seed) {
   auto s = start(kind, "unresolved-room");
   constexpr uint64_t wide = 3553;  // of 4096
@@ -184,8 +186,8 @@ testing::scenario room(const level& kind, uint64_t seed) {
   return s;
 }
 
-// Of a decided ring one member is damaged, whose columns have their parity already, while those of another one
-// do not. All of it can be told, so all of it must be there.
+// Of a decided ring one member is damaged, whose columns have their parity already, while those of
+// another one do not. All of it is known, so all of it must be there.
 testing::scenario damaged(const level& kind, uint64_t seed) {
   auto s = start(kind, "unresolved-damage");
   s.observe([](scute::pool& p) {

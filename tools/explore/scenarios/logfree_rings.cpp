@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Log-free commits of one thread: rings over rows and columns, columns taken again, ranges that share cache
-// lines, allocations and frees as members, large and prewritten objects, and the log path among them.
+// Log-free commits of one thread: rings over rows and columns, columns taken again, ranges that
+// share cache lines, allocations and frees as members, large and prewritten objects, and the log path
+// among them.
 #include <cstring>
 #include <memory>
 #include <stdexcept>
@@ -60,7 +61,7 @@ testing::scenario rows(const level& kind, uint64_t) {
   return s;
 }
 
-// 0 and 1 lie in the same columns of two rows, 2 beside 0.
+// 0 and 1 lie in the same columns of two rows, 2 next to 0.
 testing::scenario columns(const level& kind, uint64_t) {
   auto s = start(kind, "rings-columns", [](scute::pool& p) {
     commit(p, 0, [](change& c) {
@@ -90,8 +91,8 @@ testing::scenario columns(const level& kind, uint64_t) {
   return s;
 }
 
-// WIN-3: what is deferred is taken again: the same object, one that shares its block but no column, one that
-// shares a few columns, and one that shares a block of a ring of two.
+// WIN-3: what is deferred is taken again: the same object, one that shares its block but no column,
+// one that shares a few columns, and one that shares a block of a ring of two.
 testing::scenario again(const level& kind, uint64_t) {
   auto s = start(kind, "rings-again", [](scute::pool& p) {
     commit(p, 0, [](change& c) {
@@ -142,7 +143,8 @@ testing::scenario lines(const level& kind, uint64_t) {
   return s;
 }
 
-// Allocations and frees in a ring with what names them. What one lane frees another one uses again.
+// Allocations and frees in a ring with what names them. Slots that one lane frees another one uses
+// again.
 testing::scenario members(const level& kind, uint64_t) {
   auto s = start(kind, "rings-members", [](scute::pool& p) {
     commit(p, 0, [](change& c) {
@@ -229,8 +231,8 @@ testing::scenario prewritten(const level& kind, uint64_t) {
   return s;
 }
 
-// In place, in the columns of what was deferred just now, and the other way round; aborts.
-// (RESERVE-1, RESERVE-4; notes of ranges are missing in some of the images, INPLACE-2)
+// In place, in the columns of a window deferred just now, and the other way round; aborts. (RESERVE-1,
+// RESERVE-4; notes of ranges are missing in some of the images, INPLACE-2)
 testing::scenario in_place(const level& kind, uint64_t) {
   auto s = start(kind, "rings-in-place", [](scute::pool& p) {
     commit(p, 0, [](change& c) {
@@ -258,7 +260,7 @@ testing::scenario in_place(const level& kind, uint64_t) {
       c.edit_in_place(1, 40, 60, 10 * k + 14);
     });
     step(s, "the object that was given up", [k](change& c) { c.overwrite(1, 10 * k + 7); });
-    step(s, "in place, a change beside it, an allocation", [k](change& c) {
+    step(s, "in place, a change next to it, an allocation", [k](change& c) {
       c.edit_in_place(0, 0, 64, 10 * k + 8);
       c.edit(0, 200, 64, 10 * k + 9);
       c.overwrite(2, 10 * k + 10);
@@ -269,8 +271,8 @@ testing::scenario in_place(const level& kind, uint64_t) {
   return s;
 }
 
-// A page of another row is lost in the columns of what a transaction writes: were it not back before the
-// first store, a crash would leave two unknowns in these columns.
+// A page of another row is lost in the columns of what a transaction writes: were it not back
+// before the first store, a crash would leave two unknowns in these columns.
 testing::scenario lost_pages(const level& kind, uint64_t) {
   auto s = start(kind, "rings-lost-pages", [](scute::pool& p) {
     commit(p, 0, [](change& c) {
@@ -291,7 +293,7 @@ testing::scenario lost_pages(const level& kind, uint64_t) {
   return s;
 }
 
-// The root is named between log-free commits on an object that nobody names.
+// The root is named between log-free commits on an object without a name.
 testing::scenario root(const level& kind, uint64_t) {
   testing::scenario s(std::string("rings-root/") + kind.name, testing::small_pool(kind.protection));
   static constexpr uint64_t n = 300;

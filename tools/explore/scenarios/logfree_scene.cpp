@@ -41,7 +41,7 @@ void spread(scute::pool& p, unsigned thread, uint64_t n, uint64_t size) {
       c.alloc(slot, size, fill_of(slot, 0));
       for (unsigned k = 0; k < 7; ++k) c.alloc(slots - 1, size, k);
     });
-  // The last one of those behind is named; so that slot, too, holds nothing.
+  // The last one of those after it is named; so that slot, too, holds nothing.
   commit(p, thread, [](change& c) { c.free(slots - 1); });
 }
 
@@ -135,20 +135,20 @@ void death::undo(const range& r) const {
   at_.damage(r.begin, {before_.data() + r.begin, r.end - r.begin});
 }
 
-// Lets the process die; returns what has not happened by then, parity first: whatever of it is undone, the
-// rest is a state that the failure could have left.
+// Lets the process die; returns what has not happened by then, parity first: whatever of it is
+// undone, the rest is a state that the failure could have left.
 std::vector<death::range> death::end(phase in, uint64_t dice, column durable) const {
   scute::detail::check(scute_drain(at_.pool().native_handle()));
   if (at_.pool().stats().logged != logged_)
-    throw std::runtime_error("what was to be cut short went through a log");
+    throw std::runtime_error("the transaction to be cut short went through a log");
   if (at_.pool().info().unresolved != unresolved_)
-    throw std::runtime_error("what was to be cut short resolved something first");
+    throw std::runtime_error("the transaction to be cut short resolved something first");
   at_.abandon();
   const auto now = at_.bytes();
   const layout where(now);
   const uint64_t parity = where.parity(0);
   if (!differences(before_, now, where.zone, where.chunks, word).empty())
-    throw std::runtime_error("what was to be cut short made steps");
+    throw std::runtime_error("the transaction to be cut short made steps");
   std::mt19937_64 random(dice);
   if (in == phase::any) in = static_cast<phase>(random() % 4);
   std::vector<range> lost;
@@ -194,7 +194,7 @@ void death::kill(phase in, uint64_t dice) const {
   // LF-1: when any parity is stored, all data is durable.
   if (in != phase::parity)
     for (const range& r : differences(before_, at_.bytes(), where.zone, parity, word)) undo(r);
-  // Stores that nobody announces, as those of a program to what it has open in place.
+  // Unannounced stores, as those of a program to ranges that it has open in place.
   auto* memory = const_cast<std::byte*>(at_.bytes().data());
   for (const range& r : differences(at_.bytes(), now, where.zone, zone_end, word))
     std::memcpy(memory + r.begin, now.data() + r.begin, r.end - r.begin);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What scenarios of engine logfree have in common: objects that meet in columns, rings whose members must
-// be of one version whatever happens, and deaths in the middle of a commit.
+// What scenarios of engine logfree have in common: objects that meet in columns, rings whose
+// members must be of one version whatever happens, and deaths in the middle of a commit.
 #pragma once
 
 #include <scute/testing.hpp>
@@ -18,9 +18,9 @@
 
 namespace scute::explore {
 
-// Allocates into the slot, again and again, until the payload begins `apart` bytes of column behind that
-// of another object (a multiple of 32; negative: before it) in another row, or in the same one. What was
-// allocated on the way stays, and nobody names it. For setups.
+// Allocates into the slot, again and again, until the payload begins `apart` bytes of column after
+// that of another object (a multiple of 32; negative: before it) in another row, or in the same
+// one. Objects allocated on the way stay, without a name. For setups.
 enum class row { other, same };
 struct neighbour {
   unsigned thread;
@@ -31,17 +31,17 @@ struct neighbour {
 void place(scute::pool& p, unsigned thread, uint64_t slot, uint64_t size, unsigned fill,
            const neighbour& of);
 
-// Allocates into slots [0, n), in that order, with seven objects that nobody names behind each, so that of
+// Allocates into slots [0, n), in that order, with seven unnamed objects after each, so that of
 // objects of 450 bytes no two lie in one column block.
 void spread(scute::pool& p, unsigned thread, uint64_t n, uint64_t size);
 
 inline constexpr uint64_t ring_size = 450;  // slots of 512 bytes, 104 to a row
-// Directory 0: a ring of objects 0, 1, 2; a ring of 3 and 4; and 5, which the first ring takes along at
-// times; each in a block of its own. Directory 1: bystanders. 0 and 1 lie in the columns of 0 and 1 of the
-// ring, in another row; 2 in the block of 0, in columns of its own; 3 elsewhere.
+// Directory 0: a ring of objects 0, 1, 2; a ring of 3 and 4; and 5, which the first ring takes
+// along at times; each in a block of its own. Directory 1: bystanders. 0 and 1 lie in the columns
+// of 0 and 1 of the ring, in another row; 2 in the block of 0, in columns of its own; 3 elsewhere.
 void make_scene(scute::pool& p);
 
-// What version v of the object in a slot is filled with. Versions are below 100.
+// The filling of version v of the object in a slot. Versions are below 100.
 constexpr unsigned fill_of(uint64_t slot, unsigned v) {
   return 100 * static_cast<unsigned>(slot + 1) + v;
 }
@@ -51,8 +51,8 @@ void commit_ring(scute::pool& p, unsigned thread, std::initializer_list<uint64_t
 
 // Reads an object; throws unless it holds one of its versions, whole.
 unsigned version_of(scute::pool& p, unsigned thread, uint64_t slot);
-// The version of all of these objects; throws unless it is the same. For what a step both does and undoes,
-// so that no text could name the versions that a crash may leave.
+// The version of all of these objects; throws unless it is the same. For what a step both does and
+// undoes, so that no text could name the versions that a crash may leave.
 unsigned ring_version(scute::pool& p, unsigned thread, std::initializer_list<uint64_t> of);
 
 // Makes what was committed since it was made a transaction that a power failure has cut short.
@@ -71,13 +71,13 @@ class death {
   struct column {
     uint64_t offset, length;
   };
-  // Lets the process die, the pool being as if the power had failed in that phase, and opens it again.
-  // Throws if not all of what was committed can be cut short: what went through a log, steps of the
-  // allocator, what was resolved before it. (So where columns are unresolved, the ring is committed once
-  // as a whole before.)
+  // Lets the process die, the pool being as if the power had failed in that phase, and opens it
+  // again. Throws if not all of the commit can be cut short: if it went through a log, made steps
+  // of the allocator, or resolved something before. (So where columns are unresolved, the ring is
+  // committed once as a whole before.)
   void die(phase in, uint64_t dice, column durable = {0, 0}) const;
-  // The same for a process that is killed: what it has stored since its last fence is there for the next
-  // one, and none of that is durable.
+  // The same for a process that is killed: what it has stored since its last fence is there for the
+  // next one, and none of that is durable.
   void kill(phase in, uint64_t dice) const;
 
  private:
@@ -94,8 +94,9 @@ class death {
   uint64_t logged_, unresolved_;
 };
 
-// Adds a step: a ring is committed and cut short, the next process does something and leaves it at that.
-// `ring` is called with the version before, if its columns are not resolved, and with the one to cut short.
+// Adds a step: a ring is committed and cut short, the next process does something and leaves it at
+// that. `ring` is called with the version before, if its columns are not resolved, and with the one
+// to cut short.
 void cut_short(testing::scenario& s, const std::string& then, uint64_t dice, death::phase in,
                unsigned version, std::function<void(change&, unsigned)> ring,
                std::function<void(scute::pool&)> next);

@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// What only several rows of parity allow: two cells of a column open to one transaction, two pages of a
-// column lost, damage beside a torn commit.
+// SPDX-License-Identifier: BSD-3-Clause Cases that only several rows of parity allow: two cells of
+// a column open to one transaction, two pages of a column lost, damage next to a torn commit.
 #include <cstring>
 #include <stdexcept>
 #include <string>
@@ -14,7 +13,7 @@ namespace {
 using phase = death::phase;
 constexpr uint64_t size = 450;
 
-// Objects 0, 1 and 3 in the same columns of three rows, 2 beside 0.
+// Objects 0, 1 and 3 in the same columns of three rows, 2 next to 0.
 void make_stack(scute::pool& p) {
   make_directories(p);
   commit(p, 0, [](change& c) {
@@ -31,7 +30,8 @@ testing::scenario start(const level& kind, const char* name) {
   return s;
 }
 
-// Rings over two cells of the same columns, in part and as a whole, and over three, through the log. (VERSION-2)
+// Rings over two cells of the same columns, in part and as a whole, and over three, through the
+// log. (VERSION-2)
 testing::scenario cells(const level& kind, uint64_t) {
   auto s = start(kind, "several-cells");
   s.observe([](scute::pool& p) { return contents(p, 0); });
@@ -59,8 +59,8 @@ testing::scenario cells(const level& kind, uint64_t) {
   return s;
 }
 
-// Rings over two cells are cut short, and what the next process meets first is one of them, a neighbour, or
-// what lies in the same columns of a third row.
+// Rings over two cells are cut short, and what the next process meets first is one of them, a
+// neighbour, or what lies in the same columns of a third row.
 testing::scenario open_cells(const level& kind, uint64_t seed) {
   auto s = start(kind, "several-open");
   s.observe([](scute::pool& p) {
@@ -71,7 +71,7 @@ testing::scenario open_cells(const level& kind, uint64_t seed) {
   });
   const auto ring = [](change& c, unsigned v) { overwrite_all(c, {0, 1}, v); };
   for (unsigned k = 0; k < 4; ++k)
-    cut_short(s, "somebody writes", dice_of(seed, k), phase::any, 2 * k + 2, ring,
+    cut_short(s, "another thread writes", dice_of(seed, k), phase::any, 2 * k + 2, ring,
               [k](scute::pool& p) {
                 if (k == 0) resolve(p);
                 if (k == 1) commit_ring(p, 0, {3}, 2 * k + 3);
@@ -81,8 +81,8 @@ testing::scenario open_cells(const level& kind, uint64_t seed) {
   return s;
 }
 
-// The same with a third object damaged whose columns they are: with one cell of the ring in each of these
-// columns, the second row of parity is enough for both.
+// The same with a third object damaged whose columns they are: with one cell of the ring in each of
+// these columns, the second row of parity is enough for both.
 testing::scenario damaged(const level& kind, uint64_t seed) {
   auto s = start(kind, "several-damage");
   s.observe([](scute::pool& p) {
@@ -130,8 +130,8 @@ testing::scenario lost_pages(const level& kind, uint64_t) {
   return s;
 }
 
-// Two cells of a column are injured, and healed by whoever opens one of them, or by a scrub; crashes cut the
-// repairs short.
+// Two cells of a column are injured, and repaired by a thread that opens one of them, or by a
+// scrub; crashes cut the repairs short.
 testing::scenario injuries(const level& kind, uint64_t) {
   auto s = start(kind, "several-injuries");
   s.observe([](scute::pool& p) { return contents(p, 0); });
@@ -168,9 +168,9 @@ void add_several_scenarios(std::vector<entry>& to) {
   for (const log_free& k :
        {log_free{"several-cells", "two cells of a column without a log, three with one", cells},
         {"several-open", "a ring with two cells of a column is cut short", open_cells},
-        {"several-damage", "damage beside a ring that is cut short", damaged},
+        {"several-damage", "damage next to a ring that is cut short", damaged},
         {"several-lost-pages", "two pages of a column are lost", lost_pages},
-        {"several-injuries", "two cells of a column are injured, and healed", injuries}})
+        {"several-injuries", "two cells of a column are injured, and repaired", injuries}})
     to.push_back({std::string(k.name) + "/logfree2", k.about,
                   [make = k.make](uint64_t seed) { return make(levels[5], seed); }});
 }

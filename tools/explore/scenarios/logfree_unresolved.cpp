@@ -1,7 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// Instant recovery: after a death in the middle of a log-free commit the pool is used before anybody has
-// resolved what that left, and then the power fails again. Steps both make and undo a ring, so what is
-// observed of a ring is that it is of one version.
+// SPDX-License-Identifier: BSD-3-Clause Instant recovery: after a death in the middle of a log-free
+// commit the pool is used before its traces are resolved, and then the power fails again. Steps
+// both make and undo a ring, so what is observed of a ring is that it is of one version.
 #include <memory>
 #include <stdexcept>
 
@@ -26,7 +25,7 @@ testing::scenario start(const level& kind, const std::string& name) {
   return s;
 }
 
-// ---- who writes what -------------------------------------------------------------------------------
+// ---- who writes what ----------------------------------------------------------------------------
 
 testing::scenario bystanders(const level& kind, uint64_t seed) {
   auto s = start(kind, "unresolved-columns");
@@ -101,7 +100,7 @@ testing::scenario epochs(const level& kind, uint64_t seed) {
   return s;
 }
 
-// What is read is built upon.
+// Further changes depend on the bytes read.
 testing::scenario reads(const level& kind, uint64_t seed) {
   auto s = start(kind, "unresolved-reads");
   for (unsigned k = 0; k < 3; ++k)
@@ -131,7 +130,8 @@ testing::scenario resolving(const level& kind, uint64_t seed) {
   return s;
 }
 
-// The log path in the columns of what was cut short: in place, aborted, two cells of one column.
+// The log path in the columns of the interrupted commit: in place, aborted, two cells of one
+// column.
 testing::scenario through_the_log(const level& kind, uint64_t seed) {
   auto s = start(kind, "unresolved-log");
   for (unsigned k = 0; k < 4; ++k)
@@ -191,9 +191,9 @@ testing::scenario sizes(const level& kind, uint64_t seed) {
   return s;
 }
 
-// ---- at the moment of reading ----------------------------------------------------------------------
+// ---- at the moment of reading -------------------------------------------------------------------
 
-// Whoever reads a pool that is not resolved yet, after any crash, writes first: one of each ring alone, and
+// After any crash a thread that reads an unresolved pool writes first: one of each ring alone, and
 // a bystander in its columns.
 testing::scenario at_once(const level& kind, uint64_t) {
   auto s = start(kind, "unresolved-at-once");
@@ -221,12 +221,12 @@ testing::scenario at_once(const level& kind, uint64_t) {
   return s;
 }
 
-// ---- two rows --------------------------------------------------------------------------------------
+// ---- two rows -----------------------------------------------------------------------------------
 
-// FRAG-2. Two objects of one size in the same columns of two rows. One is new, with its parity still old, and its
-// ring must decide; if checksums were linear, the other one, which an earlier transaction wrote, would
-// decode to something valid, and be finished (its ring is complete) or rolled back (a peer was written
-// since, so its ring looks broken). In both orders of the rows.
+// FRAG-2. Two objects of one size in the same columns of two rows. One is new, with its parity
+// still old, and its ring must decide; if checksums were linear, the other one, which an earlier
+// transaction wrote, would decode to something valid, and be finished (its ring is complete) or
+// rolled back (a peer was written since, so its ring looks broken). In both orders of the rows.
 testing::scenario twins(const level& kind, uint64_t) {
   testing::scenario s(std::string("twins/") + kind.name, testing::small_pool(kind.protection));
   s.setup([](scute::pool& p) {

@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// Threads whose log-free commits meet in columns: windows that are deferred, and made durable by whoever
-// needs them (engine/logfree/window.hpp).
+// SPDX-License-Identifier: BSD-3-Clause Threads whose log-free commits meet in columns: windows
+// that are deferred, and made durable by the thread that needs them (engine/logfree/window.hpp).
 #include <algorithm>
 
 #include <memory>
@@ -28,7 +27,8 @@ testing::scenario start(const level& kind, const char* name, unsigned threads,
   return s;
 }
 
-// Objects 0 and 1 of thread 1 lie in the columns of those of thread 0, in another row; 2 of each elsewhere.
+// Objects 0 and 1 of thread 1 lie in the columns of those of thread 0, in another row; 2 of each
+// elsewhere.
 void make_twins(scute::pool& p) {
   commit(p, 0, [](change& c) {
     for (unsigned k = 0; k < 3; ++k) c.alloc(k, size, k);
@@ -38,7 +38,8 @@ void make_twins(scute::pool& p) {
   place(p, 1, 1, size, 11, {0, 1});
 }
 
-// Objects in one block, in columns of their own; those with even numbers. Odd ones in another block.
+// Objects in one block, in columns of their own; those with even numbers. Odd ones in another
+// block.
 testing::scenario block(const level& kind, uint64_t) {
   auto s = start(kind, "windows-block", 2, [](scute::pool& p) {
     for (unsigned k = 0; k < 4; ++k)
@@ -63,7 +64,8 @@ testing::scenario block(const level& kind, uint64_t) {
   return s;
 }
 
-// A transaction that changes nothing, beside one whose window is deferred: it gives its own window up.
+// A transaction that changes nothing, next to one whose window is deferred: it gives its own window
+// up.
 testing::scenario given_up(const level& kind, uint64_t) {
   auto s = start(kind, "windows-given-up", 2, make_twins);
   for (unsigned t = 0; t < 2; ++t)
@@ -120,8 +122,8 @@ testing::scenario extents(const level& kind, uint64_t) {
   return s;
 }
 
-// One allocates and frees an object with room to spare; in the columns of that room, which nobody vouches
-// for, the other one commits rings (LF-5).
+// One allocates and frees an object with room to spare; in the columns of that room, which no
+// checksum covers, the other one commits rings (LF-5).
 testing::scenario room(const level& kind, uint64_t) {
   constexpr uint64_t wide = 3553;  // of 4096
   auto s = start(kind, "windows-room", 2, [](scute::pool& p) {
@@ -169,8 +171,8 @@ testing::scenario members(const level& kind, uint64_t) {
   return s;
 }
 
-// A single step of one thread, and two of the other one in its columns: so that every interleaving of
-// interest is met.
+// A single step of one thread, and two of the other one in its columns: so that every interleaving
+// of interest is met.
 testing::scenario beside(const level& kind, const char* name, std::function<void(change&)> body) {
   auto s = start(kind, name, 2, make_twins);
   step(s, 0, name, std::move(body));
@@ -231,8 +233,8 @@ testing::scenario beside_prewritten(const level& kind, uint64_t) {
   });
   return s;
 }
-// One thread waits for the other one's lock with ranges open in place; the other one needs their columns, and
-// takes them.
+// One thread waits for the other one's lock with ranges open in place; the other one needs their
+// columns, and takes them.
 testing::scenario spill(const level& kind, uint64_t) {
   auto s = start(kind, "windows-spill", 2, [](scute::pool& p) {
     make_twins(p);
@@ -340,7 +342,8 @@ testing::scenario chunks(const level& kind, uint64_t) {
   return s;
 }
 
-// One borrows a chunk for its log, which held something else before, in the columns of the other one's ring.
+// One borrows a chunk for its log, which held something else before, in the columns of the other
+// one's ring.
 testing::scenario lent(const level& kind, uint64_t) {
   constexpr uint64_t large = 60000, row = 13 * page, part = 3000;
   auto s = start(kind, "windows-lent", 2, [](scute::pool& p) {
@@ -392,17 +395,17 @@ testing::scenario three(const level& kind, uint64_t) {
 void add_window_scenarios(std::vector<entry>& to) {
   add_log_free(
       {{"windows-block", "two threads, columns of their own in shared blocks", block},
-       {"windows-given-up", "a window that comes to nothing, beside a deferred one", given_up},
+       {"windows-given-up", "a window that comes to nothing, next to a deferred one", given_up},
        {"windows-rows", "two threads, the same columns of different rows", rows},
        {"windows-extents", "two threads, fragments whose extents share columns", extents},
-       {"windows-room", "rings in the columns of room that nobody vouches for", room},
+       {"windows-room", "rings in the columns of room that no checksum covers", room},
        {"windows-slots", "slots pass from one thread to the other", members},
        {"windows-log", "one thread goes through the log, the other one does not", log},
        {"windows-prewritten", "a large object is prewritten over the columns of rings", prewritten},
-       {"windows-beside-log", "a ring beside one transaction through the log", beside_log},
-       {"windows-beside-in-place", "rings beside one transaction in place", beside_in_place},
-       {"windows-beside-prewritten", "rings beside one prewritten object", beside_prewritten},
-       {"windows-beside-undo", "a ring beside undo entries of its columns", beside_undo},
+       {"windows-beside-log", "a ring next to one transaction through the log", beside_log},
+       {"windows-beside-in-place", "rings next to one transaction in place", beside_in_place},
+       {"windows-beside-prewritten", "rings next to one prewritten object", beside_prewritten},
+       {"windows-beside-undo", "a ring next to undo entries of its columns", beside_undo},
        {"windows-spill", "a thread waits with ranges open in place, and has to give way", spill},
        {"windows-chunks", "a chunk freed by one thread is used by the other", chunks},
        {"windows-lent", "a chunk is lent to a log in the columns of rings", lent},

@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// Logs at their limits: rings that go round, undo areas that are used again or go on in lent
-// chunks, transactions that end in other ways than by a commit.
+// SPDX-License-Identifier: BSD-3-Clause Logs at their limits: rings that go round, undo areas that
+// are used again or continue in lent chunks, transactions that end in other ways than by a commit.
 #include <stdexcept>
 
 #include "scenarios/catalogue.hpp"
@@ -163,7 +162,7 @@ testing::scenario lost_link(const level& l) {
 void add_log_scenarios(std::vector<entry>& to) {
   add_at({levels[1], levels[3]},
          {{"ring", "a ring goes round, with entries that are in each other's way", ring},
-          {"undo-chain", "an undo area goes on in a lent chunk", undo_chain},
+          {"undo-chain", "an undo area continues in a lent chunk", undo_chain},
           {"undo-void", "aborts, and other lanes on the same object", undo_void},
           {"undo-lanes", "in place what the last entry of another lane has as well", undo_lanes},
           {"undo-steps", "steps inside a transaction with in-place ranges", undo_steps},

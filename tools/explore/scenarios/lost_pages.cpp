@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pages that cannot be read: while they are rebuilt the power fails, while transactions are under way
-// they are lost, and in the columns of transactions that a crash has torn.
+// Pages that cannot be read: while they are rebuilt the power fails, while transactions are under
+// way they are lost, and in the columns of transactions that a crash has torn.
 #include <stdexcept>
 #include <vector>
 
@@ -18,8 +18,9 @@ uint64_t parity_of(scute::pool& p, uint64_t offset) {
   return where.zone + i.rows * i.row_size + (offset - where.zone) % i.row_size;
 }
 
-// With engine spec a crash and damage at once, in a column with live records, may cost what is there (lost-in-torn-column,
-// which is for all engines). Where nothing may be lost all is checkpointed before.
+// With engine spec a crash and damage at once, in a column with live records, may cost what is
+// there (lost-in-torn-column, which is for all engines). Where nothing may be lost all is checkpointed
+// before.
 void checkpoint_if_need_be(scute::pool& p) {
   if (p.info().engine == SCUTE_ENGINE_SPEC) p.drain();
 }
@@ -60,7 +61,7 @@ testing::scenario used(const level& l) {
     at.lose_page(layout(file_of(at.pool())).chunk_header(0));
     commit(at.pool(), 0, [](change& c) { c.alloc(2, 3000, 14); });
   });
-  // The log page's event is told to the ring in that superblock page (EVENT-4).
+  // The log page's event is written to the ring in that superblock page (EVENT-4).
   s.step_on_stage("lose a superblock page and a log page, and overwrite",
                   [](const testing::stage& at) {
                     checkpoint_if_need_be(at.pool());
@@ -71,8 +72,8 @@ testing::scenario used(const level& l) {
   return s;
 }
 
-// Two pages are lost, in different columns, and come back one after the other; then the pool is opened
-// again with one of them still lost.
+// Two pages are lost, in different columns, and come back one after the other; then the pool is
+// opened again with one of them still lost.
 testing::scenario two(const level& l) {
   auto s = with_directories("two-lost-pages", l.protection);
   s.setup([](scute::pool& p) {
@@ -96,7 +97,8 @@ testing::scenario two(const level& l) {
   return s;
 }
 
-// A transaction commits while another thread loses pages of the same columns: the data's, the parity's.
+// A transaction commits while another thread loses pages of the same columns: the data's, the
+// parity's.
 testing::scenario under_hands(const level& l) {
   auto s = with_directories("lost-under-commit", l.protection, 2);
   s.setup([](scute::pool& p) {
@@ -119,7 +121,7 @@ testing::scenario under_hands(const level& l) {
     for (;;) try {
         commit(p, 0, [](change& c) { c.edit_in_place(1, 100, 500, 13); });
         return expect(p, 0, 1, 100, 500, 13);
-      } catch (const scute::error& e) {  // the stores were lost with their page: once more
+      } catch (const scute::error& e) {  // the stores were lost with their page: again
         if (e.which() != scute::errc::corrupt) throw;
       }
   });
@@ -137,21 +139,21 @@ testing::scenario under_hands(const level& l) {
             commit(p, 1, [=](change& c) { c.edit(0, 5, 6, 20 + static_cast<unsigned>(slot)); });
             static_cast<void>(*reinterpret_cast<const volatile char*>(&file_of(p)[where]));
           });
-  // What the parity makes of the data by now.
-  other.step_on_stage("lose it once more, and look", [](const testing::stage& at) {
+  // The data as the parity decodes it by now.
+  other.step_on_stage("lose it a second time, and look", [](const testing::stage& at) {
     scute::pool& p = at.pool();
     for (const uint64_t slot : {0u, 1u}) {
       const uint64_t where = offset_of(p, 0, slot) + 150 * slot;
       at.lose_page(where);
-      // The handler lets nobody have bytes that fail their checksum.
+      // The handler gives no thread bytes that fail their checksum.
       static_cast<void>(*reinterpret_cast<const volatile char*>(&file_of(p)[where]));
     }
   });
   return s;
 }
 
-// Slot 1 of thread 0 as it must be, or lost and reported as lost: by an error, or, without checksums, by
-// a pattern in place of the bytes and by an event.
+// Slot 1 of thread 0 as it must be, or lost and reported as lost: by an error, or, without
+// checksums, by a pattern in place of the bytes and by an event.
 std::string right_or_reported(scute::pool& p, uint64_t size, unsigned fill) {
   const std::string text = "as it was, or reported";
   const scute_oid oid = oid_of(p, 0, 1);
@@ -174,8 +176,9 @@ std::string right_or_reported(scute::pool& p, uint64_t size, unsigned fill) {
   throw std::runtime_error("a loss that no event tells");
 }
 
-// A page is lost in one row of a column, and a transaction changes another row of it: if the power fails
-// then, nobody can know what the page held there. It must come back right, or be reported. (SUSPAGE-3)
+// A page is lost in one row of a column, and a transaction changes another row of it: if the power
+// fails then, the page's content there is unknown. It must come back right, or be reported.
+// (SUSPAGE-3)
 testing::scenario torn(const level& l) {
   constexpr uint64_t size = 50000, n = 200;
   auto s = with_directories("lost-in-torn-column", l.protection);
@@ -218,8 +221,9 @@ void add_lost_page_scenarios(std::vector<entry>& to) {
   add_at({levels[2], levels[3], levels[4], levels[5], spec_levels[1], spec_levels[2],
           spec_levels[3], spec_levels[5]},
          {{"two-lost-pages", "two pages are lost, and a lost one is carried over", two}}, to);
-  // In a pool of four parities the last allocation lies in columns of the chunk headers whose page is lost, so its record is live there
-  // when the repair is cut short: the exposure that engine spec has (checkpoint_if_need_be).
+  // In a pool of four parities the last allocation lies in columns of the chunk headers whose page
+  // is lost, so its record is live there when the repair is cut short: the exposure that engine
+  // spec has (checkpoint_if_need_be).
   add_at(
       {levels[2], levels[3], levels[4], levels[5], spec_levels[1], spec_levels[2], spec_levels[5]},
       {{"lost-page", "a page is lost, and used", used}}, to);

@@ -18,7 +18,7 @@ void commit(scute::pool& p, const std::function<void(change&)>& body) {
   c.commit();
 }
 
-// An object of this size in slot 0, and another one behind it.
+// An object of this size in slot 0, and another one after it.
 void setup(testing::scenario& s, uint64_t size) {
   s.setup([size](scute::pool& p) {
     make_directories(p);
@@ -127,7 +127,7 @@ testing::scenario free(const level& l) {
   for (const unsigned k : {1u, 2u, 3u, 0u})
     s.step("free object " + std::to_string(k),
            [k](scute::pool& p) { commit(p, [&](change& c) { c.free(k); }); });
-  // What was freed is used again, for objects of other sizes as well.
+  // Freed space is used again, for objects of other sizes as well.
   for (const unsigned k : {1u, 3u})
     s.step("allocate 30000",
            [k](scute::pool& p) { commit(p, [&](change& c) { c.alloc(k, 30000, 50 + k); }); });

@@ -12,7 +12,8 @@
 namespace scute::explore {
 namespace {
 
-// Each thread overwrites its own object, a neighbour of the others', by lanes in turn. (REDO-5, REDO-6)
+// Each thread overwrites its own object, a neighbour of the others', by lanes in turn. (REDO-5,
+// REDO-6)
 testing::scenario neighbours(const std::string& name, const level& l, unsigned threads,
                              unsigned steps) {
   auto s = with_directories(name + "/" + l.name, l.protection, threads);
@@ -86,7 +87,7 @@ testing::scenario column(const level& l) {
   return s;
 }
 
-// A lane's last entry has bytes of a span that another lane frees, and a third one uses anew: first
+// A lane's last entry has bytes of a span that another lane frees, and a third one reuses: first
 // for a log, which leaves zeros, then for an object of zeros, which is not written where zeros are.
 testing::scenario reuse(const level& l) {
   auto s = with_directories(std::string("owners-reuse/") + l.name, l.protection);
@@ -141,7 +142,7 @@ void add_owner_scenarios(std::vector<entry>& to) {
          {none, ml, free},
          in_place},
         {"owners-column", "two threads in one column", {mlp, mlpc, free, two_rows}, column},
-        {"owners-reuse", "a span's chunks are used anew", {none, ml, mlp, mlpc, free}, reuse}})
+        {"owners-reuse", "a span's chunks are used again", {none, ml, mlp, mlpc, free}, reuse}})
     for (const level& l : k.at)
       to.push_back({std::string(k.name) + "/" + l.name, k.about,
                     [make = k.make, l](uint64_t) { return make(l); }});

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// Injuries that full protection must heal, and power failures while it heals them (REPAIR-2).
+// SPDX-License-Identifier: BSD-3-Clause Injuries that full protection must repair, and power
+// failures while it repairs them (REPAIR-2).
 #include <algorithm>
 #include <stdexcept>
 
@@ -51,7 +51,7 @@ void check_and_repair(scute::pool& p) {
   if (r.lost != 0) throw std::runtime_error("the repair lost something");
 }
 
-// Injury and change are one step: the observer would heal what it reads in between.
+// Injury and change are one step: the observer would repair what it reads in between.
 testing::scenario objects(const level& l) {
   auto s = start("repair-objects", l);
   for (unsigned k = 0; k < 3; ++k) {
@@ -74,8 +74,8 @@ testing::scenario objects(const level& l) {
   return s;
 }
 
-// An object is damaged after it was opened, in the range and beside it; the commit must not take the
-// damage for what was there.
+// An object is damaged after it was opened, in the range and next to it; the commit must not take
+// the damage for the old content.
 testing::scenario while_open(const level& l) {
   auto s = start("damaged-while-open", l);
   for (unsigned k = 0; k < 2; ++k)
@@ -140,7 +140,7 @@ uint64_t count_of(scute::pool& p) {
   return n;
 }
 
-// All objects are told, though headers of some are damaged.
+// All objects are enumerated, though headers of some are damaged.
 testing::scenario enumeration(const level& l) {
   auto s = start("enumerated-damaged", l);
   for (unsigned k = 0; k < 2; ++k) {
@@ -213,7 +213,7 @@ void add_repair_scenarios(std::vector<entry>& to) {
     testing::scenario (*make)(const level&);
   };
   for (const kind& k :
-       {kind{"repair-objects", "objects are injured, and healed when opened or checked", objects},
+       {kind{"repair-objects", "objects are injured, and repaired when opened or checked", objects},
         {"repair-flips", "bits are flipped in several rows", flips},
         {"damaged-while-open", "an object is damaged while it is open", while_open},
         {"repair-metadata", "headers and tables are injured", metadata},

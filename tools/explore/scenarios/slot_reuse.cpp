@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Objects that are large enough to be prewritten, in slots: in chunks of 64 KiB, of which three fit one. (In the chunks of other
-// scenarios an object of that size has a chunk to itself, and its chunk gets no other use before a log has let go of it.) So what
-// is prewritten lies where the log has something of an older object; and ranges in place come there, which end well, or do not.
+// Objects that are large enough to be prewritten, in slots: in chunks of 64 KiB, of which three fit
+// one. (In the chunks of other scenarios an object of that size has a chunk to itself, and its
+// chunk gets no other use before a log has let go of it.) So what is prewritten lies where the log has
+// something of an older object; and ranges in place come there, which end well, or do not.
 #include <algorithm>
 #include <random>
 
@@ -39,7 +40,8 @@ void in_place(testing::scenario& s, uint64_t at, uint64_t length, unsigned fill,
   });
 }
 
-// The log has all bytes of an object in the slot, or a part of them, or nothing, when the next one is prewritten there.
+// The log has all bytes of an object in the slot, or a part of them, or nothing, when the next one
+// is prewritten there.
 testing::scenario reuse(const level& l) {
   auto s = start("slot-reuse", l);
   s.setup(make_directories);
@@ -109,7 +111,7 @@ testing::scenario random(const level& l, uint64_t seed) {
   return s;
 }
 
-// Of one thread, beside another one that checkpoints at any moment.
+// Of one thread, concurrently with another one that checkpoints at any moment.
 testing::scenario beside_checkpoints(const level& l, uint64_t seed) {
   testing::scenario s(std::string("slot-reuse-threads/") + l.name, roomy(l));
   s.may_run_full();

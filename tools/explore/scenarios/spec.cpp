@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Engine spec: checkpoints between and within transactions, a log that is turned over, ranges in place whose bytes the log has,
-// and has not.
+// Engine spec: checkpoints between and within transactions, a log that is turned over, ranges in place
+// whose bytes the log has, and has not.
 #include <functional>
 #include <memory>
 #include <vector>
@@ -10,7 +10,8 @@
 namespace scute::explore {
 namespace {
 
-// Each state of a block: in the log alone, half written back, checkpointed, changed again. Recoveries are cut short as well
+// Each state of a block: in the log alone, half written back, checkpointed, changed again. Recoveries are
+// cut short as well
 // (REPLAY-2, SPEC-11).
 testing::scenario checkpoints(const level& l) {
   auto s = spec_scene("spec-checkpoints", l);
@@ -30,7 +31,8 @@ testing::scenario checkpoints(const level& l) {
   return s;
 }
 
-// Segments of a page hold one such frame each, so the log is used again and again (SPEC-8, CLOG-2, SPEC-10).
+// Segments of a page hold one such frame each, so the log is used again and again (SPEC-8, CLOG-2,
+// SPEC-10).
 testing::scenario turns(const level& l) {
   auto s = spec_scene("spec-turns", l, 1);
   s.observe([](scute::pool& p) { return contents(p, 0); });
@@ -90,7 +92,8 @@ testing::scenario granules(const level& l) {
   return s;
 }
 
-// The log lies in chunks of the pool: lent, taken back, and lent again (SPEC-5: the truncation point does not fall; LIST-1).
+// The log lies in chunks of the pool: lent, taken back, and lent again (SPEC-5: the truncation point does
+// not fall; LIST-1).
 testing::scenario switches(const level& l) {
   auto s = spec_scene("spec-switches", l);
   s.observe([](scute::pool& p) { return contents(p, 0); });
@@ -123,7 +126,8 @@ testing::scenario switches(const level& l) {
   return s;
 }
 
-// A range stays open while another thread commits beside it and checkpoints: its old bytes must come back.
+// A range stays open while another thread commits next to it and checkpoints: its old bytes must come
+// back.
 testing::scenario open_checkpoint(const level& l, uint64_t) {
   auto s = spec_scene("spec-open-checkpoint", l, 2);
   for (unsigned t = 0; t < 2; ++t)
@@ -149,7 +153,8 @@ testing::scenario open_checkpoint(const level& l, uint64_t) {
   return s;
 }
 
-// Commits of ranges in place, again and again, while another thread does nothing but checkpoint (SPEC-6, SPEC-7).
+// Commits of ranges in place, again and again, while another thread does nothing but checkpoint (SPEC-6,
+// SPEC-7).
 testing::scenario commit_checkpoint(const level& l, uint64_t) {
   auto s = spec_scene("spec-commit-checkpoint", l, 2);
   for (unsigned t = 0; t < 2; ++t)
@@ -163,7 +168,8 @@ testing::scenario commit_checkpoint(const level& l, uint64_t) {
   return s;
 }
 
-// Threads whose objects lie in the same column blocks, each with a log of its own (TABLE-1, CKPT-1).
+// Threads whose objects lie in the same column blocks, each with a log of its own (TABLE-1,
+// CKPT-1).
 testing::scenario neighbours(const level& l, uint64_t) {
   auto s = spec_scene("spec-neighbours", l, 2);
   for (unsigned t = 0; t < 2; ++t) {
@@ -198,7 +204,7 @@ testing::scenario parts(const level& l) {
   return s;
 }
 
-// What is placed is not logged; and what takes its place later is.
+// A placed object is not logged; and one that takes its place later is.
 testing::scenario placed(const level& l) {
   auto s = spec_scene("spec-placed", l);
   s.observe([](scute::pool& p) { return contents(p, 0); });
@@ -217,7 +223,7 @@ testing::scenario placed(const level& l) {
   return s;
 }
 
-// What was freed is lent to the log while the log has records of it (SPEC-12).
+// Freed chunks are lent to the log while the log has records of them (SPEC-12).
 testing::scenario lent(const level& l) {
   auto s = spec_scene("spec-lent", l, 1, 32768);
   s.observe([](scute::pool& p) { return contents(p, 0); });
@@ -235,7 +241,8 @@ testing::scenario lent(const level& l) {
   return s;
 }
 
-// A checkpoint comes between the first touch of a range, which logs what it held, and the range (TABLE-2).
+// A checkpoint comes between the first touch of a range, which logs what it held, and the range
+// (TABLE-2).
 testing::scenario first_touch(const level& l, uint64_t) {
   auto s = spec_scene("spec-first-touch", l, 2);
   s.in_thread(0).observe([](scute::pool& p) { return contents(p, 0); });
@@ -249,7 +256,8 @@ testing::scenario first_touch(const level& l, uint64_t) {
   return s;
 }
 
-// Checkpoints whose truncation point stays behind what another thread commits meanwhile, in a log that is turned over (CLOG-1).
+// Checkpoints whose truncation point stays behind what another thread commits meanwhile, in a log that is turned
+// over (CLOG-1).
 testing::scenario overtaken(const level& l, uint64_t) {
   auto s = spec_scene("spec-overtaken", l, 2);
   for (unsigned t = 0; t < 2; ++t)
@@ -267,7 +275,8 @@ testing::scenario overtaken(const level& l, uint64_t) {
   return s;
 }
 
-// Three lanes: ranges in place that end well and do not, checkpoints, and a log that is turned over (SPEC-5 to SPEC-8).
+// Three lanes: ranges in place that end well and do not, checkpoints, and a log that is turned over
+// (SPEC-5 to SPEC-8).
 testing::scenario crowd(const level& l, uint64_t) {
   auto s = spec_scene("spec-crowd", l, 3);
   for (unsigned t = 0; t < 2; ++t)
@@ -321,7 +330,7 @@ void add_spec_scenarios(std::vector<entry>& to) {
                   "engine spec: commits of ranges in place while others checkpoint",
                   [l](uint64_t seed) { return commit_checkpoint(l, seed); }});
     to.push_back({std::string("spec-first-touch/") + l.name,
-                  "engine spec: a checkpoint beside the first touch of a range",
+                  "engine spec: a checkpoint concurrent with the first touch of a range",
                   [l](uint64_t seed) { return first_touch(l, seed); }});
     to.push_back({std::string("spec-overtaken/") + l.name,
                   "engine spec: commits overtake the checkpoints of another thread",

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Engine spec: damage to the log itself, while the pool is open (engine/speculative/log_scrubber.hpp) and before a crash is
-// recovered from (engine/speculative/gap_detection.hpp). Of pools whose log is in two copies.
+// Engine spec: damage to the log itself, while the pool is open (engine/speculative/log_scrubber.hpp) and
+// before a crash is
+// recovered from (engine/speculative/gap_detection.hpp). Of pools whose log is in two
+// copies.
 #include <algorithm>
 #include <cstring>
 #include <functional>
@@ -16,7 +18,8 @@ namespace {
 
 constexpr uint64_t line = 64, truncation_at = 32, list_number = 16;
 
-// The lines of the log that a transaction has written, by their copies. The first line of a segment is its head.
+// The lines of the log that a transaction has written, by their copies. The first line of a segment
+// is its head.
 struct appended {
   std::vector<uint64_t> lines[2];
 };
@@ -56,7 +59,8 @@ void spoil_list(const testing::stage& at, uint64_t replica) {
   scribble(at, lane + truncation_at, lane_ring - truncation_at, 88);
   scribble(at, lane + lane_ring, where.ring_size(), 88);
 }
-// One of the two places of the list, in all replicas: that of the higher number; of two alike, this one.
+// One of the two places of the list, in all replicas: that of the higher number; of two alike, this
+// one.
 void spoil_place(const testing::stage& at, uint64_t place, uint64_t replicas) {
   const layout where(at);
   const uint64_t half = where.ring_size() / 2 / line * line;
@@ -73,8 +77,8 @@ void die(const testing::stage& at) {
   at.open();
 }
 
-// What one copy lacks comes from the other, before that one is needed as well (LOGSCRUB-2, LOSTLOG-1). Of an open pool pages are lost:
-// before other damage the explorer lets all be checkpointed.
+// Records that one copy lacks come from the other, before that one is needed as well (LOGSCRUB-2,
+// LOSTLOG-1). Of an open pool pages are lost: before other damage the explorer lets all be checkpointed.
 testing::scenario repaired(const level& l) {
   auto s = spec_scene("spec-log-repaired", l, 1);
   s.observe([](scute::pool& p) { return contents(p, 0); });
@@ -92,7 +96,8 @@ testing::scenario repaired(const level& l) {
   return s;
 }
 
-// The same of the list and the truncation point: while the pool is open, and when it is opened (LOGSCRUB-2, LOGSCRUB-4).
+// The same of the list and the truncation point: while the pool is open, and when it is opened (LOGSCRUB-2,
+// LOGSCRUB-4).
 testing::scenario lists(const level& l) {
   auto s = spec_scene("spec-log-lists", l, 1);
   s.observe([](scute::pool& p) { return contents(p, 0); });
@@ -125,7 +130,7 @@ testing::scenario lists(const level& l) {
   return s;
 }
 
-// What an older list names may be objects by now: one place is as good as the other (LIST-3).
+// The chunks of an older list may be objects by now: one place is as good as the other (LIST-3).
 testing::scenario list_places(const level& l) {
   auto s = spec_scene("spec-list-places", l, 1, 32768);
   const uint64_t replicas = l.protection.protection == SCUTE_PROTECT_NONE ? 1 : 2;
@@ -167,7 +172,7 @@ std::string when_checkpointed(scute::pool& p) {
   return "checkpointed";
 }
 
-// What no copy tells any more is checkpointed at once, and nobody goes on behind it (LOGSCRUB-3).
+// A record that no copy has any more is checkpointed at once, and no lane continues after it (LOGSCRUB-3).
 testing::scenario checkpointed(const level& l) {
   auto s = spec_scene("spec-log-checkpointed", l, 1);
   s.may_lose().observe(when_checkpointed);
@@ -181,12 +186,12 @@ testing::scenario checkpointed(const level& l) {
          [](scute::pool& p) { commit(p, 0, [](change& c) { c.overwrite(1, 40); }); });
   s.step_on_stage("die", die);
   s.step("nothing is missing", [](scute::pool& p) {
-    if (p.info().lost != 0) throw std::runtime_error("a loss is told, and there is none");
+    if (p.info().lost != 0) throw std::runtime_error("a loss is reported, and there is none");
   });
   return s;
 }
 
-// Damage to what is void is nobody's (LOGSCRUB-1).
+// Damage to void records does not count (LOGSCRUB-1).
 testing::scenario of_void(const level& l) {
   auto s = spec_scene("spec-log-void", l, 1);
   s.observe([](scute::pool& p) { return contents(p, 0); });
@@ -198,13 +203,13 @@ testing::scenario of_void(const level& l) {
                       spoil(at, a.lines[k], false);
                       commit(at.pool(), 0, [k](change& c) { c.overwrite(0, 20 + k); });
                       if (at.pool().check(false).damaged != 0)
-                        throw std::runtime_error("damage to a void record is told");
+                        throw std::runtime_error("damage to a void record is reported");
                     });
   return s;
 }
 
-// What was decided, and is missing from all copies, is told when the pool is opened, and once (GAP-2, GAP-3, GAP-5), as soon as all is
-// checkpointed.
+// Decided records that are missing from all copies are reported when the pool is opened, and once
+// (GAP-2, GAP-3, GAP-5), as soon as all is checkpointed.
 testing::scenario gone(const level& l) {
   auto s = spec_scene("spec-log-gone", l, 1);
   s.may_lose().observe([](scute::pool& p) { return contents(p, 0); });
@@ -233,17 +238,18 @@ testing::scenario gone(const level& l) {
                           for (const uint64_t x : lines) scribble(at, x / page * page, line, 77);
                       at.open();
                       if (at.pool().info().lost == 0)
-                        throw std::runtime_error("nobody is told what is missing");
+                        throw std::runtime_error("the missing records are not reported");
                       at.pool().drain();
                       die(at);
-                      if (at.pool().info().lost != 0) throw std::runtime_error("it is told twice");
+                      if (at.pool().info().lost != 0)
+                        throw std::runtime_error("it is reported twice");
                     });
   }
   s.step("overwrite", [](scute::pool& p) { commit(p, 0, [](change& c) { c.overwrite(0, 50); }); });
   return s;
 }
 
-// A check beside commits: what is being appended is nobody's damage (LOGSCRUB-1, CLOG-5).
+// A check concurrent with commits: a record being appended is no damage (LOGSCRUB-1, CLOG-5).
 testing::scenario checked(const level& l, uint64_t) {
   auto s = spec_scene("spec-log-checked", l, 2);
   auto one = s.in_thread(0);
@@ -254,7 +260,7 @@ testing::scenario checked(const level& l, uint64_t) {
     });
     s.in_thread(1).step("check", [](scute::pool& p) {
       if (p.check(false).damaged != 0)
-        throw std::runtime_error("what is being written is told as damage");
+        throw std::runtime_error("a record being written is reported as damage");
     });
   }
   return s;
@@ -277,7 +283,8 @@ void add_log_damage_scenarios(std::vector<entry>& to) {
          {{"spec-list-places", "engine spec: either place of the list is damaged", list_places}},
          to);
   for (const level& l : {spec_levels[1], spec_levels[2]})
-    to.push_back({std::string("spec-log-checked/") + l.name, "engine spec: checks beside commits",
+    to.push_back({std::string("spec-log-checked/") + l.name,
+                  "engine spec: checks concurrent with commits",
                   [l](uint64_t seed) { return checked(l, seed); }});
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Engine spec with its log in a file of its own: two files, each durable by its own syncs; openings, closings and
-// switches of engines, which make and remove the file.
+// Engine spec with its log in a file of its own: two files, each durable by its own syncs;
+// openings, closings and switches of engines, which make and remove the file.
 #include <memory>
 #include <vector>
 
@@ -74,7 +74,8 @@ testing::scenario sessions(const level& l) {
   return s;
 }
 
-// Nothing but openings of a pool that is killed each time: each of them, and the power with it, fails at any moment (LOGFILE-3).
+// Nothing but openings of a pool that is killed each time: each of them, and the power with it,
+// fails at any moment (LOGFILE-3).
 testing::scenario killed(const level& l) {
   auto s = start("log-file-killed", l);
   s.observe([](scute::pool& p) { return contents(p, 0); });
@@ -85,7 +86,8 @@ testing::scenario killed(const level& l) {
   return s;
 }
 
-// An older copy of the log beside a pool that was closed: nothing of it counts, whenever the next opening ends (LOGFILE-9).
+// An older copy of the log next to a pool that was closed: nothing of it counts, whenever the next
+// opening ends (LOGFILE-9).
 testing::scenario older(const level& l) {
   auto s = start("log-file-older", l);
   s.observe([](scute::pool& p) { return contents(p, 0); });
@@ -98,7 +100,7 @@ testing::scenario older(const level& l) {
   });
   overwrite(s, 0, 11);
   s.step_on_stage("close", [](const testing::stage& at) { at.close(); });
-  s.step_on_stage("put the copy back", [=](const testing::stage& at) { at.damage(pool, *copy); });
+  s.step_on_stage("restore the copy", [=](const testing::stage& at) { at.damage(pool, *copy); });
   s.step_on_stage("open", [](const testing::stage& at) { at.open(); });
   overwrite(s, 1, 12);
   return s;
@@ -208,8 +210,9 @@ testing::scenario threads(const level& l, uint64_t) {
   return s;
 }
 
-// The same of three lanes: beside a checkpoint, ranges in place that end well and do not, a transaction larger than the log, and
-// the end of the process (CLOG-7, SPEC-7, LOGFILE-4, LOGFILE-6).
+// The same of three lanes: during a checkpoint, ranges in place that end well and do not, a transaction
+// larger than the log, and
+// the the end of the process (CLOG-7, SPEC-7, LOGFILE-4, LOGFILE-6).
 testing::scenario crowd(const level& l, uint64_t) {
   testing::scenario s = with_directories(std::string("log-file-crowd/") + l.name, l.protection, 3);
   s.with_log_file();
@@ -251,7 +254,7 @@ testing::scenario crowd(const level& l, uint64_t) {
   return s;
 }
 
-// One transaction behind each kill, in a stream that lanes shared before (LOGFILE-2, SPEC-8).
+// One transaction after each kill, in a stream that lanes shared before (LOGFILE-2, SPEC-8).
 testing::scenario killed_crowd(const level& l) {
   auto s = start("log-file-killed-crowd", l);
   s.lanes_in_turn();
@@ -280,8 +283,8 @@ void allocate_in_vain(testing::scenario& s, uint64_t size) {
   });
 }
 
-// Chunks come into use and become runs with transactions that end well, and with the one after those that do not; a span
-// comes between, and a close (PEND-1, PEND-3, PEND-4).
+// Chunks come into use and become runs with transactions that end well, and with the one after
+// those that do not; a span comes between, and a close (PEND-1, PEND-3, PEND-4).
 testing::scenario pending(const level& l) {
   auto s = start("log-file-pending", l);
   s.observe([](scute::pool& p) { return contents(p, 0); });
@@ -304,7 +307,8 @@ testing::scenario pending(const level& l) {
   return s;
 }
 
-// A run passes its mark in one transaction, and in one after what was aborted; then the process ends (PEND-3).
+// A run passes its mark in one transaction, and in one after what was aborted; then the process
+// ends (PEND-3).
 testing::scenario pending_slots(const level& l) {
   testing::scenario s =
       with_directories(std::string("log-file-pending-slots/") + l.name, l.protection);
@@ -374,11 +378,11 @@ void add_log_file_scenarios(std::vector<entry>& to) {
         checkpoints},
        {"log-file-sessions", "engine spec, a log file: closed, opened, killed", sessions},
        {"log-file-killed", "engine spec, a log file: killed and opened", killed},
-       {"log-file-older", "engine spec, a log file: an older copy of it beside the pool", older},
+       {"log-file-older", "engine spec, a log file: an older copy of it next to the pool", older},
        {"log-file-switches", "engine spec, a log file: the pool gets other engines", switches},
        {"log-file-lost", "engine spec, a log file: opened without its log", lost},
-          {"log-file-resized", "engine spec, a log file: another size", resized},
-          {"log-file-grows", "engine spec, a log file: a transaction larger than the log", grows},
+       {"log-file-resized", "engine spec, a log file: another size", resized},
+       {"log-file-grows", "engine spec, a log file: a transaction larger than the log", grows},
        {"log-file-in-place", "engine spec, a log file: ranges in place over checkpoints", in_place},
        {"log-file-pending", "engine spec, a log file: chunks and runs that wait for a transaction",
         pending},

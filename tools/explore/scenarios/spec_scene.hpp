@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What scenarios of engine spec begin with: two directories with an object of each size, in a pool whose log is as small as
-// can be.
+// What scenarios of engine spec begin with: two directories with an object of each size, in a pool
+// whose log is as small as can be.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Engine spec with its log in tracks, eight and their XOR: crashes, of which the explorer damages a page of the log before it
-// recovers from them; and pages that are lost or damaged by hand, one of each track. A log of segments that are large
-// enough needs a pool that is larger than the others.
+// Engine spec with its log in tracks, eight and their XOR: crashes, of which the explorer damages a
+// page of the log before it recovers from them; and pages that are lost or damaged by hand, one of
+// each track. A log of segments that are large enough needs a pool that is larger than the others.
 #include <array>
 #include <cstring>
 #include <functional>
@@ -15,8 +15,10 @@
 namespace scute::explore {
 namespace {
 
-// The smallest log that is made in tracks: for each lane, and the checkpoint's, two segments, and two more; a chunk has one
-// segment. 64 KiB would be too small, since a segment shall have twice nine pages.
+// The smallest log that is made in tracks: for each lane, and the checkpoint's, two segments, and two
+// more; a chunk has one
+// segment. 64 KiB would be too small, since a segment shall have twice nine
+// pages.
 constexpr uint64_t segment = 131072;
 constexpr unsigned tracks = 9;
 constexpr uint64_t track_size = segment / page / tracks * page;
@@ -71,7 +73,8 @@ void die(const testing::stage& at) {
   at.open();
 }
 
-// Each state of a block, with ranges in place and without; frames of one row and of many (SEG-1, SEG-4).
+// Each state of a block, with ranges in place and without; frames of one row and of many (SEG-1,
+// SEG-4).
 testing::scenario checkpoints(const level& l) {
   auto s = scene("spec-tracks-checkpoints", l);
   with_long_object(s);
@@ -132,8 +135,8 @@ testing::scenario parts(const level& l) {
   return s;
 }
 
-// A page of each track in turn is lost while the pool is open, and repaired; then one of another track is noise before a
-// crash is recovered from (LOGSCRUB-2, LOSTLOG-1).
+// A page of each track in turn is lost while the pool is open, and repaired; then one of another
+// track is noise before a crash is recovered from (LOGSCRUB-2, LOSTLOG-1).
 testing::scenario repaired(const level& l) {
   auto s = scene("spec-tracks-repaired", l);
   with_long_object(s);
@@ -148,12 +151,13 @@ testing::scenario repaired(const level& l) {
           at.abandon();
           spoil_page(at, a[(t + 4) % tracks].front(), 77);
           at.open();
-          if (at.pool().info().lost != 0) throw std::runtime_error("a loss is told");
+          if (at.pool().info().lost != 0) throw std::runtime_error("a loss is reported");
         });
   return s;
 }
 
-// A page of each track in turn is noise when the log is needed: all of it comes back, and nothing is told as lost (SEG-4).
+// A page of each track in turn is noise when the log is needed: all of it comes back, and nothing
+// is reported as lost (SEG-4).
 testing::scenario dead(const level& l) {
   auto s = scene("spec-tracks-dead", l);
   with_long_object(s);
@@ -168,14 +172,15 @@ testing::scenario dead(const level& l) {
                       at.abandon();
                       spoil_page(at, a[t].back(), 70 + t);
                       at.open();
-                      if (at.pool().info().lost != 0) throw std::runtime_error("a loss is told");
+                      if (at.pool().info().lost != 0)
+                        throw std::runtime_error("a loss is reported");
                     });
   s.step("overwrite", [](scute::pool& p) { commit(p, 0, [](change& c) { c.overwrite(0, 50); }); });
   return s;
 }
 
-// Two tracks are more than the XOR makes up for: what was decided is told as lost, once (GAP-2). Behind it another
-// transaction: a last record that is missing is told by nobody (GAP-4).
+// Two tracks are more than the XOR makes up for: a decided transaction is reported as lost, once
+// (GAP-2). After it another transaction: a missing last record leaves no trace (GAP-4).
 testing::scenario gone(const level& l) {
   auto s = scene("spec-tracks-gone", l);
   s.may_lose().observe([](scute::pool& p) { return contents(p, 0); });
@@ -188,10 +193,11 @@ testing::scenario gone(const level& l) {
       for (const unsigned t : {k, k + 4})
         for (const uint64_t x : a[t]) scribble(at, x, line, 77);
       at.open();
-      if (at.pool().info().lost == 0) throw std::runtime_error("nobody is told what is missing");
+      if (at.pool().info().lost == 0)
+        throw std::runtime_error("the missing records are not reported");
       at.pool().drain();
       die(at);
-      if (at.pool().info().lost != 0) throw std::runtime_error("it is told twice");
+      if (at.pool().info().lost != 0) throw std::runtime_error("it is reported twice");
     });
   return s;
 }
@@ -207,7 +213,8 @@ std::string when_checkpointed(scute::pool& p) {
   return "checkpointed";
 }
 
-// Pages of two tracks are lost while the pool is open: all is checkpointed at once, and nothing is missing (LOGSCRUB-3).
+// Pages of two tracks are lost while the pool is open: all is checkpointed at once, and nothing is
+// missing (LOGSCRUB-3).
 testing::scenario checkpointed(const level& l) {
   auto s = scene("spec-tracks-checkpointed", l);
   with_long_object(s);
@@ -221,12 +228,12 @@ testing::scenario checkpointed(const level& l) {
          [](scute::pool& p) { commit(p, 0, [](change& c) { c.overwrite(1, 40); }); });
   s.step_on_stage("die", die);
   s.step("nothing is missing", [](scute::pool& p) {
-    if (p.info().lost != 0) throw std::runtime_error("a loss is told, and there is none");
+    if (p.info().lost != 0) throw std::runtime_error("a loss is reported, and there is none");
   });
   return s;
 }
 
-// A check, and a checkpoint, beside commits (LOGSCRUB-1, CLOG-5).
+// A check, and a checkpoint, concurrent with commits (LOGSCRUB-1, CLOG-5).
 testing::scenario beside(const level& l, uint64_t) {
   auto s = scene("spec-tracks-beside", l, 2);
   for (unsigned t = 0; t < 2; ++t)
@@ -244,13 +251,14 @@ testing::scenario beside(const level& l, uint64_t) {
     s.in_thread(1).step("check", [](scute::pool& p) {
       std::string reported;
       const auto found = [&](std::string_view what, uint64_t offset, auto...) {
-        // (Of objects a check says so where transactions run, which it is not for; of the log it does not.)
+        // (Of objects a check says so where transactions run, which it is not for; of the log it
+        // does not.)
         if (what.find("log") != std::string_view::npos)
           reported += " " + std::string(what) + " at " + std::to_string(offset);
       };
       p.check(false, found);
       if (!reported.empty())
-        throw std::runtime_error("what is being written is told as damage:" + reported);
+        throw std::runtime_error("a record being written is reported as damage:" + reported);
     });
     s.in_thread(1).step("checkpoint", [](scute::pool& p) { p.drain(); });
   }
@@ -279,7 +287,7 @@ void add_track_scenarios(std::vector<entry>& to) {
         "engine spec, a log in tracks: two pages lost, and checkpointed", checkpointed}},
       to);
   to.push_back({std::string("spec-tracks-beside/") + l.name,
-                "engine spec, a log in tracks: checks and checkpoints beside commits",
+                "engine spec, a log in tracks: checks and checkpoints concurrent with commits",
                 [l](uint64_t seed) { return beside(l, seed); }});
 }
 

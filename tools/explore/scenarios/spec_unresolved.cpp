@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Engine spec: columns that an opening has left unresolved (engine/speculative/unresolved.hpp), where a checkpoint resolves all of them at once,
-// as in so small a pool, and where it resolves one, as in a large one a small part.
+// Engine spec: columns that an opening has left unresolved (engine/speculative/unresolved.hpp), where a
+// checkpoint resolves all of them at once, as in so small a pool, and where it resolves one, as in a
+// large one a small part.
 #include <functional>
 #include <memory>
 #include <stdexcept>
@@ -14,7 +15,8 @@ namespace {
 
 constexpr unsigned all_at_once = 64;
 
-// The power fails with the parity of a commit not written back: the next process has its columns unresolved.
+// The power fails with the parity of a commit not written back: the next process has its columns
+// unresolved.
 void die_with_old_parity(const testing::stage& at, const std::function<void(change&)>& body,
                          unsigned thread = 0) {
   scute::detail::check(scute_drain(at.pool().native_handle()));
@@ -29,8 +31,9 @@ void die_with_old_parity(const testing::stage& at, const std::function<void(chan
   at.open();
 }
 
-// Columns that an opening has left unresolved: others are written, some are resolved by a checkpoint, all are, or none; and then
-// the power fails again (UNRES-1, UNRES-3, UNRES-4).
+// Columns that an opening has left unresolved: others are written, some are resolved by a checkpoint, all
+// are, or none; and then
+// the the power fails again (UNRES-1, UNRES-3, UNRES-4).
 testing::scenario unresolved_by(const std::string& name, const level& l, unsigned at_once) {
   auto s = spec_scene(name, l, 2);
   s.resolve_at_once(at_once);
@@ -45,7 +48,7 @@ testing::scenario unresolved_by(const std::string& name, const level& l, unsigne
     s.step("overwrite one of them",
            [k](scute::pool& p) { commit(p, 0, [&](change& c) { c.overwrite(k % 3, 30 + k); }); });
     if (k != 1) checkpoint(s);
-    s.step_on_stage("die once more", [](const testing::stage& at) {
+    s.step_on_stage("die again", [](const testing::stage& at) {
       at.abandon();
       at.open();
     });
@@ -61,7 +64,8 @@ testing::scenario unresolved_by(const std::string& name, const level& l, unsigne
   return s;
 }
 
-// Segments whose columns are unresolved are not used again, however much is written (UNRES-3, UNRES-5).
+// Segments whose columns are unresolved are not used again, however much is written (UNRES-3,
+// UNRES-5).
 testing::scenario turns_by(const std::string& name, const level& l, unsigned at_once) {
   auto s = spec_scene(name, l, 1);
   s.resolve_at_once(at_once);
@@ -78,8 +82,8 @@ testing::scenario turns_by(const std::string& name, const level& l, unsigned at_
   return s;
 }
 
-// What the log has brought back is damaged, or lost, before its columns are resolved: what they tell is older, and no one is told
-// it (UNRES-2, PAGE-9).
+// What the log has brought back is damaged, or lost, before its columns are resolved: what they
+// tell is older, and no one is told it (UNRES-2, PAGE-9).
 testing::scenario unresolved_damage(const level& l) {
   auto s = spec_scene("spec-unresolved-damage", l, 2);
   s.resolve_at_once(1).may_lose();
@@ -128,7 +132,7 @@ void add_unresolved_scenarios(std::vector<entry>& to) {
                                            spec_levels[3], spec_levels[5]};
   add_at(at,
          {{"spec-unresolved", "engine spec: columns that an opening leaves unresolved", unresolved},
-          {"spec-unresolved-turns", "engine spec: a log that is turned over behind such an opening",
+          {"spec-unresolved-turns", "engine spec: a log that is turned over after such an opening",
            unresolved_turns}},
          to);
   // Without parity nothing is left.

@@ -26,7 +26,7 @@ testing::scenario neighbours(const level& l) {
   return s;
 }
 
-// Pages of one column: long deltas under exclusive stripes, and in-place ranges beside them.
+// Pages of one column: long deltas under exclusive stripes, and in-place ranges next to them.
 testing::scenario columns(const level& l) {
   auto s = with_directories(std::string("threads-columns/") + l.name, l.protection, 2);
   s.setup([](scute::pool& p) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * gate.c: the gate of an image (scute/shield_hooks.h), and how it meets the runtime. Part of libscute-shield-hooks.a,
- * once in each image that has instrumented code. Nothing here is exported.
+ * gate.c: the gate of an image (scute/shield_hooks.h), and how it meets the runtime. Part of
+ * libscute-shield-hooks.a, once in each image that has instrumented code. Nothing here is exported.
  */
 #include <cpuid.h>
 #include <scute/shield_hooks.h>
@@ -25,7 +25,7 @@ HIDDEN struct scute_shield_gate scute_shield_gate_of_image;
 
 extern const struct scute_shield_hooks *scute_shield_hooks_get(void) __attribute__((weak));
 
-/* What stubs.S saves the vector registers with: 2 xsavec, 1 xsave, 0 fxsave. */
+/* The instruction by which stubs.S saves the vector registers: 2 xsavec, 1 xsave, 0 fxsave. */
 static uint64_t state_saving_of_cpu(void) {
   unsigned a, b, c, d;
   if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE)) return 0;
@@ -44,8 +44,8 @@ __attribute__((constructor(101))) static void attach(void) {
   if (hooks->attach) hooks->attach(gate);
 }
 
-/* The last of the image. The gate stays as it is: at the end of a process, code of this image may still be called by
- * others' destructors. */
+/* The last of the image. The gate stays as it is: at the end of a process, code of this image may
+ * still be called by others' destructors. */
 __attribute__((destructor(101))) static void detach(void) {
   struct scute_shield_gate *gate = &scute_shield_gate_of_image;
   if (gate->hooks && gate->hooks->detach) gate->hooks->detach(gate);

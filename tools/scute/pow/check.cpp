@@ -26,7 +26,7 @@ struct pow_check_arguments {
 exit_code run_pow_check(const pow_check_arguments& args) {
   progress bar(args.quiet);
   store_flags flags = args.flags;
-  // Reading alone changes nothing, so all that is wrong can be told.
+  // Reading alone changes nothing, so every fault can be reported.
   flags.salvage = flags.salvage || !args.repair;
   store_file file(args.path, flags, args.repair ? store_file::how::write : store_file::how::read,
                   &bar);
@@ -86,17 +86,19 @@ void add_pow_check(CLI::App& pow, exit_code& status) {
       pow.add_subcommand("check", "Read and verify everything in a file, and repair it");
   auto args = std::make_shared<pow_check_arguments>();
   add_pool_path(*app, args->path);
-  app->add_flag("--repair", args->repair, "put right what the redundancy allows");
+  app->add_flag("--repair", args->repair, "repair what the redundancy allows");
   args->flags.add_salvage(*app);
   args->flags.add_to(*app, false);
   add_json_flag(*app, args->json);
   add_quiet_flag(*app, args->quiet);
   app->footer(
-      "Tests the checksums of all that was ever written and is not overwritten, all copies, and\n"
-      "that every object is there. What a crash has cut short is no damage. What is lost is told\n"
-      "by table and objects as far as the damaged bytes say, by segment, lane and numbers of\n"
-      "sections otherwise. Without --repair the file is not touched; with it a file that has lost\n"
-      "something is refused, unless --salvage accepts the loss.\n"
+      "Tests the checksums of all current records, all copies, and that every object is present.\n"
+      "Sections that a crash cut short are no damage. Losses are reported by table and objects "
+      "where\n"
+      "the damaged bytes allow it, and otherwise by segment, lane and section numbers. Without "
+      "--repair\n"
+      "the file is not touched; with it a file with losses is refused, unless --salvage accepts "
+      "them.\n"
       "Exit status: 0 clean; 2 damage that is repaired (or could be); 3 data is lost.\n"
       "\nExamples:\n"
       "  scute pow check notes.pow\n"

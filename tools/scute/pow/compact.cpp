@@ -54,9 +54,9 @@ void add_pow_compact(CLI::App& pow, exit_code&) {
   add_json_flag(*app, args->json);
   add_quiet_flag(*app, args->quiet);
   app->footer(
-      "Copies what counts out of segments in which something is dead, moves the rest to the "
-      "front,\n"
-      "and gives back what is behind it. It can be interrupted at any time, by a power failure "
+      "Copies current records out of segments that have dead ones, moves the rest to the front, "
+      "and\n"
+      "truncates the file. It can be interrupted at any time, by a power failure "
       "too.\n"
       "\nExample:\n"
       "  scute pow compact notes.pow");

@@ -74,7 +74,7 @@ void print_info(store_file& file, const scute_pow_info& i) {
         "sealed",
         fmt::format("{} of {} segments in use, in {} groups", count_text(i.segments_sealed),
                     count_text(i.segments - i.segments_free - i.groups), count_text(i.groups)));
-  facts.add("records that count", fmt::format("{}, {:.0f} % of what is used",
+  facts.add("records that count", fmt::format("{}, {:.0f} % of the used space",
                                               exact_size_text(i.live_bytes), 100 * share(i)));
   facts.add("objects",
             fmt::format("{} with {}", count_text(i.objects), exact_size_text(i.object_bytes)));
@@ -82,7 +82,7 @@ void print_info(store_file& file, const scute_pow_info& i) {
   facts.add("sessions", count_text(i.session));
   facts.add("closed",
             i.clean != 0 ? "properly" : "not properly: recovery comes at the next opening");
-  facts.add("damage", i.recovered_lost != 0       ? "beyond repair (`scute pow check` tells of it)"
+  facts.add("damage", i.recovered_lost != 0       ? "beyond repair (`scute pow check` reports it)"
                       : i.recovered_repaired != 0 ? "repairable (`scute pow check --repair`)"
                                                   : "none");
   facts.print();

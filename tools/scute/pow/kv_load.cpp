@@ -46,8 +46,8 @@ void add_pow_kv_load(CLI::App& kv, exit_code& status) {
   args->flags.add_to(*app, true);
   app->footer(
       "Lines are those of `scute kv load`. A load can be interrupted at any time, with Ctrl-C,\n"
-      "kill -9 or by a power failure; the same command then goes on after the last section that\n"
-      "was committed.\n"
+      "kill -9 or by a power failure; the same command then continues after the last section\n"
+      "that was committed.\n"
       "\nExamples:\n"
       "  scute pow kv load notes.pow --create notes.tsv\n"
       "  zcat big.tsv.gz | scute pow kv load notes.pow - --name big --batch 1000");

@@ -53,7 +53,7 @@ damage::damage(const scute_pow_damage& d)
   }
 }
 
-// What is not known is not there.
+// Unknown values are left out.
 json damage::in_json() const {
   json j{{"what", what}, {"lost", lost}};
   if (segment != SCUTE_POW_NO_SEGMENT) j["segment"] = segment;
@@ -106,8 +106,8 @@ void store_flags::add_to(CLI::App& app, bool create) {
 
 void store_flags::add_salvage(CLI::App& app) {
   app.add_flag("--salvage", salvage,
-               "open a file that is damaged beyond repair, too: what is lost is told, and the rest "
-               "is there");
+               "open a file that is damaged beyond repair, too: losses are reported, and the rest "
+               "is present");
 }
 
 scute::pow::store store_file::open(const store_flags& flags, how mode, progress* bar) {

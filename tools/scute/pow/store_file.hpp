@@ -46,10 +46,10 @@ class store_file {
  public:
   enum class how { read, write, create };
 
-  // bar: shown while recovery goes on, and in compact() and check(); null: none. Throws failure.
+  // bar: shown during recovery, and in compact() and check(); null: none. Throws failure.
   store_file(const std::string& path, const store_flags& flags, how mode, progress* bar);
 
-  // What opening has found damaged.
+  // Damage that opening has found.
   const std::vector<damage>& found() const { return found_; }
   const std::string& path() const { return path_; }
   scute::pow::store& store() { return store_; }
