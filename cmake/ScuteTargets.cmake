@@ -24,9 +24,11 @@ function(scute_compile_options target)
   target_compile_options(${target} PRIVATE -UNDEBUG)
 endfunction()
 
-# scute_unity(target batch): compiles up to `batch` sources of a target in one run of the compiler, since most of a run goes into
-# headers that all of them include. For tests and tools; the library is compiled a source at a time, so that an object is what its
-# source says. CMAKE_UNITY_BUILD_BATCH_SIZE takes the place of `batch` (0: all in one, which finds names that two sources define).
+# scute_unity(target batch): compiles up to `batch` sources of a target in one run of the compiler,
+# since most of a run goes into headers that all of them include. For tests and tools; the library
+# is compiled a source at a time, so that an object is what its source says.
+# CMAKE_UNITY_BUILD_BATCH_SIZE takes the place of `batch` (0: all in one, which finds names that two
+# sources define).
 option(SCUTE_UNITY "Compile several sources of a test or a tool in one run of the compiler" ON)
 function(scute_unity target batch)
   if(DEFINED CMAKE_UNITY_BUILD_BATCH_SIZE)
@@ -38,8 +40,9 @@ function(scute_unity target batch)
   endif()
 endfunction()
 
-# scute_test_options(target): for programs that tests are in, whose own speed is of no account. -Og compiles them in two thirds of the time
-# of -O2; the core that they link keeps its level. A preset without optimization, or with a sanitizer, keeps its own.
+# scute_test_options(target): for programs that tests are in, whose own speed is of no account. -Og
+# compiles them in two thirds of the time of -O2; the core that they link keeps its level. A preset
+# without optimization, or with a sanitizer, keeps its own.
 function(scute_test_options target)
   scute_compile_options(${target} RELAXED)
   scute_unity(${target} 4)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // STAMP over the cap of the speculative log (after SpecPMT Fig. 15, which varies the size of
-// epochs): the less room for the log, the more often it is checkpointed. Every application runs on one
-// thread, with every cap in turn; the cap, as a part of the pool, is what the configuration is
+// epochs): the less room for the log, the more often it is checkpointed. Every application runs on
+// one thread, with every cap in turn; the cap, as a part of the pool, is what the configuration is
 // called by.
 #include <fmt/format.h>
 

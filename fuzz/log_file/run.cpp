@@ -180,8 +180,8 @@ class one_run {
     return true;
   }
 
-  // The redundancy of the log covers it: one of two heads, one copy of the truncation point, and of each
-  // segment one copy.
+  // The redundancy of the log covers it: one of two heads, one copy of the truncation point, and of
+  // each segment one copy.
   bool is_covered() const {
     if (!plain_ || is_cut_) return false;
     bool heads[2]{}, truncation_points[2]{};

@@ -5,10 +5,10 @@
  * each object that was changed is appended whole to a file, and when the call returns it is durable
  * (ENTS; docs/start/stores.md). C++ programs use <scute/pow.hpp>.
  *
- * A *store* is one open file. A *table* is a kind of object in it; its *serializer*, the program, has
- * the objects and says how each becomes bytes. An *id* names an object for ever: an index (low 48
- * bits), which is dense, and a tag (the rest), by which an id of an erased object is known when its
- * index is used again.
+ * A *store* is one open file. A *table* is a kind of object in it; its *serializer*, the program,
+ * has the objects and says how each becomes bytes. An *id* names an object for ever: an index (low
+ * 48 bits), which is dense, and a tag (the rest), by which an id of an erased object is known when
+ * its index is used again.
  *
  * Conventions are those of scute.h: 0 or a negative SCUTE_E_* code, the text in scute_errormsg(),
  * no exception leaves a call, sizes in bytes. A store belongs to the process that opened it
@@ -251,10 +251,10 @@ typedef struct scute_pow_serializer {
  * the store is closed. */
 SCUTE_API int scute_pow_table_open(scute_pow *store, const char *name,
                                    const scute_pow_serializer *serializer, scute_pow_table **table);
-/* Calls the serializer no more, and lets go of the handle; the table may be opened again. If a section
- * of this thread has changed objects of it, all of that section is undone now, and its commit is
- * SCUTE_E_ABORTED. No other thread's section has changed any; a scute_pow_check() of another thread
- * is waited for. The store is open still. */
+/* Calls the serializer no more, and lets go of the handle; the table may be opened again. If a
+ * section of this thread has changed objects of it, all of that section is undone now, and its
+ * commit is SCUTE_E_ABORTED. No other thread's section has changed any; a scute_pow_check() of
+ * another thread is waited for. The store is open still. */
 SCUTE_API int scute_pow_table_close(scute_pow_table *table);
 
 /* ---- sections -------------------------------------------------------------------------------- */
@@ -279,8 +279,8 @@ SCUTE_API int scute_pow_current(scute_pow *store, scute_pow_section **section);
  * caller still has the lock. */
 SCUTE_API int scute_pow_lock(scute_pow_section *section, void *lock, void (*unlock)(void *lock),
                              int shared);
-/* There is an object from now on; the serializer has it already. index: SCUTE_POW_ANY, or what a serializer
- * that chooses says (SCUTE_E_EXISTS). */
+/* There is an object from now on; the serializer has it already. index: SCUTE_POW_ANY, or what a
+ * serializer that chooses says (SCUTE_E_EXISTS). */
 SCUTE_API int scute_pow_new(scute_pow_section *section, scute_pow_table *table, uint64_t index,
                             uint64_t *id);
 /* The object may be changed until the end of the section, or until scute_pow_stream(). *first: this

@@ -168,8 +168,8 @@ SCUTE_API int scute_create(const char *path, const scute_options *options, scute
  * the program closes (docs/guides/operate.md). SCUTE_E_UNSUPPORTED: its file system keeps no locks.
  * Parts in use that have lost their blocks (a sparse copy has holes for zeros) get new ones. If
  * there is no room for them (SCUTE_E_NOSPC), make room, or open with SCUTE_READONLY. An unclean
- * pool without its log is refused. With SCUTE_WITHOUT_LOG it loses commits since the last checkpoint,
- * with an event (SCUTE_EVENT_LOG), and needs scute_check() with repair first.
+ * pool without its log is refused. With SCUTE_WITHOUT_LOG it loses commits since the last
+ * checkpoint, with an event (SCUTE_EVENT_LOG), and needs scute_check() with repair first.
  *
  * On a full file system only allocations fail (SCUTE_E_NOSPC, nothing changed), and transactions
  * whose log does not fit a lane. On copy-on-write file systems, or with reflinks, a store that

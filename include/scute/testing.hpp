@@ -116,10 +116,9 @@ class scenario : public basic_scenario {
   /// All column blocks share this many locks, a power of two, as those of a large pool share what
   /// there is. Otherwise each block of a small pool has one of its own.
   scenario& share_locks(unsigned locks);
-  /// The number of column blocks that one checkpoint of engine spec resolves after a crash. A small value
-  /// simulates a large pool, where a fold resolves
-  /// only a part of them. Otherwise it is 64, which
-  /// is all that a small pool has.
+  /// The number of column blocks that one checkpoint of engine spec resolves after a crash. A small
+  /// value simulates a large pool, where a fold resolves only a part of them. Otherwise it is 64,
+  /// which is all that a small pool has.
   scenario& resolve_at_once(unsigned blocks);
   /// The pool is on a disk, as far as that can be simulated: it has a folder, in which engine spec
   /// keeps its log in a file of its own. Durable bytes in one file say nothing about the other one.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the memory of an audit is divided (store_audit.hpp): a head, findings, places, two words for each line, and what
-// lines held when they were flushed. Of this folder only.
+// How the memory of an audit is divided (store_audit.hpp): a head, findings, places, two words for
+// each line, and what lines held when they were flushed. Of this folder only.
 #pragma once
 
 #include "audit/store_audit.hpp"
@@ -26,8 +26,9 @@ struct store_audit::finding {
 // Of a line. Each is a moment, and the index of a site in its low bits.
 struct store_audit::words {
   std::atomic<uint64_t> reported;  // of a store last, by whom
-  std::atomic<uint64_t>
-      copied;  // by a commit set last; flushed since by whom; and found_mark, if a load has found it changed since
+  // by a commit set last; flushed since by whom; and found_mark, if a load has found it changed
+  // since
+  std::atomic<uint64_t> copied;
 };
 
 inline constexpr uint64_t found_mark = uint64_t{1} << 63;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Places in a program's source, and what was counted at each. It lies in memory that the supervisor has as well, so that
-// the counts outlive the program.
+// Places in a program's source, and what was counted at each. It lies in memory that the supervisor
+// has as well, so that the counts outlive the program.
 //
-// AUDIT-1 A place is entered by one exchange, then its names, then the word that says that they are there. Nothing is ever
-//    taken out, so whoever is killed or interrupted anywhere leaves a table that can be read.
+// AUDIT-1 A place is entered by one exchange, then its names, then the word that says that they are
+//    there. Nothing is ever taken out, so whoever is killed or interrupted anywhere leaves a table
+//    that can be read.
 // AUDIT-2 Who reads it does not trust it: the program's stray stores may have met it.
 //
-// Places are known by the address of what describes them. (A library that was unloaded, and another one at its addresses,
-// would share theirs.)
+// Places are known by the address of what describes them. (A library that was unloaded, and another
+// one at its addresses, would share theirs.)
 #pragma once
 
 #include <atomic>
@@ -34,7 +35,8 @@ inline constexpr size_t site_events = 8;
 
 struct site_record {
   std::string file,
-      function;  // "" if nothing is known; long names are cut: of the file the front, of the function the end
+      // "" if nothing is known; long names are cut: of the file the front, of the function the end
+      function;
   uint32_t line = 0, column = 0;
   uint64_t counts[site_events] = {};
 };

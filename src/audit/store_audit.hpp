@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a program does to one view, by the places in its source; and whether lines have changed that nobody has told of. The program's process writes
-// it, the supervisor reads it when the view has ended, whatever the end was.
+// What a program does to one view, by the places in its source; and whether lines have changed that
+// nobody has told of. The program's process writes it, the supervisor reads it when the view has
+// ended, whatever the end was.
 //
-// AUDIT-3 A line that a commit set finds changed is a stray if no store to it was told of since a commit set has copied it last, as
-//    report_clock has it: so a stray is one for certain where all code tells of its stores. A stray store to a line that is told of as well
-//    between the same two commit sets, or while some thread is in flight, is not noticed.
-// AUDIT-4 Nothing about durability depends on any of this, but for one thing: if strays are to stop the program, a commit set with
-//    one is not committed, and the view is halted: what the file has is then the last commit set before (file_view.hpp, VIEW-9). The supervisor
-//    looks at what a dead program has left in the same way.
-// AUDIT-5 A line that is about to be loaded is a stray's as well if it is not what its digest says, by the same rule as a commit set's: so one is
-//    found before the program has made use of it, whether it is ever flushed or not. A stray counts once, for where it was loaded
-//    or where it was flushed. Who looks reads when the line was copied last, then its digest, then its bytes, and whether
-//    a store was told of at the end: what a commit set and a store do meanwhile leaves none of a proper store's lines a stray.
+// AUDIT-3 A line that a commit set finds changed is a stray if no store to it was told of since a
+//    commit set has copied it last, as report_clock has it: so a stray is one for certain where all
+//    code tells of its stores. A stray store to a line that is told of as well between the same two
+//    commit sets, or while some thread is in flight, is not noticed.
+// AUDIT-4 Nothing about durability depends on any of this, but for one thing: if strays are to stop
+//    the program, a commit set with one is not committed, and the view is halted: what the file has
+//    is then the last commit set before (file_view.hpp, VIEW-9). The supervisor looks at what a
+//    dead program has left in the same way.
+// AUDIT-5 A line that is about to be loaded is a stray's as well if it is not what its digest says,
+//    by the same rule as a commit set's: so one is found before the program has made use of it,
+//    whether it is ever flushed or not. A stray counts once, for where it was loaded or where it
+//    was flushed. Who looks reads when the line was copied last, then its digest, then its bytes,
+//    and whether a store was told of at the end: what a commit set and a store do meanwhile leaves
+//    none of a proper store's lines a stray.
 #pragma once
 
 #include <atomic>
@@ -47,7 +52,9 @@ class store_audit : public view::line_watch {
  public:
   static constexpr size_t findings_max = 1024;
   static uint64_t size(uint64_t capacity);
-  // Of zeros, aligned to 4096. `remembers`: what lines hold when they are flushed is noted (AUDIT-7). `unreported`: names of objects whose stores nobody tells of, so that strays are advice; or "".
+  // Of zeros, aligned to 4096. `remembers`: what lines hold when they are flushed is noted
+  // (AUDIT-7). `unreported`: names of objects whose stores nobody tells of, so that strays are
+  // advice; or "".
   static void format(std::span<std::byte> at, uint64_t capacity, on_stray what,
                      const std::string& unreported, bool remembers = true);
   // Throws failure if none is there.
@@ -55,13 +62,15 @@ class store_audit : public view::line_watch {
 
   // Instrumented code is about to store there, or the kernel. Async-signal-safe.
   void report_store(uint64_t offset, uint64_t n) noexcept;
-  // AUDIT-5, for who is about to load. Async-signal-safe, these four; general registers only (HOOK-7).
+  // AUDIT-5, for who is about to load. Async-signal-safe, these four; general registers only
+  // (HOOK-7).
   bool looks_for_strays() const noexcept;
   // When the line was copied last; to be handed to was_reported().
   uint64_t copied(uint64_t line) const noexcept;
   // Of the line, since then; or it is known as a stray already.
   bool was_reported(uint64_t line, uint64_t copied) const noexcept;
-  // By the code that the thread is in. False: somebody else had found it. may_go_on(): the program is not to be stopped for it.
+  // By the code that the thread is in. False: somebody else had found it. may_go_on(): the program
+  // is not to be stopped for it.
   bool found_by_load(uint64_t line) noexcept;
   bool may_go_on() const noexcept;
   // Tells of what was found by loads and not told of yet. Not of general registers only.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A lock on bytes of a file, against every other open file of it, in this process or another (base/lock_keeper.hpp).
+// A lock on bytes of a file, against every other open file of it, in this process or another
+// (base/lock_keeper.hpp).
 #pragma once
 
 #include <cstdint>
@@ -20,8 +21,8 @@ class kept_lock {
     return *this;
   }
 
-  // Of the file that fd is of, which the caller may close then. Without waiting: 0, or an errno; EBUSY: somebody else has it;
-  // ENOLCK: its file system keeps no locks.
+  // Of the file that fd is of, which the caller may close then. Without waiting: 0, or an errno;
+  // EBUSY: somebody else has it; ENOLCK: its file system keeps no locks.
   int take(int fd, const lock_request& wanted) noexcept;
   // In another process than that which has taken it nothing happens.
   void release() noexcept;

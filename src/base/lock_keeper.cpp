@@ -59,7 +59,7 @@ constinit process_mutex turn;
 constinit keeper mine SCUTE_GUARDED_BY(turn);
 constinit conversation talk;
 
-// ---- in the thread --------------------------------------------------------------------------------------
+// ---- in the thread ------------------------------------------------------------------------------
 
 bool close_copies() noexcept {
   const auto folder = static_cast<int>(
@@ -128,7 +128,7 @@ void* keep_locks(void*) {
   return nullptr;
 }
 
-// ---- in who asks ----------------------------------------------------------------------------------------
+// ---- in who asks --------------------------------------------------------------------------------
 
 // A handler that comes while a request is made may fork, or ask for a lock itself.
 class signals_held {

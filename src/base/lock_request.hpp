@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What of a file is to be locked, and the system calls for that. They are made by number: descriptors of the thread that locks
-// (base/lock_keeper.hpp) are no business of whoever follows the program's (tools that check them, the shield's runtime).
+// What of a file is to be locked, and the system calls for that. They are made by number:
+// descriptors of the thread that locks (base/lock_keeper.hpp) are no business of whoever follows
+// the program's (tools that check them, the shield's runtime).
 #pragma once
 
 #include <fcntl.h>
@@ -53,7 +54,8 @@ inline void unlock(int fd, const lock_request& w) noexcept {
   locking_call(fd, F_OFD_SETLK, F_UNLCK, w, request);
 }
 
-// Whether the lock that the calling thread's `fd` has keeps out `other`, the same file opened once more: 0; ENOLCK: it does not; or an errno.
+// Whether the lock that the calling thread's `fd` has keeps out `other`, the same file opened once
+// more: 0; ENOLCK: it does not; or an errno.
 inline int look_if_kept(int other, const lock_request& w) noexcept {
   struct flock request;
   if (!w.alone) {

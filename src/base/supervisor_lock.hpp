@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The lock of who keeps a program's view of a file over the death of that program.
 //
-// SUPLOCK-1 It is taken before the program opens the pool, and kept until all that the program has left is in the file. The pool's own lock goes with the
-//    program, so between its death and the crash writeback this one keeps everybody else out: who opened the pool then would read, and write over, what is not
-//    there yet, and would be written over by it.
-// SUPLOCK-2 Who opens a pool looks at it before he takes the pool's lock, and behind that once more: whoever has it may be about to open the pool, or to write back
-//    it. Those who open it for its supervisor do not look (for_supervisor).
-// SUPLOCK-3 It is a byte behind all that the pool's lock covers, of an open file of its own (LOCK-1). A version of Scute that does not know it locks that byte as well, so it
-//    finds the pool busy.
-// SUPLOCK-4 Who makes FILE.scute has it as well, until FILE has been looked at once more (MAKE-5). It is taken when FILE.scute is there: if a program was
-//    faster, FILE.scute stays.
+// SUPLOCK-1 It is taken before the program opens the pool, and kept until all that the program has
+//    left is in the file. The pool's own lock goes with the program, so between its death and the
+//    crash writeback this one keeps everybody else out: who opened the pool then would read, and
+//    write over, what is not there yet, and would be written over by it.
+// SUPLOCK-2 Who opens a pool looks at it before he takes the pool's lock, and behind that once
+//    more: whoever has it may be about to open the pool, or to write back it. Those who open it for
+//    its supervisor do not look (for_supervisor).
+// SUPLOCK-3 It is a byte behind all that the pool's lock covers, of an open file of its own
+//    (LOCK-1). A version of Scute that does not know it locks that byte as well, so it finds the
+//    pool busy.
+// SUPLOCK-4 Who makes FILE.scute has it as well, until FILE has been looked at once more (MAKE-5).
+//    It is taken when FILE.scute is there: if a program was faster, FILE.scute stays.
 #pragma once
 
 #include <cstdint>

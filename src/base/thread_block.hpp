@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The library's memory of each thread. Libraries that are loaded into a running process share a small room for
-// thread-local variables that can be reached without a call (static TLS). The library's own take 64 bytes of it at most: a few
-// words of their own, all of them initial-exec, and the pointer to this block, which holds the rest.
+// The library's memory of each thread. Libraries that are loaded into a running process share a
+// small room for thread-local variables that can be reached without a call (static TLS). The
+// library's own take 64 bytes of it at most: a few words of their own, all of them initial-exec,
+// and the pointer to this block, which holds the rest.
 //
-// A block is made at the first use in its thread, and freed at the thread's end. It begins as zero bytes, needs no
-// destructor, and has a place for each folder that keeps something in it. Where memory is short there are some blocks
-// in reserve; when those are gone as well the program ends, as with everything that must not fail.
+// A block is made at the first use in its thread, and freed at the thread's end. It begins as zero
+// bytes, needs no destructor, and has a place for each folder that keeps something in it. Where
+// memory is short there are some blocks in reserve; when those are gone as well the program ends,
+// as with everything that must not fail.
 //
-// The handler of a fault neither allocates nor frees: a thread without a block is lent one on the handler's stack.
+// The handler of a fault neither allocates nor frees: a thread without a block is lent one on the
+// handler's stack.
 #pragma once
 
 #include <cstddef>
@@ -49,7 +52,8 @@ inline thread_block& own_thread_block() noexcept {
   return mine != nullptr ? *mine : make_thread_block();
 }
 
-// For where it has been made already in this call: what takes it for granted costs no more than a variable of the thread's own.
+// For where it has been made already in this call: what takes it for granted costs no more than a
+// variable of the thread's own.
 inline thread_block& present_thread_block() noexcept {
   return *this_thread_block;
 }

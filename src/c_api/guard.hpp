@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The wall between the core's exceptions and the C ABI: every exported function runs its body in
-// guarded(), which turns what is thrown into a code and a message for scute_errormsg(). Calls with a
-// handle that came here by fork() do not get that far: refusing one takes no lock and no memory, so it is
-// safe in a child whatever the other threads of its parent were doing.
+// guarded(), which turns what is thrown into a code and a message for scute_errormsg(). Calls with
+// a handle that came here by fork() do not get that far: refusing one takes no lock and no memory,
+// so it is safe in a child whatever the other threads of its parent were doing.
 #pragma once
 
 #include <cerrno>
@@ -91,7 +91,8 @@ int guarded(scute_tx* handle, Fn&& body) noexcept {
   if (inherited(handle)) [[unlikely]]
     return refuse_inherited();
   const int result = guarded(body);
-  // Otherwise need() has found that the handle is good, and the pool is open as long as this call runs.
+  // Otherwise need() has found that the handle is good, and the pool is open as long as this call
+  // runs.
   if (result != SCUTE_E_NOTX) notify_events(reinterpret_cast<tx::transaction*>(handle)->pool());
   return result;
 }

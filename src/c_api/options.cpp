@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The options: a table of their names, how the value of each is read, and what it may be; and their defaults.
+// The options: a table of their names, how the value of each is read, and what it may be; and their
+// defaults.
 #include <algorithm>
 #include <cstdlib>
 #include <optional>
@@ -36,7 +37,8 @@ std::optional<uint64_t> parse_size(std::string_view text) {
   return n << shift;
 }
 
-// Each of these reads one kind of value into the options; false, with nothing changed, if it is none.
+// Each of these reads one kind of value into the options; false, with nothing changed, if it is
+// none.
 
 template <auto Member>
 bool set_size(scute_options& o, const char* text) {

@@ -32,8 +32,8 @@ struct scute_pow final {
 
 namespace scute::core::c_api {
 
-// A handle that is attached to `in`, among those of the store. (Attaching may wait for a check, and that for a section which detaches
-// a table: so nobody holds the lock meanwhile.)
+// A handle that is attached to `in`, among those of the store. (Attaching may wait for a check, and
+// that for a section which detaches a table: so nobody holds the lock meanwhile.)
 template <typename Handle>
 Handle& list(scute_pow& p, std::vector<std::unique_ptr<Handle>>& all, std::unique_ptr<Handle> made,
              pow::table& in) {
@@ -52,7 +52,8 @@ inline bool inherited(const scute_pow* store) noexcept {
 scute_pow& need(scute_pow* store);
 pow::section& need(scute_pow_section* section);
 
-// For calls that make no system call, so that pthread_cancel() finds nothing in them (base/uncancelled.hpp).
+// For calls that make no system call, so that pthread_cancel() finds nothing in them
+// (base/uncancelled.hpp).
 template <typename Fn>
 int guarded_short(scute_pow* store, Fn&& body) noexcept {
   if (inherited(store)) [[unlikely]]

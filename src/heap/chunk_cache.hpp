@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Chunks that stay lent between two logs, so that a transaction whose log overflows its lane finds them without a step.
+// Chunks that stay lent between two logs, so that a transaction whose log overflows its lane finds
+// them without a step.
 //
-//   free -- lend: zeros, a step --> in a log -- the log is void --> in the chunk cache -- a step --> free
+//   free -- lend: zeros, a step --> in a log -- the log is void --> in the chunk cache -- a step
+//   --> free
 //                                   in a log <-- lend: nothing --- in the chunk cache
 //
-// A crash leaves a chunk in the chunk cache as it leaves one in a log, since only memory knows the difference: its header says
-// lent, parity takes it for zeros, and the next session frees it.
+// A crash leaves a chunk in the chunk cache as it leaves one in a log, since only memory knows the
+// difference: its header says lent, parity takes it for zeros, and the next session frees it.
 //
-// CCACHE-1 Who puts a chunk in the chunk cache has seen it be durable that nothing in it is replayed or put back any more
-//    (LOG-3). So any lane may write over it at once, and the heap may give it another use without asking a lane (HEAP-3).
-// CCACHE-2 Nobody erases what an earlier log has left in it. Links and undo entries carry epoch, lane and transaction,
-//    a lane counts each of its transactions once in an epoch, and a transaction's chunks come here only at its end:
-//    so nothing that is left passes for a part of a later log.
-// CCACHE-3 What is in the chunk cache counts as free. Who finds no room for objects takes all of it back before he
-//    gives up, whoever put it there, and so does closing: no pool that was closed properly has lent chunks.
+// CCACHE-1 Who puts a chunk in the chunk cache has seen it be durable that nothing in it is
+//    replayed or put back any more (LOG-3). So any lane may write over it at once, and the heap may
+//    give it another use without asking a lane (HEAP-3).
+// CCACHE-2 Nobody erases what an earlier log has left in it. Links and undo entries carry epoch,
+//    lane and transaction, a lane counts each of its transactions once in an epoch, and a
+//    transaction's chunks come here only at its end: so nothing that is left passes for a part of a
+//    later log.
+// CCACHE-3 What is in the chunk cache counts as free. Who finds no room for objects takes all of it
+//    back before he gives up, whoever put it there, and so does closing: no pool that was closed
+//    properly has lent chunks.
 #pragma once
 
 #include <algorithm>

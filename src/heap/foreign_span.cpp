@@ -193,7 +193,8 @@ void make_foreign_spans(pool::state& s, pool::lane& l, uint64_t size, scute_prog
     make_fragment_headers(s, l, z, size, tell);
     if (!SCUTE_PLANTED(span_parity)) make_parity(s, l, z, tell);
   }
-  ++l.sequence;  // no transaction has this tag: resolution takes who has the same for members of one
+  // no transaction has this tag: resolution takes who has the same for members of one
+  ++l.sequence;
   tell.end();
 }
 

@@ -160,7 +160,8 @@ void heap::scan(chunk_record& c) {
         h = zones_.read_header(o);
       } catch (const failure& e) {
         if (e.code() != SCUTE_E_CORRUPT) throw;
-        continue;  // beyond repair: never hand the slot out; who opens, checks or scrubs it is told (REPAIR-7)
+        // beyond repair: never hand the slot out; who opens, checks or scrubs it is told (REPAIR-7)
+        continue;
       }
     }
     if (format::meta_role(h.meta) != format::role::free) continue;
@@ -248,8 +249,8 @@ void heap::publish(chunk_record& c, uint32_t from) noexcept {
   c.slots_hint = static_cast<uint16_t>(std::min<uint32_t>(c.slots_hint, from / 64));
 }
 
-// Formats further slots of a run whose bitmap there is; false if it is full. A lane that asks for a size class again
-// and again gets more of them each time; who wants a few objects only gets few.
+// Formats further slots of a run whose bitmap there is; false if it is full. A lane that asks for a
+// size class again and again gets more of them each time; who wants a few objects only gets few.
 bool heap::grow(pool::lane& l, int size_class, chunk_record& c) {
   const uint32_t from = c.prepared.load(std::memory_order_relaxed);
   if (from == c.slots) return false;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The allocator. A slot is allocated exactly when its header says so (docs/reference/format.md, "What is
-// allocated"); what is kept here are bitmaps derived from the headers, chunk by chunk on first use.
+// The allocator. A slot is allocated exactly when its header says so (docs/reference/format.md,
+// "What is allocated"); what is kept here are bitmaps derived from the headers, chunk by chunk on
+// first use.
 //
-// HEAP-1 A slot is handed out only from a bitmap, and returns to it only after the header write that
-//    freed it (or the abort of the transaction that wanted it) is durable: no two transactions ever
-//    have the same slot.
-// HEAP-2 A chunk's bitmap is built before any transaction frees a slot of it, so that no free can fall
-//    between the scan and its publication.
+// HEAP-1 A slot is handed out only from a bitmap, and returns to it only after the header write
+//    that freed it (or the abort of the transaction that wanted it) is durable: no two transactions
+//    ever have the same slot.
+// HEAP-2 A chunk's bitmap is built before any transaction frees a slot of it, so that no free can
+//    fall between the scan and its publication.
 // HEAP-3 Before a chunk is put to another use, no lane's log can be replayed into it any more.
 //
 // Each lane allocates from chunks of its own, one per size class, so threads meet only when a chunk
@@ -46,8 +47,8 @@ class heap {
   // Chunks lent to a log that overflows its lane. Their bytes count as zeros for parity. Throws
   // SCUTE_E_NOSPC with nothing lent.
   std::vector<uint64_t> lend(pool::lane& l, size_t n);
-  // Bytes of an object that one transaction can overwrite in one piece for certain, at present: what goes
-  // through a log needs free chunks for it.
+  // Bytes of an object that one transaction can overwrite in one piece for certain, at present:
+  // what goes through a log needs free chunks for it.
   uint64_t overwrite_max();
   // Takes chunks back and out of the list, one by one; those that could not be taken back are left
   // in it when this throws.
@@ -67,7 +68,8 @@ class heap {
 
   // Makes what waits for a transaction (heap/pending_steps.hpp). As zone_table::make_pending().
   void make_pending(pool::lane& l) { zones_.make_pending(l, engine_); }
-  // The same if it is much more than a transaction with so many new objects should have to take along.
+  // The same if it is much more than a transaction with so many new objects should have to take
+  // along.
   void make_excess(pool::lane& l, uint64_t objects) {
     if (zones_.is_excess(objects)) make_pending(l);
   }

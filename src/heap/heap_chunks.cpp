@@ -128,8 +128,8 @@ uint64_t heap::log_room(uint64_t chunks) const noexcept {
   return chunks / s_.geo.lane_replicas * (s_.geo.chunk_size - sizeof(format::log_link));
 }
 
-// Runs of which every object is free: whoever lacks chunks takes them (reclaim_empty_runs()). Of those that were never looked at
-// nobody knows.
+// Runs of which every object is free: whoever lacks chunks takes them (reclaim_empty_runs()). Of
+// those that were never looked at nobody knows.
 uint64_t heap::empty_runs() {
   uint64_t n = 0;
   for (uint64_t z = 0; z < zones_.count(); ++z) {
@@ -178,7 +178,8 @@ void heap::no_log(size_t n) {
                     "a larger pool");
 }
 
-// The last one of those that are prepared: chunks stay lent for long, and should not divide the room for spans.
+// The last one of those that are prepared: chunks stay lent for long, and should not divide the
+// room for spans.
 chunk_record* heap::take_last(pool::lane& l) {
   for (uint64_t zi = 0; zi < zones_.count(); ++zi) {
     zone& z = zones_.get(zi);
@@ -195,9 +196,9 @@ chunk_record* heap::take_last(pool::lane& l) {
   return take_chunks(l, 1);
 }
 
-// Recovery takes a lent chunk for zeros, and the parity that it finds for that of zeros. So the chunk is free until it
-// is zero, on the medium as well; what lies in it is nobody's then, and counts in its columns, to which the
-// engine sees if a crash tears them.
+// Recovery takes a lent chunk for zeros, and the parity that it finds for that of zeros. So the
+// chunk is free until it is zero, on the medium as well; what lies in it is nobody's then, and
+// counts in its columns, to which the engine sees if a crash tears them.
 std::vector<uint64_t> heap::lend(pool::lane& l, size_t n) {
   const locked hold(zones_.chunk_mutex);
   std::vector<chunk_record*> chunks;
@@ -257,8 +258,8 @@ std::vector<uint64_t> heap::lend(pool::lane& l, size_t n) {
   return offsets;
 }
 
-// A lent chunk's own bytes, which parity takes for zeros already. Zeros that are there may be a dead
-// process's, which died before they were durable.
+// A lent chunk's own bytes, which parity takes for zeros already. Zeros that are there may be a
+// dead process's, which died before they were durable.
 void heap::zero(pool::lane& l, uint64_t chunk_offset, owner of) noexcept {
   static constexpr std::byte zeros[pool::column_block]{};
   for (uint64_t at = 0; at < s_.geo.chunk_size; at += sizeof zeros)
@@ -300,8 +301,8 @@ void heap::cache_chunks(pool::lane& l, std::vector<uint64_t>& chunk_offsets) {
 // False if there is nothing on it.
 bool heap::reclaim_chunk_cache(pool::lane& l) {
   if (chunk_cache_.size() == 0) return false;
-  // These were written last when the first chunk came here. What damage has changed since would get into the
-  // parity if it were just written over.
+  // These were written last when the first chunk came here. What damage has changed since would get
+  // into the parity if it were just written over.
   for (uint64_t zi = 0; zi < zones_.count(); ++zi) {
     if (!zones_.is_loaded(zi) || zones_.get(zi).log_chunks == 0) continue;
     repair::read_metadata<format::zone_descriptor>(s_, &l, s_.geo.zone_offset(zi),

@@ -1,25 +1,32 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Allocator steps that become durable with the transaction that needs them, where a step of their own would cost a sync
-// (step_engine::takes_steps_along): chunks come into use, become runs or spans, and runs get further slots in memory alone. The
-// first transaction that commits a new object takes all of it along as patches of its own.
+// Allocator steps that become durable with the transaction that needs them, where a step of their
+// own would cost a sync (step_engine::takes_steps_along): chunks come into use, become runs or
+// spans, and runs get further slots in memory alone. The first transaction that commits a new
+// object takes all of it along as patches of its own.
 //
-//   pending --a transaction that allocates, or make_pending()--> in one record --decided and applied--> over
+//   pending --a transaction that allocates, or make_pending()--> in one record --decided and
+//   applied--> over
 //
 // What a crash leaves, or closing:
 //   pending               nothing. The medium has the chunks as they were, and no durable object lies in what is pending
 //   in a transaction      all of it, or nothing, as of the transaction
 //   in make_pending()     some steps of it, each as a whole, in an order in which each stands alone
 //
-// PEND-1 A transaction that has allocated commits all that is pending in its own record, or waits for one that does so. One at a
-//    time takes it along, and nothing ceases to be pending before it is decided and applied. So no durable object lies in a
-//    slot or chunk of which the medium does not know.
-// PEND-2 The marks that others read (chunk_record::formatted, zone::high_water) rise, and chunks are a span for them, when the
-//    headers are in their places. The heap itself goes by `prepared`, and by `pending_span`.
-// PEND-3 The header of a pending slot, and the first one of a pending span, says free, unless the transaction itself has an object
-//    there. Objects of others there are committed later, and so win.
-// PEND-4 Before another step, before a bulk prewrite, and before runs are emptied for another use, all that is pending is made:
-//    it would write over the headers that these write, or lie in a chunk that is not what it was.
-// PEND-5 What others have left pending is bounded: a transaction has to have room for it in its log. More becomes durable by steps.
+// PEND-1 A transaction that has allocated commits all that is pending in its own record, or waits
+//    for one that does so. One at a time takes it along, and nothing ceases to be pending before it
+//    is decided and applied. So no durable object lies in a slot or chunk of which the medium does
+//    not know.
+// PEND-2 The marks that others read (chunk_record::formatted, zone::high_water) rise, and chunks
+//    are a span for them, when the headers are in their places. The heap itself goes by `prepared`,
+//    and by `pending_span`.
+// PEND-3 The header of a pending slot, and the first one of a pending span, says free, unless the
+//    transaction itself has an object there. Objects of others there are committed later, and so
+//    win.
+// PEND-4 Before another step, before a bulk prewrite, and before runs are emptied for another use,
+//    all that is pending is made: it would write over the headers that these write, or lie in a
+//    chunk that is not what it was.
+// PEND-5 What others have left pending is bounded: a transaction has to have room for it in its
+//        log. More becomes durable by steps.
 #pragma once
 
 #include <atomic>
@@ -38,12 +45,13 @@ namespace scute::core::heap {
 
 class zone_table;
 
-// Chunks of a span that waits. Longer ones are made by steps: a transaction may have no room for so many headers.
+// Chunks of a span that waits. Longer ones are made by steps: a transaction may have no room for so
+// many headers.
 inline constexpr uint32_t pending_span_max = 64;
 
 struct pending_steps {
-  // Of a transaction that takes it along, or of who adds to it; taken after zone_table::chunk_mutex, before the locks of chunks and all that a
-  // commit takes.
+  // Of a transaction that takes it along, or of who adds to it; taken after
+  // zone_table::chunk_mutex, before the locks of chunks and all that a commit takes.
   waiting_mutex mutex;
   std::atomic<bool> any{false};
   std::vector<chunk_record*> runs SCUTE_GUARDED_BY(mutex);   // formatted < prepared
@@ -61,7 +69,8 @@ struct pending_steps {
   }
 };
 
-// A transaction takes along what is pending. Nobody adds to it meanwhile. None if nothing is pending, or it has allocated nothing.
+// A transaction takes along what is pending. Nobody adds to it meanwhile. None if nothing is
+// pending, or it has allocated nothing.
 class taking_along {
  public:
   taking_along(zone_table& z,
@@ -71,7 +80,8 @@ class taking_along {
   taking_along& operator=(const taking_along&) = delete;
 
   explicit operator bool() const noexcept { return zones_ != nullptr; }
-  // All of it, but for the headers of slots at these file offsets, which are ascending. Valid as long as this.
+  // All of it, but for the headers of slots at these file offsets, which are ascending. Valid as
+  // long as this.
   std::span<const pool::patch> patches(const pool::lane& l,
                                        std::span<const uint64_t> but) SCUTE_NO_LOCK_ANALYSIS;
   // They are decided, and in their places.

@@ -43,8 +43,8 @@ void zone_table::format_slots(pool::lane& l, step_engine& e, chunk_record& c, ui
   const uint32_t to = std::min(from + count, c.slots);
   if (pends(e)) return pend_slots(l, e, c, to);
   const object first = slot_object(c, from);
-  // Where every line has a header whole blocks are written: that costs a small part of so many headers, and no more
-  // bytes than a log of them would.
+  // Where every line has a header whole blocks are written: that costs a small part of so many
+  // headers, and no more bytes than a log of them would.
   const bool whole = size == dense_slot;
   const uint64_t n = to - from, room = whole ? n * size : n * format::header_size;
   image_.clear();

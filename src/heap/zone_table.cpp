@@ -119,7 +119,8 @@ void zone_table::adopt(zone& z, uint64_t index, uint32_t i, const format::chunk_
           repair::repair_fragment(s_, nullptr, first, "first fragment of a large object",
                                   repair::on_loss::leave);
         } catch (const failure& e) {
-          // Its other fragments may be sound; keep the space, and let whoever opens it be told (REPAIR-7).
+          // Its other fragments may be sound; keep the space, and let whoever opens it be told
+          // (REPAIR-7).
           if (e.code() != SCUTE_E_CORRUPT) throw;
         }
       }
@@ -147,8 +148,8 @@ void zone_table::adopt(zone& z, uint64_t index, uint32_t i, const format::chunk_
       break;
     }
     case chunk_kind::span_body: {
-      // ZONE-1: no live span covers it, or the loop would not have come here; unless the header is lost that would say so. Then
-      // what lies here may be all that is left of somebody's object.
+      // ZONE-1: no live span covers it, or the loop would not have come here; unless the header is
+      // lost that would say so. Then what lies here may be all that is left of somebody's object.
       if (h.length == 0 || h.length > i || z.chunks[i - h.length].kind != use::lost) break;
       c.kind = use::lost;
       --z.available;

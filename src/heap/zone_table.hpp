@@ -5,13 +5,14 @@
 // ZONE-1 A chunk's use in memory is what its header says, with two exceptions that a later header
 //    write will settle: a span whose first fragment is free counts as free chunks, and so does a
 //    span_body that no live span covers. So freeing a span is the write of one object header.
-// ZONE-2 A chunk that changes its use gets a new generation, so nothing that lies in it can be taken
-//    for a live header.
+// ZONE-2 A chunk that changes its use gets a new generation, so nothing that lies in it can be
+//    taken for a live header.
 // ZONE-3 Headers of a span's bodies are written before its head; the head makes the span.
-// ZONE-4 Slots at or beyond a run's mark are nobody's bytes, but count for parity. Their headers are durable, with
-//    their parity, before a step raises the mark. So a crash in between leaves the mark, and columns that a
-//    recovery puts right (step_engine::prewrite); the slots are formatted again when they are needed.
-//    (Where steps wait for transactions, PEND-1, the headers are in the record that raises the mark.)
+// ZONE-4 Slots at or beyond a run's mark are nobody's bytes, but count for parity. Their headers
+//    are durable, with their parity, before a step raises the mark. So a crash in between leaves
+//    the mark, and columns that a recovery puts right (step_engine::prewrite); the slots are
+//    formatted again when they are needed. (Where steps wait for transactions, PEND-1, the headers
+//    are in the record that raises the mark.)
 #pragma once
 
 #include <algorithm>
@@ -65,7 +66,8 @@ class zone_table {
   // The object whose payload begins at this file offset. Throws SCUTE_E_OID if none can: outside
   // the zones, between slots, in a chunk of another use. Says nothing of whether it is live.
   object locate(uint64_t payload_offset);
-  // The same for a slot of one fragment in a zone that is loaded, in a few instructions. False if there is none.
+  // The same for a slot of one fragment in a zone that is loaded, in a few instructions. False if
+  // there is none.
   bool locate_small(uint64_t payload_offset, object& o) noexcept {
     const auto& g = s_.geo;
     const uint64_t zi = pool::zone_of(g, payload_offset);
@@ -103,23 +105,25 @@ class zone_table {
 
   // Steps that wait for a transaction, which takes them along (PEND-1).
   bool any_pending() const noexcept { return pending_.any.load(std::memory_order_acquire); }
-  // Makes them now. Any thread that takes nothing along and has no stripe; in the lane, with nothing planned in it.
+  // Makes them now. Any thread that takes nothing along and has no stripe; in the lane, with
+  // nothing planned in it.
   void make_pending(pool::lane& l, step_engine& e);
   bool is_excess(uint64_t objects);
 
   // What follows changes headers.
 
-  // Prepares chunk headers until `chunk` is below the high-water mark: 0, or an errno if the file system
-  // has no room for the chunks; the mark may have risen part of the way.
+  // Prepares chunk headers until `chunk` is below the high-water mark: 0, or an errno if the file
+  // system has no room for the chunks; the mark may have risen part of the way.
   int extend(pool::lane& l, step_engine& e, uint64_t z, uint32_t chunk) SCUTE_REQUIRES(chunk_mutex);
-  // Gives a chunk new content: a run of slots with the first of them, at most format::slots_first, formatted.
+  // Gives a chunk new content: a run of slots with the first of them, at most format::slots_first,
+  // formatted.
   void make_run(pool::lane& l, step_engine& e, chunk_record& c, uint32_t slot_size)
       SCUTE_REQUIRES(chunk_mutex);
   // Formats up to `count` further slots of a run (ZONE-4).
   void format_slots(pool::lane& l, step_engine& e, chunk_record& c, uint32_t count)
       SCUTE_REQUIRES(chunk_mutex);
-  // So many slots of a size at once are worth while: in a file behind the page cache, where a page that is written
-  // costs more than its lines, those of one page.
+  // So many slots of a size at once are worth while: in a file behind the page cache, where a page
+  // that is written costs more than its lines, those of one page.
   uint32_t slots_ahead(uint32_t slot_size) const noexcept {
     return s_.medium->what() == medium::kind::file
                ? std::max(format::slots_first, uint32_t{format::page} / slot_size)

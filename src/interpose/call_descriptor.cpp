@@ -61,8 +61,8 @@ int copied(int from, int to) noexcept {
   return to;
 }
 
-// One at a time what has an entry, and ours stay. The kernel's call would take them as well. False with errno: there is none, and some may
-// still be open.
+// One at a time what has an entry, and ours stay. The kernel's call would take them as well. False
+// with errno: there is none, and some may still be open.
 bool close_numbers(unsigned first, unsigned last) noexcept {
   const critical now;  // none of ours comes meanwhile
   bool done = true;
@@ -97,7 +97,8 @@ bool is_lock_command(int command) noexcept {
   }
 }
 
-// What it says, and what it asks for, is the real file's affair as a whole. (A view has seals, and the file may have none.)
+// What it says, and what it asks for, is the real file's affair as a whole. (A view has seals, and
+// the file may have none.)
 bool is_real_command(int command) noexcept {
   return command == F_SETLEASE || command == F_GETLEASE || command == F_ADD_SEALS ||
          command == F_GET_SEALS;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // dlopen(3).
 //
-// LIB-1 A library that flushes unintercepted (flush_scan.hpp) is not loaded while a shielded file is mapped: EPERM, a message, and a text for
-//    dlerror(). (Its constructors have run by then.)
-// LIB-2 A library is found where the program's own call would have found it. The C library goes by who calls it, and that is this
-//    library: so what is the caller's affair, its DT_RUNPATH or DT_RPATH and $ORIGIN, is looked up for it here.
-// LIB-3 A library that is to find what it has brought along before what the program has (RTLD_DEEPBIND) would find the C library before this
-//    one, and go around all of it. It is loaded without that.
+// LIB-1 A library that flushes unintercepted (flush_scan.hpp) is not loaded while a shielded file
+//    is mapped: EPERM, a message, and a text for dlerror(). (Its constructors have run by then.)
+// LIB-2 A library is found where the program's own call would have found it. The C library goes by
+//    who calls it, and that is this library: so what is the caller's affair, its DT_RUNPATH or
+//    DT_RPATH and $ORIGIN, is looked up for it here.
+// LIB-3 A library that is to find what it has brought along before what the program has
+//    (RTLD_DEEPBIND) would find the C library before this one, and go around all of it. It is
+//    loaded without that.
 #include <dlfcn.h>
 #include <link.h>
 #include <unistd.h>
@@ -78,7 +80,8 @@ std::string in_folders(const std::string& list, const std::string& name) {
   return {};
 }
 
-// Where the caller's own path has a library of that name; empty: nowhere, or LD_LIBRARY_PATH, which comes before DT_RUNPATH, has one.
+// Where the caller's own path has a library of that name; empty: nowhere, or LD_LIBRARY_PATH, which
+// comes before DT_RUNPATH, has one.
 std::string in_path_of(const link_map& caller, const std::string& name) {
   const char* const run_path = dynamic_text(caller, DT_RUNPATH);
   const char* const path = run_path != nullptr ? run_path : dynamic_text(caller, DT_RPATH);

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mmap(2) and its relatives.
 //
-// MEM-1 Whatever leaves the address space, by munmap(), by MAP_FIXED over it or by mremap(), is written first as munmap() would
-//    (SHIELD-4), and is out of the table before the addresses are free (MAPS-3).
-// MEM-3 A mapping of a view whose pages come when they are touched is watched before anybody can touch it (PAGEIN-1): it begins without access. What
-//    cannot be watched is loaded first.
-// MEM-2 A mapping that a program could flush by instructions of its own is given only where the runtime hears of them: MAP_SYNC
-//    to programs that are instrumented as a whole and to libpmem2, and any shared writable mapping only if no other code flushes
-//    (flush_scan.hpp).
+// MEM-1 Whatever leaves the address space, by munmap(), by MAP_FIXED over it or by mremap(), is
+//    written first as munmap() would (SHIELD-4), and is out of the table before the addresses are
+//    free (MAPS-3).
+// MEM-3 A mapping of a view whose pages come when they are touched is watched before anybody can
+//    touch it (PAGEIN-1): it begins without access. What cannot be watched is loaded first.
+// MEM-2 A mapping that a program could flush by instructions of its own is given only where the
+//    runtime hears of them: MAP_SYNC to programs that are instrumented as a whole and to libpmem2,
+//    and any shared writable mapping only if no other code flushes (flush_scan.hpp).
 #include <fcntl.h>
 #include <sys/mman.h>
 
@@ -55,7 +56,8 @@ void* refuse(int why) noexcept {
   return MAP_FAILED;
 }
 
-// MEM-1. In a critical section. False with errno: something could not be written, and nothing was unmapped.
+// MEM-1. In a critical section. False with errno: something could not be written, and nothing was
+// unmapped.
 bool write_leaving(uintptr_t at, size_t n) noexcept {
   if (mappings.first_in(at, at + rounded(n)).file == nullptr) return true;
   if (!mappings.has_room()) {  // for the two that one may become
@@ -74,7 +76,8 @@ bool write_leaving(uintptr_t at, size_t n) noexcept {
   return written;
 }
 
-// Whose last mapping has gone is closed at the end of the scope: a close writes, and so holds pages (STORE-3).
+// Whose last mapping has gone is closed at the end of the scope: a close writes, and so holds pages
+// (STORE-3).
 class departures {
  public:
   departures() = default;
@@ -216,7 +219,8 @@ int program_munmap(void* at, size_t n) {
   const departures after;
   if (begin % page != 0 || n == 0) return next::munmap(at, n);  // EINVAL
   if (!write_leaving(begin, n)) return -1;
-  // The mapping goes while the table has it: nobody else gets the place before it is forgotten, as all of that waits for us.
+  // The mapping goes while the table has it: nobody else gets the place before it is forgotten, as
+  // all of that waits for us.
   const int result = next::munmap(at, n);
   if (result == 0) forget(begin, n);
   return result;
@@ -295,7 +299,8 @@ int program_msync(void* at, size_t n, int flags) {
 }
 SCUTE_INTERPOSED_ALIAS(int, msync, scute_program_msync, (void* at, size_t n, int flags));
 
-// The parts of a mapping in another order: nobody does that any more, and the table could not say so.
+// The parts of a mapping in another order: nobody does that any more, and the table could not say
+// so.
 SCUTE_INTERPOSED(int, remap_file_pages, (void* at, size_t n, int access, size_t to, int flags)) {
   const auto begin = reinterpret_cast<uintptr_t>(at);
   if (mappings.empty() || mappings.first_in(begin, begin + rounded(n)).file == nullptr)

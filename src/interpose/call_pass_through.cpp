@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls behind which the C library reads and writes descriptors without a call that we intercept: all of the file is loaded first (PAGEIN-3). And
-// syscall(): what opens, copies, closes, maps and makes durable is the call of that name (DESC-4).
+// Calls behind which the C library reads and writes descriptors without a call that we intercept:
+// all of the file is loaded first (PAGEIN-3). And syscall(): what opens, copies, closes, maps and
+// makes durable is the call of that name (DESC-4).
 #include <aio.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -144,8 +145,9 @@ std::optional<long> fds_received_by(long number, const long (&a)[6]) {
   return result;
 }
 
-// The call of that name, which none of these threads is cancelled in, as in none of the kernel's. Nothing: it is no matter of ours.
-// (In a call of the runtime's, as the functions of that name are.)
+// The call of that name, which none of these threads is cancelled in, as in none of the kernel's.
+// Nothing: it is no matter of ours. (In a call of the runtime's, as the functions of that name
+// are.)
 template <class F>
 long ours(F&& call) {
   const scute::core::uncancelled now;

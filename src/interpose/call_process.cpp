@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The process as a whole: how it begins, forks and ends.
 //
-// LIFE-1 Everything is ready before any constructor of the program's runs that could open a file, and works if one comes earlier.
+// LIFE-1 Everything is ready before any constructor of the program's runs that could open a file,
+//        and works if one comes earlier.
 // LIFE-2 A child of fork() finds the tables whole and nothing of its parent's open (GUARD-4).
-// LIFE-3 An exit writes what is in the views, and leaves nothing of it in a log alone, so that damage beside it costs nothing: it is no
-//    crash. They stay open: other threads, and what is destroyed later, may still store, which is
-//    for the supervisor to find.
+// LIFE-3 An exit writes what is in the views, and leaves nothing of it in a log alone, so that
+//    damage beside it costs nothing: it is no crash. They stay open: other threads, and what is
+//    destroyed later, may still store, which is for the supervisor to find.
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -39,8 +40,9 @@
 
 using namespace scute::core::interpose;
 
-// vfork() returns twice from one frame, so nothing can stand around the C library's: ours goes there by a jump. Where pages come when they
-// are touched, or before the first constructor, it is fork(), which is a vfork() as POSIX has it.
+// vfork() returns twice from one frame, so nothing can stand around the C library's: ours goes
+// there by a jump. Where pages come when they are touched, or before the first constructor, it is
+// fork(), which is a vfork() as POSIX has it.
 extern "C" {
 [[gnu::used, gnu::visibility("hidden")]] pid_t (*scute_real_vfork)() = nullptr;
 }
@@ -138,7 +140,8 @@ SCUTE_INTERPOSED(int, thrd_create, (thrd_t * thread, thrd_start_t f, void* argum
   threads_come();
   return next::thrd_create(thread, f, argument);
 }
-// What the C library opens for it is not heard: it is taken over (INHERIT-4), but not cut to nothing before.
+// What the C library opens for it is not heard: it is taken over (INHERIT-4), but not cut to
+// nothing before.
 SCUTE_INTERPOSED(int, posix_spawn_file_actions_addopen,
                  (posix_spawn_file_actions_t * actions, int fd, const char* path, int flags,
                   mode_t mode)) {

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls that make a file longer or shorter.
 //
-// LENGTH-1 Where a call makes the file longer by zeros, it and its protection grow before the view does; what a write has made longer is
-//    noticed at the next fsync(), munmap() or close(), or by the supervisor.
+// LENGTH-1 Where a call makes the file longer by zeros, it and its protection grow before the view
+//    does; what a write has made longer is noticed at the next fsync(), munmap() or close(), or by
+//    the supervisor.
 // LENGTH-2 A shielded file does not get shorter: EBUSY.
-// LENGTH-3 What writes behind the end has room there first, in the file system and in the protection; then the kernel writes, which makes the view
-//    longer with the bytes that it gets; and then the file and its protection follow, at once where the program can store to a mapping of it, else
-//    as LENGTH-1 has it. So nobody sees zeros where bytes are to be, and no kill leaves them, and who appends meanwhile is not written over.
+// LENGTH-3 What writes behind the end has room there first, in the file system and in the
+//    protection; then the kernel writes, which makes the view longer with the bytes that it gets;
+//    and then the file and its protection follow, at once where the program can store to a mapping
+//    of it, else as LENGTH-1 has it. So nobody sees zeros where bytes are to be, and no kill leaves
+//    them, and who appends meanwhile is not written over.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -53,7 +56,8 @@ bool room_until(opened_file& o, uint64_t size) noexcept {
          }) == 0;
 }
 
-// Where a write at `at` goes (-1: where the descriptor stands), and what has to be there before. Of any descriptor.
+// Where a write at `at` goes (-1: where the descriptor stands), and what has to be there before. Of
+// any descriptor.
 class view_write {
  public:
   view_write(int fd, off_t at, size_t n, bool appends = false) noexcept
@@ -63,8 +67,8 @@ class view_write {
         now_(fd, at_, has_room_ && here_ ? n : 0) {}
   // False with errno: it is not to be made.
   explicit operator bool() const noexcept { return has_room_ && here_; }
-  // The result, when what was written is part of the file where it has to be (LENGTH-3). What finds no room after all stays in the view, and
-  // is told of at the next sync.
+  // The result, when what was written is part of the file where it has to be (LENGTH-3). What finds
+  // no room after all stays in the view, and is told of at the next sync.
   ssize_t made(int fd, ssize_t result) const noexcept {
     if (!extends_ || result <= 0) return result;
     const critical now;
@@ -97,7 +101,8 @@ class view_write {
   known_store now_;
 };
 
-// What a write to a descriptor with O_SYNC or O_DSYNC has written is durable when it returns, and so is one that asks for it.
+// What a write to a descriptor with O_SYNC or O_DSYNC has written is durable when it returns, and
+// so is one that asks for it.
 ssize_t ended(int fd, ssize_t result, bool asks = false) noexcept {
   if (result <= 0 || entry_of(fd) == nullptr) return result;
   opened_file* const o = opened_at(fd);
@@ -105,8 +110,8 @@ ssize_t ended(int fd, ssize_t result, bool asks = false) noexcept {
   return sync_file(*o->file) == 0 ? result : -1;
 }
 
-// What files in memory can be asked for, whatever FILE lies on; views on a disk can be made zeros as well. What is refused does not make
-// the file longer first.
+// What files in memory can be asked for, whatever FILE lies on; views on a disk can be made zeros
+// as well. What is refused does not make the file longer first.
 bool can_allocate(const guarded_file& file, int mode) noexcept {
   switch (mode) {
     case 0:
@@ -118,8 +123,9 @@ bool can_allocate(const guarded_file& file, int mode) noexcept {
   }
 }
 
-// Not shorter. What a mapping has stored behind the end goes where the file is that long already: as the kernel does it, where it refuses to make the
-// view shorter, since somebody may append meanwhile.
+// Not shorter. What a mapping has stored behind the end goes where the file is that long already:
+// as the kernel does it, where it refuses to make the view shorter, since somebody may append
+// meanwhile.
 bool given_length(opened_file& o, int fd, off_t size) noexcept {
   struct stat s{};
   if (o.file->is_in_memory() && next::fstat(fd, &s) == 0 && s.st_size == size &&

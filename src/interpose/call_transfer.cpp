@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What reads descriptors, and copies between them: the pages of a view are loaded before (PAGEIN-3), and copies that the kernel cannot make of a
-// view are made by hand.
+// What reads descriptors, and copies between them: the pages of a view are loaded before
+// (PAGEIN-3), and copies that the kernel cannot make of a view are made by hand.
 #include <fcntl.h>
 #include <sys/sendfile.h>
 #include <sys/uio.h>
@@ -35,8 +35,8 @@ off_t position(int fd, const off_t* at) noexcept {
   return entry_of(fd) != nullptr ? offset_at(at) : -1;
 }
 
-// Again where the page that it stores to was held meanwhile. What it had read by then it has told, so nothing is read
-// twice. (A thread may be cancelled in it, which unwinds.)
+// Again where the page that it stores to was held meanwhile. What it had read by then it has told,
+// so nothing is read twice. (A thread may be cancelled in it, which unwinds.)
 template <class F>
 ssize_t read_into(const void* to, size_t n, F&& call) {
   constexpr unsigned tries = 100;
@@ -46,7 +46,8 @@ ssize_t read_into(const void* to, size_t n, F&& call) {
   return result;
 }
 
-// copy_file_range() where the kernel says that the files are in different file systems, as the view is.
+// copy_file_range() where the kernel says that the files are in different file systems, as the view
+// is.
 ssize_t copied_by_hand(int from, off_t* from_at, int to, off_t* to_at, size_t n) {
   constexpr size_t piece = size_t{1} << 20;
   std::vector<char> room;

@@ -19,7 +19,8 @@ namespace {
 struct stat standard_error{};  // as the program found it
 bool is_remembered = false;
 
-// The program has closed descriptor 2, and opened something of its own there, which is none of ours to write to. (Logs are appended to.)
+// The program has closed descriptor 2, and opened something of its own there, which is none of ours
+// to write to. (Logs are appended to.)
 bool is_data(int fd) noexcept {
   struct stat s{};
   if (!is_remembered || next::fstat(fd, &s) != 0) return false;

@@ -38,8 +38,8 @@ void fence_all() noexcept {
   });
 }
 
-// DUR-3: this thread's calls here, one interrupting the other, and whether one of the inner ones has asked for a fence. Handlers leave the depth
-// as they find it.
+// DUR-3: this thread's calls here, one interrupting the other, and whether one of the inner ones
+// has asked for a fence. Handlers leave the depth as they find it.
 [[gnu::tls_model("initial-exec")]] thread_local constinit unsigned depth = 0;
 [[gnu::tls_model("initial-exec")]] thread_local constinit bool fence_wanted = false;
 // Of the innermost; 0 if there is none.

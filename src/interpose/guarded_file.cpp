@@ -212,8 +212,8 @@ void guarded_file::leave_all() noexcept {
 
 void guarded_file::close() noexcept {
   scute_shield_counts audit{};
-  // GUARD-6. A handler that has interrupted a use of its own thread's leaves what is used where it is, with the pool open: the
-  // supervisor closes it when the process has ended.
+  // GUARD-6. A handler that has interrupted a use of its own thread's leaves what is used where it
+  // is, with the pool open: the supervisor closes it when the process has ended.
   const bool in_use_here = uses_here != 0;
   // First, so that what a child is told it has written is looked at.
   if (!SCUTE_PLANTED(supervisor_late)) {  // SUPER-4
@@ -384,7 +384,8 @@ void guarded_file::write_there(uint64_t offset, uint64_t n, view::write_reason w
   pool_->set_time();
 }
 
-// A halted view gives the program no last word: its handler could store, sync and exit, and so come here once more.
+// A halted view gives the program no last word: its handler could store, sync and exit, and so come
+// here once more.
 void guarded_file::give_up() noexcept {
   if (view_->is_halted()) {
     struct sigaction none{};
@@ -402,7 +403,8 @@ void guarded_file::give_up() noexcept {
 
 namespace {
 
-// What of the views can be stored to. What the program has taken from itself stays so, and some pages were kept from us (PAGEIN-4).
+// What of the views can be stored to. What the program has taken from itself stays so, and some
+// pages were kept from us (PAGEIN-4).
 void only_to_read() noexcept {
   const bool complete = each_part_of_memory([](uintptr_t begin, uintptr_t end, int access) {
     if ((access & PROT_WRITE) == 0) return;
@@ -426,7 +428,8 @@ void guarded_file::leave_regions() noexcept {
     if (f->is_open() && !f->memory_->forget_region()) ::_exit(1);
 }
 
-// GUARD-4. Its descriptors stay descriptors of the view. The objects of the parent stay where they are; nothing of them is used.
+// GUARD-4. Its descriptors stay descriptors of the view. The objects of the parent stay where they
+// are; nothing of them is used.
 void guarded_file::become_child() noexcept {
   audit::report_clock::become_child();
   for (guarded_file* f = first(); f != nullptr; f = f->next()) {

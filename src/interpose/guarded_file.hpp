@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A shielded file that this process has open: its pool, its view, and who still uses it.
 //
-// SHIELD-7 Nothing maps the medium at an address that the program knows, and no descriptor of the program's reaches it around
-//    the view.
+// SHIELD-7 Nothing maps the medium at an address that the program knows, and no descriptor of the
+//    program's reaches it around the view.
 // GUARD-1 So the program gets descriptors of the view's bytes only, and mappings of them.
-// GUARD-2 The pool is open as long as the program has a descriptor or a shared mapping of the file; when the last one goes, all that
-//    differs is written, the pool is closed, and other processes may have the file.
-// GUARD-3 The supervisor has both memory files before the program has anything of the view (WIRE-2).
-// GUARD-4 A child of fork() has what its parent mapped, to read; what it flushes, fences or syncs is its parent's affair. To use
-//    the file itself it opens it again, when its parent has closed it.
-// GUARD-6 Who fences uses a file that it flushed in earlier, and that another thread may close meanwhile, when it has let go of it: a close waits
-//    for such uses before it takes the view down.
-// GUARD-5 These objects are never freed, but used again: a handler that looks one up has something to look at.
+// GUARD-2 The pool is open as long as the program has a descriptor or a shared mapping of the file;
+//    when the last one goes, all that differs is written, the pool is closed, and other processes
+//    may have the file.
+// GUARD-3 The supervisor has both memory files before the program has anything of the view
+//         (WIRE-2).
+// GUARD-4 A child of fork() has what its parent mapped, to read; what it flushes, fences or syncs
+//    is its parent's affair. To use the file itself it opens it again, when its parent has closed
+//    it.
+// GUARD-6 Who fences uses a file that it flushed in earlier, and that another thread may close
+//    meanwhile, when it has let go of it: a close waits for such uses before it takes the view
+//    down.
+// GUARD-5 These objects are never freed, but used again: a handler that looks one up has something
+//         to look at.
 #pragma once
 
 #include <sys/stat.h>
@@ -49,8 +54,8 @@ class guarded_file {
   static guarded_file* first() noexcept;
   guarded_file* next() const noexcept { return next_; }
 
-  // In a critical section, this and what follows. It gets one reference. reads: it is opened to read, so that is all that its user need be allowed.
-  // Throws failure.
+  // In a critical section, this and what follows. It gets one reference. reads: it is opened to
+  // read, so that is all that its user need be allowed. Throws failure.
   static guarded_file& open(const std::string& path, const file_identity& id, bool reads);
   // Throws failure: it was opened by a user who may only read it.
   void require_writable() const;
@@ -62,11 +67,13 @@ class guarded_file {
   // Writes and closes, whoever still uses it.
   void close() noexcept;
   static void become_child() noexcept;
-  // In a child that was made in the middle of a flush or a fence: what it does if it goes on there is not seen by its parent.
+  // In a child that was made in the middle of a flush or a fence: what it does if it goes on there
+  // is not seen by its parent.
   static void leave_regions() noexcept;
 
   bool is_open() const noexcept { return open_.load(std::memory_order_acquire); }
-  // While one lives that is_open(), the opening of that number keeps its view. Async-signal-safe; short.
+  // While one lives that is_open(), the opening of that number keeps its view. Async-signal-safe;
+  // short.
   class use {
    public:
     use(guarded_file& file, uint32_t number) noexcept;
@@ -102,7 +109,8 @@ class guarded_file {
   // Of a mapping that its stores may wait in, or that its pages may come to. False with errno.
   bool watch(uintptr_t at, size_t n) const noexcept;
   [[noreturn]] void cannot_watch() const noexcept;
-  // Pages may become holes again (page_out.hpp); from keep_pages() on none does. On the thread that loads pages; the next one to try.
+  // Pages may become holes again (page_out.hpp); from keep_pages() on none does. On the thread that
+  // loads pages; the next one to try.
   bool pages_may_go() const noexcept { return pages_.has_value() && !keeps_pages_.load(); }
   void keep_pages() noexcept { keeps_pages_.store(true); }
   bool let_go(uint64_t page) noexcept;

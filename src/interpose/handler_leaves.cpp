@@ -88,7 +88,8 @@ class own_stack {
   uintptr_t begin_ = 0, size_ = 0;
 };
 
-// Frames from here to the call's, and the last of them that a handler returns to: the kernel's record of what it has interrupted.
+// Frames from here to the call's, and the last of them that a handler returns to: the kernel's
+// record of what it has interrupted.
 struct search {
   uintptr_t call;
   own_stack& handlers;
@@ -109,8 +110,8 @@ _Unwind_Reason_Code look(_Unwind_Context* frame, void* to) {
   return _URC_NO_REASON;
 }
 
-// Whether the call has come no further than where it went on before: it has met a fault, and would meet it for ever. (What the kernel says
-// of a signal it writes for handlers with SA_SIGINFO only.)
+// Whether the call has come no further than where it went on before: it has met a fault, and would
+// meet it for ever. (What the kernel says of a signal it writes for handlers with SA_SIGINFO only.)
 bool is_where_it_was(const ucontext_t& interrupted) noexcept {
   return at_end.is &&
          std::memcmp(at_end.resumed, interrupted.uc_mcontext.gregs, sizeof at_end.resumed) == 0;

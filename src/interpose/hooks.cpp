@@ -90,7 +90,8 @@ constexpr scute_shield_hooks table{SCUTE_SHIELD_HOOKS_VERSION,
 
 }  // namespace
 
-// The bounds only widen: an image that looks at them while they change is told too much, and never too little.
+// The bounds only widen: an image that looks at them while they change is told too much, and never
+// too little.
 void open_gates() noexcept {
   low = std::min<uint64_t>(low, mappings.lowest());
   high = std::max<uint64_t>(high, mappings.highest());

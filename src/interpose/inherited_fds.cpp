@@ -37,7 +37,8 @@ struct inherited {
   std::string path;  // if it is FILE itself, and no view
 };
 
-// What looks like the bytes of a view, a file in memory with the seal that ours have; and shielded files themselves.
+// What looks like the bytes of a view, a file in memory with the seal that ours have; and shielded
+// files themselves.
 std::optional<inherited> look_at(int fd) {
   struct stat s{};
   if ((next::fcntl(fd, F_GETFL) & O_PATH) != 0) return std::nullopt;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How long the program may make a file (RLIMIT_FSIZE). The kernel would tell it when the view gets longer; by then FILE would be longer already.
+// How long the program may make a file (RLIMIT_FSIZE). The kernel would tell it when the view gets
+// longer; by then FILE would be longer already.
 #pragma once
 
 #include <sys/resource.h>
@@ -13,8 +14,8 @@
 
 namespace scute::core::interpose {
 
-// A file of `size` bytes is not to become as long as `requested`: EFBIG, and SIGXFSZ for the calling thread, as the kernel has it. Outside of
-// critical sections.
+// A file of `size` bytes is not to become as long as `requested`: EFBIG, and SIGXFSZ for the
+// calling thread, as the kernel has it. Outside of critical sections.
 inline bool is_over_length_limit(uint64_t size, off_t requested) noexcept {
   struct rlimit limit{};
   if (requested < 0 || static_cast<uint64_t>(requested) <= size ||

@@ -1,18 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Windows around libpmemobj's transactions and atomic calls: between their first fence and their last nothing that the program has
-// asked for is half done as far as it can tell, so one commit at the end does.
+// Windows around libpmemobj's transactions and atomic calls: between their first fence and their
+// last nothing that the program has asked for is half done as far as it can tell, so one commit at
+// the end does.
 //
-// OBJ-1 A transaction's window is open while pmemobj_tx_stage() says that it is at work, whatever way it came about: calls are not
-//    counted, for an abort leaves by longjmp(). It is asked whenever such a call returns or jumps, at each fence, and before a callback of a stage.
-// OBJ-2 What calls have left that did not return, since their constructors left by longjmp(), ends with its commit when the window of a
-//    transaction of the thread begins or ends. A window that the program itself has opened stays (scute/shield_view.h).
-// SHIELD-9 An aborted transaction's lines are committed like others: libpmemobj restores them itself, from its log in the same file, and flushes them.
-//    Its window ends with the first fence of that.
-// OBJ-3 What a transaction has committed, or an aborted one had made durable by itself, is durable when pmemobj_tx_commit() or pmemobj_tx_abort() returns or
-//    jumps, in the stages and callbacks behind it, as it is for libpmemobj: its window ends there with a commit, and what the program makes
-//    durable after that is so at once.
-// OBJ-4 The commit of an inner transaction makes nothing durable for libpmemobj, which drains in that of the outermost alone. So one in which nobody has
-//    fenced leaves the window open, until the program makes something durable in a stage of it (OBJ-1).
+// OBJ-1 A transaction's window is open while pmemobj_tx_stage() says that it is at work, whatever
+//    way it came about: calls are not counted, for an abort leaves by longjmp(). It is asked
+//    whenever such a call returns or jumps, at each fence, and before a callback of a stage.
+// OBJ-2 What calls have left that did not return, since their constructors left by longjmp(), ends
+//    with its commit when the window of a transaction of the thread begins or ends. A window that
+//    the program itself has opened stays (scute/shield_view.h).
+// SHIELD-9 An aborted transaction's lines are committed like others: libpmemobj restores them
+//    itself, from its log in the same file, and flushes them. Its window ends with the first fence
+//    of that.
+// OBJ-3 What a transaction has committed, or an aborted one had made durable by itself, is durable
+//    when pmemobj_tx_commit() or pmemobj_tx_abort() returns or jumps, in the stages and callbacks
+//    behind it, as it is for libpmemobj: its window ends there with a commit, and what the program
+//    makes durable after that is so at once.
+// OBJ-4 The commit of an inner transaction makes nothing durable for libpmemobj, which drains in
+//    that of the outermost alone. So one in which nobody has fenced leaves the window open, until
+//    the program makes something durable in a stage of it (OBJ-1).
 #include <sys/types.h>
 
 #include <cstdarg>
@@ -159,11 +165,12 @@ SCUTE_INTERPOSED(void, pmemobj_free, (oid * what)) {
   next_free(what);
 }
 
-// ---- transactions ---------------------------------------------------------------------------------
+// ---- transactions -------------------------------------------------------------------------------
 
 namespace {
 
-// Pairs of what follows and the thing itself, until there is nothing; there is no form of the call that takes them as a list.
+// Pairs of what follows and the thing itself, until there is nothing; there is no form of the call
+// that takes them as a list.
 enum tx_parameter : int { tx_nothing, tx_mutex, tx_rwlock, tx_callback };
 constexpr size_t words_max = 24;
 
@@ -262,10 +269,10 @@ SCUTE_INTERPOSED(int, pmemobj_tx_xlock, (int kind, void* lock, uint64_t flags)) 
   return next_tx_xlock(kind, lock, flags);
 }
 
-// ---- locks ----------------------------------------------------------------------------------------
+// ---- locks --------------------------------------------------------------------------------------
 
-// They lie in the pool, are stored to and never flushed: a word of theirs says in which run of the program they were made.
-// NOLINTBEGIN(bugprone-macro-parentheses): they are parenthesized lists.
+// They lie in the pool, are stored to and never flushed: a word of theirs says in which run of the
+// program they were made. NOLINTBEGIN(bugprone-macro-parentheses): they are parenthesized lists.
 #define SCUTE_LOCK(name, types, parameters, arguments)        \
   namespace {                                                 \
   constinit next_call<int types> next_##name{#name, library}; \

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The audit of a view by places in the source, in the process that it is about: it tells of strays as they are found.
+// The audit of a view by places in the source, in the process that it is about: it tells of strays
+// as they are found.
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What instrumented code tells of before each load (AUDIT-5): general registers only (HOOK-7), and so must be all that is called here,
-// but for what stops the program.
+// What instrumented code tells of before each load (AUDIT-5): general registers only (HOOK-7), and
+// so must be all that is called here, but for what stops the program.
 #include "interpose/load_hook.hpp"
 
 #include "audit/call_site.hpp"
@@ -10,7 +10,8 @@
 namespace scute::core::interpose {
 namespace {
 
-// A page that goes and comes meanwhile, and a commit set, may leave a line other bytes than its digest's for a moment.
+// A page that goes and comes meanwhile, and a commit set, may leave a line other bytes than its
+// digest's for a moment.
 constexpr unsigned looks = 3;
 
 bool is_stray(const view::file_view& view, const audit::store_audit& audit,

@@ -11,15 +11,17 @@
 namespace scute::core::interpose {
 namespace {
 
-// Whose flushes are no affair of the scan (SCAN-1). libcrypto, which libpmem brings along, flushes a few bytes of its own stack, to time
-// it (OPENSSL_instrument_bus).
+// Whose flushes are no affair of the scan (SCAN-1). libcrypto, which libpmem brings along, flushes
+// a few bytes of its own stack, to time it (OPENSSL_instrument_bus).
 constexpr std::string_view exempt[] = {
     "libc.so",     "libc-2.",     "ld-linux",           "linux-vdso",    "libpmem.so",
     "libpmem2.so", "libscute.so", "libscute-shield.so", "libpthread.so", "libcrypto.so"};
-// What comes with the language, and with this library. It flushes nothing (the scan looks through it).
+// What comes with the language, and with this library. It flushes nothing (the scan looks through
+// it).
 constexpr std::string_view of_language[] = {"libm.so", "libgcc_s.so", "libdl.so", "librt.so",
                                             "libstdc++.so"};
-// Whose stores are told of by whoever calls them (tools/pass/library_calls.hpp), or by the runtime; and what comes with the language.
+// Whose stores are told of by whoever calls them (tools/pass/library_calls.hpp), or by the runtime;
+// and what comes with the language.
 constexpr std::string_view spoken_for[] = {
     "libc.so",     "libc-2.",     "ld-linux",           "linux-vdso", "libpmem.so",
     "libpmem2.so", "libscute.so", "libscute-shield.so", "libpthread"};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What code the process has loaded, and what scute-cc has left in it (scute/shield_hooks.h, "the mark").
+// What code the process has loaded, and what scute-cc has left in it (scute/shield_hooks.h, "the
+// mark").
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,8 @@ struct loaded_object {
 // All but those of SCAN-1 (flush_scan.hpp). In a critical section.
 std::vector<loaded_object> loaded_objects();
 
-// A library of the language, which nobody instruments: the mathematical one, what unwinds, the one of C++.
+// A library of the language, which nobody instruments: the mathematical one, what unwinds, the one
+// of C++.
 bool comes_with_language(std::string_view path) noexcept;
 
 // A path's last part.
@@ -34,9 +36,9 @@ std::string_view name_of(std::string_view path) noexcept;
 // Who tells of stores (-fscute=detect). In a critical section.
 struct store_reporters {
   bool any = false;
-  std::string
-      unreported;  // names of the objects that do not, each once, commas between; parts of other compilers in one that does
-                   // cannot be seen
+  // names of the objects that do not, each once, commas between; parts of other compilers in one
+  // that does cannot be seen
+  std::string unreported;
 };
 store_reporters find_store_reporters();
 

@@ -97,7 +97,8 @@ bool pages_come() noexcept {
   return false;
 }
 
-// PAGEIN-4, of what nobody can read: a child that reads it would make a page of zeros of it, for its parent as well.
+// PAGEIN-4, of what nobody can read: a child that reads it would make a page of zeros of it, for
+// its parent as well.
 void keep_from_children(const guarded_file& file, uint64_t offset) noexcept {
   for (uintptr_t from = 0;;) {
     const mapped_range r = mappings.first_in(from, UINTPTR_MAX);

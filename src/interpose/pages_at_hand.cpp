@@ -15,7 +15,8 @@
 namespace scute::core::interpose {
 namespace {
 
-// Under a use of the file, which keeps its view; without `critical`, which others hold while they wait for a commit set (PAGEIN-2).
+// Under a use of the file, which keeps its view; without `critical`, which others hold while they
+// wait for a commit set (PAGEIN-2).
 bool load(guarded_file& file, uint64_t at, uint64_t n) noexcept {
   if (file.view().is_loaded(at, n)) return true;
   bool done = false;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The bytes that a call on a descriptor is going to read or write, loaded before it is made (PAGEIN-3). Async-signal-safe.
+// The bytes that a call on a descriptor is going to read or write, loaded before it is made
+// (PAGEIN-3). Async-signal-safe.
 #pragma once
 
 #include <sys/types.h>
@@ -15,8 +16,9 @@ namespace scute::core::interpose {
 // While one lives they stay there. Keeps errno unless it fails.
 class pages_at_hand {
  public:
-  // n bytes at `at`, or where the descriptor stands (-1). Of any descriptor: there is nothing to do for most. What is written by a call that makes
-  // the file longer itself needs the last page too, where it goes behind the end: it may lie in that page.
+  // n bytes at `at`, or where the descriptor stands (-1). Of any descriptor: there is nothing to do
+  // for most. What is written by a call that makes the file longer itself needs the last page too,
+  // where it goes behind the end: it may lie in that page.
   enum class use : uint8_t { as_given, appends };
   pages_at_hand(int fd, off_t at, size_t n, use how = use::as_given) noexcept;
   pages_at_hand(const pages_at_hand&) = delete;

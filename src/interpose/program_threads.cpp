@@ -30,7 +30,8 @@ std::atomic<bool> had_more{false};
 constexpr unsigned answers_between_looks = 64;
 std::atomic<unsigned> answers{0};
 
-// The C library's: of threads that it has made and that have not ended, and the main one. Null: it shows none.
+// The C library's: of threads that it has made and that have not ended, and the main one. Null: it
+// shows none.
 const unsigned* threads_of_libc = nullptr;
 // Of those that library_thread counts: they stayed with the parent.
 unsigned left_with_parent = 0;
@@ -97,7 +98,8 @@ bool libc_counts_threads() noexcept {
   return threads_of_libc != nullptr;
 }
 
-// A thread of the runtime's is counted by the C library before it counts itself, and longer: so none of the program's is taken for one.
+// A thread of the runtime's is counted by the C library before it counts itself, and longer: so
+// none of the program's is taken for one.
 bool libc_counts_more_than(unsigned threads) noexcept {
   const unsigned own = own_threads();
   const unsigned all = __atomic_load_n(threads_of_libc, __ATOMIC_ACQUIRE);

@@ -13,7 +13,8 @@ class guarded_file;
 // Instrumented code is about to store there (HOOK-3). Async-signal-safe.
 void report_store(const void* at, size_t n) noexcept;
 
-// While one lives, an interposed call stores to the view: by itself, or by the kernel through a descriptor.
+// While one lives, an interposed call stores to the view: by itself, or by the kernel through a
+// descriptor.
 class known_store {
  public:
   known_store(const void* at, size_t n) noexcept;

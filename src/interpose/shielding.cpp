@@ -142,7 +142,8 @@ bool shield_descriptor(int fd, int flags) noexcept {
   struct stat s{};
   char path[4096 + 16];
   const bool regular = next::fstat(fd, &s) == 0 && S_ISREG(s.st_mode);
-  // The tables are its parent's; the program that it becomes takes over what it has opened (INHERIT-4).
+  // The tables are its parent's; the program that it becomes takes over what it has opened
+  // (INHERIT-4).
   if (regular && guarded_file::first() != nullptr && is_borrowed()) {
     errno = keep;
     return true;
@@ -228,7 +229,8 @@ bool cuts_shielded(int at, const char* path, int flags) noexcept {
   if ((flags & O_TRUNC) == 0 || (flags & O_ACCMODE) == O_RDONLY || path == nullptr ||
       !is_shielded_at(at, path))
     return false;
-  // Who may not write to it is told so, as ever. (faccessat() may fail for other reasons, and does not know all ways to be allowed.)
+  // Who may not write to it is told so, as ever. (faccessat() may fail for other reasons, and does
+  // not know all ways to be allowed.)
   if (::faccessat(at, path, W_OK, AT_EACCESS) != 0 && (errno == EACCES || errno == EROFS)) {
     const int how = (flags & (O_ACCMODE | O_NOFOLLOW)) | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
     int fd = next::openat(at, path, how);

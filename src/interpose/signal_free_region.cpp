@@ -42,7 +42,8 @@ volatile struct rseq& of_thread() noexcept {
 }  // namespace
 
 bool signal_free_region::begin() noexcept {
-  // (The sequence has no place to go on at before this file's constructor: nothing is committed then.)
+  // (The sequence has no place to go on at before this file's constructor: nothing is committed
+  // then.)
   if (__rseq_size == 0 || empty.abort_ip == 0) return false;
   // Otherwise the kernel does not know of this thread's.
   if (static_cast<int32_t>(of_thread().cpu_id) < 0) return false;

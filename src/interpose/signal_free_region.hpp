@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Whether a handler of a signal has run on this thread since some moment, without a system call.
 //
-// QUIET-1 The kernel clears the pointer of a thread to its restartable sequence (rseq(2), field rseq_cs) when it gives the thread a signal or takes
-//    the processor from it outside of that sequence. So the pointer to a sequence that has no instruction, set at a beginning, is there at the end only
-//    if nothing of both has happened; all of it is seen by the thread itself, so the order of its own instructions suffices.
-// QUIET-2 At its end the pointer is cleared, so that who is interrupted never finds what his handler has set.
+// QUIET-1 The kernel clears the pointer of a thread to its restartable sequence (rseq(2), field
+//    rseq_cs) when it gives the thread a signal or takes the processor from it outside of that
+//    sequence. So the pointer to a sequence that has no instruction, set at a beginning, is there
+//    at the end only if nothing of both has happened; all of it is seen by the thread itself, so
+//    the order of its own instructions suffices.
+// QUIET-2 At its end the pointer is cleared, so that who is interrupted never finds what his
+//         handler has set.
 #pragma once
 
 namespace scute::core::interpose {
@@ -12,9 +15,11 @@ namespace scute::core::interpose {
 // On one thread, one behind the other; a handler's inside another one is no harm.
 class signal_free_region {
  public:
-  // False: cannot be told here (a kernel or a C library without rseq, or one that was asked not to have it).
+  // False: cannot be told here (a kernel or a C library without rseq, or one that was asked not to
+  // have it).
   static bool begin() noexcept;
-  // True: nothing has interrupted the thread since begin(). False now and then without a signal, too.
+  // True: nothing has interrupted the thread since begin(). False now and then without a signal,
+  // too.
   static bool end() noexcept;
 };
 

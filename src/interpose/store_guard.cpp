@@ -37,7 +37,8 @@ bool is_alone() noexcept {
   return has_one_thread() || SCUTE_PLANTED(store_alone);
 }
 
-// In all mappings of the file that can be stored to. Those that are not there any more, nobody can store to. False: one cannot be protected.
+// In all mappings of the file that can be stored to. Those that are not there any more, nobody can
+// store to. False: one cannot be protected.
 bool protect(const guarded_file& file, uint64_t offset, size_t n, bool on) noexcept {
   const userfault* const faults = view_faults();
   bool done = true;
@@ -93,8 +94,9 @@ bool store_guard::hold_all() noexcept {
     return false;
   }
   if (is_alone()) {
-    // Who has been disturbed again and again lets signals wait. Handlers may begin threads, so that they are looked for once more; by a look at memory,
-    // since the kernel may give signals in a system call without a trace.
+    // Who has been disturbed again and again lets signals wait. Handlers may begin threads, so that
+    // they are looked for once more; by a look at memory, since the kernel may give signals in a
+    // system call without a trace.
     signals_wait_ = disturbed_ >= disturbed_most || !signal_free_region::begin();
     if (!signals_wait_ && (has_still_one_thread() || SCUTE_PLANTED(store_alone))) return true;
     if (!signals_wait_) static_cast<void>(signal_free_region::end());
@@ -135,7 +137,8 @@ bool may_have_been_held(const void* at, size_t n) noexcept {
 }
 
 void let_store_go_on(const userfault& faults, uintptr_t at) noexcept {
-  // Nobody is waited for (PAGEIN-2). Whoever is woken too early waits once more, and is told of again.
+  // Nobody is waited for (PAGEIN-2). Whoever is woken too early waits once more, and is told of
+  // again.
   for (unsigned spins = 0; held.load() && spins < spins_before_look;) spin_pause(spins);
   constexpr uintptr_t page = 4096;
   if (!SCUTE_PLANTED(store_unwoken)) faults.wake(at & ~(page - 1), page);

@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stores that wait while lines are copied, for processors that have no load of a whole line (view/line_copy.hpp).
+// Stores that wait while lines are copied, for processors that have no load of a whole line
+// (view/line_copy.hpp).
 //
-// STORE-1 While a page is held, stores to it through any mapping of the process's wait, the kernel's in its calls as well (userfault.hpp). Nobody
-//    else can store: children of fork() may only read (GUARD-4), and what a descriptor writes has no order within a line.
-// STORE-2 So every mapping of the view that can be written to is watched, and none appears or moves while a page is held.
-// STORE-3 Who holds a page waits for nobody who may store to it: his own thread's handlers wait until it is free, and nothing is closed, which
-//    would hold pages in its turn, where none may be held.
-// STORE-4 Where the program has one thread (THREADS-1) nobody can store while it copies but its own handlers: nothing is protected then. If one has
-//    run meanwhile (QUIET-1) the copies are made again; where that cannot be told, or happens again and again, handlers wait.
-// STORE-5 Who waits to store is let go on by whom he waits for, and looked after by the thread that hears of him: a store that faults as its page is
-//    released may begin to wait after everybody was woken (Linux 6.18: of some 10,000 releases in front of a thread that stores without
-//    a pause, one), and nobody would wake it before the next release of that page.
+// STORE-1 While a page is held, stores to it through any mapping of the process's wait, the
+//    kernel's in its calls as well (userfault.hpp). Nobody else can store: children of fork() may
+//    only read (GUARD-4), and what a descriptor writes has no order within a line.
+// STORE-2 So every mapping of the view that can be written to is watched, and none appears or moves
+//         while a page is held.
+// STORE-3 Who holds a page waits for nobody who may store to it: his own thread's handlers wait
+//    until it is free, and nothing is closed, which would hold pages in its turn, where none may be
+//    held.
+// STORE-4 Where the program has one thread (THREADS-1) nobody can store while it copies but its own
+//    handlers: nothing is protected then. If one has run meanwhile (QUIET-1) the copies are made
+//    again; where that cannot be told, or happens again and again, handlers wait.
+// STORE-5 Who waits to store is let go on by whom he waits for, and looked after by the thread that
+//    hears of him: a store that faults as its page is released may begin to wait after everybody
+//    was woken (Linux 6.18: of some 10,000 releases in front of a thread that stores without a
+//    pause, one), and nobody would wake it before the next release of that page.
 #pragma once
 
 #include <cstddef>
@@ -46,8 +52,9 @@ class store_guard final : public view::page_guard {
   bool signals_wait_ = false;  // while all is held
 };
 
-// A call of the kernel's that was to store to these bytes has failed with EFAULT, and may have because their page was held, where userfaultfd is
-// not whole: to be made again, a few times. Keeps errno.
+// A call of the kernel's that was to store to these bytes has failed with EFAULT, and may have
+// because their page was held, where userfaultfd is not whole: to be made again, a few times. Keeps
+// errno.
 bool may_have_been_held(const void* at, size_t n) noexcept;
 
 // STORE-5: somebody waits to store there. On the thread that hears of it.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The connection to the supervisor (supervisor/wire.hpp). Without a supervisor, and after it has died, everything works but what only a supervisor
-// can do: keep a view over the death of its program.
+// The connection to the supervisor (supervisor/wire.hpp). Without a supervisor, and after it has
+// died, everything works but what only a supervisor can do: keep a view over the death of its
+// program.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +13,9 @@ namespace scute::core::interpose {
 
 // In a critical section, all of them.
 
-// The supervisor has written back what ended programs have left of the file, and keeps it from now on (SUPLOCK-1); or there is no supervisor. False with errno: it
-// cannot (EBUSY: another supervisor keeps the file), or there is no room for a connection to it.
+// The supervisor has written back what ended programs have left of the file, and keeps it from now
+// on (SUPLOCK-1); or there is no supervisor. False with errno: it cannot (EBUSY: another supervisor
+// keeps the file), or there is no room for a connection to it.
 bool claim_file(const std::string& path, uint64_t device, uint64_t inode) noexcept;
 // False: nobody holds it.
 bool hand_over_view(uint32_t number, const std::string& path, uint64_t device, uint64_t inode,

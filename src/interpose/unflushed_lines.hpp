@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lines that a program stored to and never flushed, or never fenced, as its view tells of them; those apart that nobody flushes by design:
-// libpmemobj's locks, and what it keeps for a run of the program.
+// Lines that a program stored to and never flushed, or never fenced, as its view tells of them;
+// those apart that nobody flushes by design: libpmemobj's locks, and what it keeps for a run of the
+// program.
 #pragma once
 
 #include <array>
@@ -28,7 +29,8 @@ class unflushed_lines final : public view::audit_sink {
     pass_on(nullptr);
     run_time_.look_at(nullptr, nullptr);
   }
-  // Called with the view's commit lock held, and its page loaded. Passes on those that are not masked.
+  // Called with the view's commit lock held, and its page loaded. Passes on those that are not
+  // masked.
   bool left(uint64_t offset, uint32_t n, view::left_as how) noexcept override {
     if (is_masked(offset / line) || (n == line && run_time_.has(offset))) return true;
     if (audit_ != nullptr) audit_->left(offset / line, how);

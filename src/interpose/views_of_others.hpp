@@ -7,14 +7,18 @@
 
 namespace scute::core::interpose {
 
-// The number is of the bytes of some view. (Programs send each other other files in memory as well.) Keeps errno.
+// The number is of the bytes of some view. (Programs send each other other files in memory as
+// well.) Keeps errno.
 bool is_of_some_view(int fd) noexcept;
 
-// [at, at + n) has just been mapped from the number to be stored to; what there is no room for is not remembered. Not in a critical section.
+// [at, at + n) has just been mapped from the number to be stored to; what there is no room for is
+// not remembered. Not in a critical section.
 void remember_view_of_other(uintptr_t at, size_t n, int fd) noexcept;
-// Something else is there now, or nothing. Not in a critical section; costs a load where there are none.
+// Something else is there now, or nothing. Not in a critical section; costs a load where there are
+// none.
 void forget_views_of_others(uintptr_t at, size_t n) noexcept;
-// INHERIT-5: it is one whose process has no view any more, and so what was stored there lately is in no file. Keep errno.
+// INHERIT-5: it is one whose process has no view any more, and so what was stored there lately is
+//            in no file. Keep errno.
 bool is_of_ended_view(uintptr_t at, size_t n) noexcept;
 bool is_mapped_of_ended_view(int fd) noexcept;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The bytes of log entries, their records and their chains. docs/reference/format.md describes them.
+// The bytes of log entries, their records and their chains. docs/reference/format.md describes
+// them.
 #pragma once
 
 #include <cstddef>
@@ -37,8 +38,9 @@ enum class record_kind : uint32_t {
   data = 1,    // length bytes follow: write them at offset
   intent = 2,  // nothing follows: the parity of this range is to be recomputed
   undo = 3,    // length bytes follow: what an in-place range held before
-  placed =
-      4  // nothing follows: the medium has the bytes of this range, durably before the record's transaction counts
+  // nothing follows: the medium has the bytes of this range, durably before the record's
+  // transaction counts
+  placed = 4
 };
 
 struct log_chain {         // body of a chained entry
@@ -66,7 +68,7 @@ struct log_link {  // at the start of each log chunk; its part of the records fo
   uint32_t checksum;  // CRC-32C of the 60 bytes before it and of the records
 };
 
-// ---- segments (log/segment.hpp) ---------------------------------------------------------------------------
+// ---- segments (log/segment.hpp) -----------------------------------------------------------------
 
 inline constexpr uint32_t segment_magic = 0x67655353;  // "SSeg"
 
@@ -79,15 +81,15 @@ struct segment_head {  // the first line of a segment
   uint32_t lane;
   uint32_t redundancy;  // enum log::redundancy
   uint64_t size;        // bytes of one copy
-  uint64_t
-      truncation_point;  // what its writer knew to be void when the segment was begun: frames up to this sequence
+  // what its writer knew to be void when the segment was begun: frames up to this sequence
+  uint64_t truncation_point;
   uint64_t
       before;  // sequence of what its writer had appended last, and fenced; 0: nothing, or not told
 };
 
 struct frame_head {  // begins at a line; the body follows, then zeros to the end of the line
-  uint32_t
-      checksum;  // CRC-32C of the 28 bytes that follow, begun with the segment's seed and the position
+  // CRC-32C of the 28 bytes that follow, begun with the segment's seed and the position
+  uint32_t checksum;
   uint32_t body_checksum;  // CRC-32C of the body
   uint32_t size;           // bytes of head and body
   uint32_t flags;          // the writer's
@@ -107,7 +109,7 @@ struct
   uint64_t zeros[4];
 };
 
-// ---- a log in a file of its own (engine/speculative/log_in_file.hpp) ------------------------------------------------
+// ---- a log in a file of its own (engine/speculative/log_in_file.hpp) ----------------------------
 
 inline constexpr char log_file_magic[8] = {'S', 'C', 'U', 'T', 'E', 'L', 'O', 'G'};
 inline constexpr uint32_t log_file_version = 1;
@@ -117,8 +119,8 @@ enum class log_file_state : uint32_t {
   closed = 3  // nothing in it is needed
 };
 
-// At offsets 0 and 4096. The truncation point is at 8192 and 12288: two times a sequence and its check, 64 bytes apart. Chunks
-// follow.
+// At offsets 0 and 4096. The truncation point is at 8192 and 12288: two times a sequence and its
+// check, 64 bytes apart. Chunks follow.
 struct log_file_head {
   char magic[8];
   uint32_t checksum;  // CRC-32C of the 116 bytes that follow

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads segments (log/segment.hpp), after a crash or to repair one. Nothing that is read is trusted, pages may be
-// unreadable, and nothing is written.
+// Reads segments (log/segment.hpp), after a crash or to repair one. Nothing that is read is
+// trusted, pages may be unreadable, and nothing is written.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +45,8 @@ class segment_reader {
  public:
   // Copies [offset, offset + n) of the file, whole pages. False if they cannot be read.
   using read_fn = std::function<bool(uint64_t offset, std::byte* to, size_t n)>;
-  // The same without a copy; null if they have to be copied. Nobody changes them while they are looked at.
+  // The same without a copy; null if they have to be copied. Nobody changes them while they are
+  // looked at.
   using view_fn = std::function<const std::byte*(uint64_t offset, size_t n)>;
   using frame_fn = std::function<void(const frame&)>;
 
@@ -57,9 +58,9 @@ class segment_reader {
   // Its head alone.
   std::optional<format::segment_head> read_head(const segment& s);
 
-  // What a page of a copy shall hold: head and frames as far as the other pages tell them, zeros elsewhere. offset: in the
-  // copy. Returns what these pages hold: with gaps, or another end than the segment's writer knows, the page may not
-  // be complete.
+  // What a page of a copy shall hold: head and frames as far as the other pages tell them, zeros
+  // elsewhere. offset: in the copy. Returns what these pages hold: with gaps, or another end than
+  // the segment's writer knows, the page may not be complete.
   segment_contents rebuild(const segment& s, uint32_t copy, uint64_t offset,
                            std::span<std::byte, segment_page> page);
 

@@ -11,8 +11,9 @@
 
 namespace scute::core::log {
 
-// How the lines of a frame get to the medium. Streamed ones are durable at the next fence of the thread that appends.
-// Cached ones can be made durable by anybody: write_back(), and a fence of the same thread.
+// How the lines of a frame get to the medium. Streamed ones are durable at the next fence of the
+// thread that appends. Cached ones can be made durable by anybody: write_back(), and a fence of the
+// same thread.
 enum class stores : uint8_t { streamed, cached };
 
 class segment_writer {
@@ -23,15 +24,16 @@ class segment_writer {
 
   const segment_layout& layout() const noexcept { return layout_; }
 
-  // Goes on in another segment, of which nothing is needed any more. Its head is durable with the first frame, by the
-  // fence behind that. generation: SEG-2. before: as in the head.
+  // Goes on in another segment, of which nothing is needed any more. Its head is durable with the
+  // first frame, by the fence behind that. generation: SEG-2. before: as in the head.
   void begin(medium::writer& w, const segment& s, uint64_t generation, uint64_t truncation_point,
              uint64_t before = 0) noexcept;
   // Of the segment that was begun last.
   const format::segment_head& head() const noexcept { return head_; }
   // Nothing can be appended until the next begin().
   void end() noexcept { next_ = layout_.lines(); }
-  // The same, and the segment says where its frames end (SEG-7): durable at w's next fence. Of a segment that was begun.
+  // The same, and the segment says where its frames end (SEG-7): durable at w's next fence. Of a
+  // segment that was begun.
   void end(medium::writer& w) noexcept;
 
   // Bytes of the largest frame that fits, its head included; 0 if there is no segment.
@@ -42,8 +44,9 @@ class segment_writer {
     image.clear();
     image.extend(sizeof(format::frame_head));
   }
-  // Appends a frame of at most room() bytes and returns its position. Not durable before the caller's next fence; until
-  // that has returned nothing else may rest on it. Throws std::bad_alloc, with nothing written.
+  // Appends a frame of at most room() bytes and returns its position. Not durable before the
+  // caller's next fence; until that has returned nothing else may rest on it. Throws
+  // std::bad_alloc, with nothing written.
   uint64_t append(medium::writer& w, byte_buffer& image, uint32_t flags, uint64_t sequence,
                   uint64_t transaction, stores how = stores::streamed);
 
@@ -63,11 +66,13 @@ void store_end(medium::writer& w, std::byte* base, const segment_layout& layout,
                const format::segment_head& head, uint64_t end, uint64_t frames,
                uint64_t last) noexcept;
 
-// Stores whole lines of a frame, or of a head, where they belong, in all copies. Durable at the next fence.
+// Stores whole lines of a frame, or of a head, where they belong, in all copies. Durable at the
+// next fence.
 void store_lines(medium::writer& w, std::byte* base, const segment_layout& layout, const segment& s,
                  uint64_t position, std::span<const std::byte> lines,
                  stores how = stores::streamed) noexcept;
-// Starts the write-back of the lines [from, to) in all copies; both are multiples of the layout's step.
+// Starts the write-back of the lines [from, to) in all copies; both are multiples of the layout's
+// step.
 void write_back(medium::writer& w, std::byte* base, const segment_layout& layout, const segment& s,
                 uint64_t from, uint64_t to) noexcept;
 

@@ -133,7 +133,8 @@ int file_handle::grow(uint64_t offset, uint64_t n) const noexcept {
   struct stat st{};
   const auto end = static_cast<off_t>(offset + n);
   if (::fstat(fd(), &st) != 0) return errno;
-  // What lies there is of somebody who did not come to use it. Zeros are what a file gets that was shorter.
+  // What lies there is of somebody who did not come to use it. Zeros are what a file gets that was
+  // shorter.
   if (st.st_size > static_cast<off_t>(offset) && ::ftruncate(fd(), static_cast<off_t>(offset)) != 0)
     return errno;
   const int e = reserve(offset, n);

@@ -18,24 +18,25 @@ namespace scute::core::medium {
 
 class file_handle {
  public:
-  // Opens an existing regular file and locks it: shared when it is only read, else
-  // exclusive. Fails with SCUTE_E_NOENT, SCUTE_E_READONLY (no write permission), SCUTE_E_BUSY, SCUTE_E_UNSUPPORTED (its
-  // file system keeps no locks).
+  // Opens an existing regular file and locks it: shared when it is only read, else exclusive. Fails
+  // with SCUTE_E_NOENT, SCUTE_E_READONLY (no write permission), SCUTE_E_BUSY, SCUTE_E_UNSUPPORTED
+  // (its file system keeps no locks).
   static file_handle open(const std::string& path, access wanted);
 
-  // Takes over a registered descriptor of a file. lock: its lock, shared with who makes the file (medium/new_file.hpp), or none:
-  // the file is somebody else's to lock (medium/user_file.hpp).
+  // Takes over a registered descriptor of a file. lock: its lock, shared with who makes the file
+  // (medium/new_file.hpp), or none: the file is somebody else's to lock (medium/user_file.hpp).
   static file_handle adopt(int fd, std::string path, uint64_t size,
                            std::shared_ptr<kept_lock> lock = nullptr) noexcept;
 
-  // Reserves blocks for bytes that nobody stores to meanwhile, so that stores find room later; what they
-  // hold stays. 0, or an errno: ENOSPC, EDQUOT or EFBIG if there is no room.
+  // Reserves blocks for bytes that nobody stores to meanwhile, so that stores find room later; what
+  // they hold stays. 0, or an errno: ENOSPC, EDQUOT or EFBIG if there is no room.
   int reserve(uint64_t offset, uint64_t n) const noexcept;
-  // The same where the file has holes, as far as the file system can tell: what is written is passed over
-  // without a look at each block.
+  // The same where the file has holes, as far as the file system can tell: what is written is
+  // passed over without a look at each block.
   int fill_holes(uint64_t offset, uint64_t n) const noexcept;
-  // The file goes on to offset + n at least, with blocks and zeros from offset on: 0, or an errno. Neither this nor cut() is
-  // durable before a sync, which is the owner's: he knows who else syncs (CACHE-1).
+  // The file goes on to offset + n at least, with blocks and zeros from offset on: 0, or an errno.
+  // Neither this nor cut() is durable before a sync, which is the owner's: he knows who else syncs
+  // (CACHE-1).
   int grow(uint64_t offset, uint64_t n) const noexcept;
   // The file ends there; false if the system does not let it.
   bool cut(uint64_t offset) const noexcept;

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fused kernels: encode and persist in one pass over the lines (CodePM section IV-B). Each line of 64 bytes
-// is pushed towards the medium as soon as it is computed, so that write-backs are under way while the next
-// lines are. All that can be computed before the fence is, the new parity included: what follows the fence
-// loads nothing from the pool. (Loads of parity there would even wait for the fence to be over, on CPUs that
-// compare addresses by their low 12 bits: a cell and its parity agree in them.)
+// Fused kernels: encode and persist in one pass over the lines (CodePM section IV-B). Each line of
+// 64 bytes is pushed towards the medium as soon as it is computed, so that write-backs are under
+// way while the next lines are. All that can be computed before the fence is, the new parity
+// included: what follows the fence loads nothing from the pool. (Loads of parity there would even
+// wait for the fence to be over, on CPUs that compare addresses by their low 12 bits: a cell and
+// its parity agree in them.)
 //
-// They tell how far they have come, for a handler of a fault in the middle (pool/in_flight_write.hpp): the first
-// *done bytes of dst have been read (of old, if that is elsewhere), and may hold what they are going to hold; the others hold what they
-// held, and are still to be read. So it is whenever dst or parity is accessed.
+// They tell how far they have come, for a handler of a fault in the middle
+// (pool/in_flight_write.hpp): the first *done bytes of dst have been read (of old, if that is
+// elsewhere), and may hold what they are going to hold; the others hold what they held, and are
+// still to be read. So it is whenever dst or parity is accessed.
 #pragma once
 
 #include <cstddef>
@@ -37,7 +39,8 @@ struct fused_ops {
   void (*push)(void* dst, const void* src, size_t n, volatile uint32_t* done) noexcept;
 };
 
-// The widest that may be used (codec/cpu.hpp), with the flush of persist(). eadr: nothing is written back.
+// The widest that may be used (codec/cpu.hpp), with the flush of persist(). eadr: nothing is
+// written back.
 const fused_ops& fused(bool eadr) noexcept;
 
 // For tests: all that this machine can run, the portable ones first. None of them writes back by

@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A medium for a file that is written one piece behind the other and read only when it is opened: the log of a pool on a
-// disk (engine/speculative/log_in_file.hpp). It is not mapped; its addresses stand for offsets, and nobody may look there. What
-// is streamed is kept in memory until a fence writes it with pwrite() and makes it durable with fdatasync(). All threads that
-// fence at the same time share both (medium/group_sync.hpp). A store to a mapped page that was just written
-// back costs a fault and, by measurement, three times the sync of a pwrite() into it.
+// A medium for a file that is written one piece behind the other and read only when it is opened:
+// the log of a pool on a disk (engine/speculative/log_in_file.hpp). It is not mapped; its addresses
+// stand for offsets, and nobody may look there. What is streamed is kept in memory until a fence
+// writes it with pwrite() and makes it durable with fdatasync(). All threads that fence at the same
+// time share both (medium/group_sync.hpp). A store to a mapped page that was just written back
+// costs a fault and, by measurement, three times the sync of a pwrite() into it.
 //
-// STREAM-1 A fence returns when everything that its thread has streamed before is durable, or the medium has failed. Pieces
-//    that overlap reach the file in the order in which they were streamed.
-// STREAM-2 Nothing is written after a failure: a later sync may claim success for pages that the first one has lost.
-// STREAM-3 Before anything rests on what is read, refresh() lets go of what the page cache has: a process whose sync has failed
-//    may have left bytes there that the device does not have, in pages that the kernel calls clean.
-// STREAM-4 All syncs of the open file go through group_, those of its growth included: the kernel tells an error to one of two
-//    that run at the same time, and the other one's thread would acknowledge bytes that are lost.
+// STREAM-1 A fence returns when everything that its thread has streamed before is durable, or the
+//    medium has failed. Pieces that overlap reach the file in the order in which they were
+//    streamed.
+// STREAM-2 Nothing is written after a failure: a later sync may claim success for pages that the
+//          first one has lost.
+// STREAM-3 Before anything rests on what is read, refresh() lets go of what the page cache has: a
+//    process whose sync has failed may have left bytes there that the device does not have, in
+//    pages that the kernel calls clean.
+// STREAM-4 All syncs of the open file go through group_, those of its growth included: the kernel
+//    tells an error to one of two that run at the same time, and the other one's thread would
+//    acknowledge bytes that are lost.
 #pragma once
 
 #include <memory>
@@ -25,8 +30,8 @@ namespace scute::core::medium {
 
 class log_file final : public medium {
  public:
-  // With access::read nothing that is streamed goes anywhere. Otherwise throws SCUTE_E_NOSPC if this process may not write to
-  // all of the file.
+  // With access::read nothing that is streamed goes anywhere. Otherwise throws SCUTE_E_NOSPC if
+  // this process may not write to all of the file.
   log_file(file_handle file, access how);
   const char* flush_name() const noexcept override { return "fdatasync"; }
 
@@ -36,8 +41,9 @@ class log_file final : public medium {
   void revoke_page(uint64_t) noexcept override {}
   bool restore_page(writer&, uint64_t, const std::byte*) noexcept override { return false; }
 
-  // Writes zeros to [from, to), so that no later write has to give the file blocks, and makes them durable with the file's
-  // length. Throws SCUTE_E_NOSPC, SCUTE_E_IO. Nobody streams there meanwhile.
+  // Writes zeros to [from, to), so that no later write has to give the file blocks, and makes them
+  // durable with the file's length. Throws SCUTE_E_NOSPC, SCUTE_E_IO. Nobody streams there
+  // meanwhile.
   void write_zeros(uint64_t from, uint64_t to);
   // Bytes behind it are given back.
   void cut(uint64_t size) noexcept override;
@@ -51,7 +57,8 @@ class log_file final : public medium {
   void do_fence(writer& w) noexcept override;
 
  private:
-  // Pieces that lie one behind the other in the file. As many runs as there are copies, and some more.
+  // Pieces that lie one behind the other in the file. As many runs as there are copies, and some
+  // more.
   struct run {
     uint64_t offset = 0, length = 0;
     std::unique_ptr<std::byte[]> bytes;

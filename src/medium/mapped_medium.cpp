@@ -34,7 +34,7 @@
 namespace scute::core::medium {
 namespace {
 
-// CLOSED-1 Where the program has closed the file, a page is written and read through memory instead: it is rebuilt all the same.
+// CLOSED-1 If the program has closed the file, a page is rebuilt through memory instead.
 class mapped_medium : public medium {
  public:
   mapped_medium(file_handle file, std::byte* base, uint64_t mapped, kind k, bool map_sync,
@@ -142,8 +142,8 @@ class mapped_medium : public medium {
   void do_store(void* dst, const void* src, size_t n) noexcept override {
     std::memcpy(dst, src, n);
   }
-  // All that was stored to the file before is durable on return; false if that failed. An error is told to
-  // one caller only, whoever's bytes it is about, so it is noted for all of them.
+  // All that was stored to the file before is durable on return; false if that failed. An error is
+  // told to one caller only, whoever's bytes it is about, so it is noted for all of them.
   virtual bool sync_file() noexcept {
     const int e = files_.sync();
     if (e != 0) note_failure(e);
@@ -174,9 +174,9 @@ class mapped_medium : public medium {
 
   bool is_closed(uint64_t offset) const noexcept { return files_.find(offset, 1).file->fd() < 0; }
 
-  // A page whose access is revoked. Writing through the descriptor makes the device replace a bad block. Where it
-  // refuses, the block is given back (a hole) and another one is taken; that also brings back a page that was cut
-  // off the file.
+  // A page whose access is revoked. Writing through the descriptor makes the device replace a bad
+  // block. If it refuses, a hole gives the block back, and another one is taken. That also brings
+  // back a page that was cut off the file.
   bool put_page(uint64_t offset, const std::byte* bytes) noexcept SCUTE_REQUIRES(page_lock_) {
     if (files_.write_page(offset, bytes)) return true;
     if (is_closed(offset))
@@ -238,14 +238,15 @@ class cpu_medium final : public mapped_medium {
   const bool tmpfs_ = file().on_tmpfs();
 };
 
-// Page cache: bytes are durable after msync, or fdatasync, which threads share. The kernel may write
-// any page at any time, as a cache may evict any line, so the protocols' ordering rules carry over
-// unchanged.
+// Page cache: bytes are durable after msync, or fdatasync, which threads share. The kernel may
+// write any page at any time, as a cache may evict any line, so the protocols' ordering rules carry
+// over unchanged.
 //
-// CACHE-1 All syncs of the file (of both, JOIN-3), those of its growth included, go through group_: an error is told to one of two that run at the same time
-//    only, and the other one's thread would go on as if its bytes were durable.
-// CACHE-2 When a sync fails the kernel calls the pages clean, and they keep bytes that the device does not have.
-//    So nobody goes on after that (failed()), and who opens the pool next drops the cache (refresh()).
+// CACHE-1 All syncs of the file (of both, JOIN-3), those of its growth included, go through group_:
+//    of two that run at the same time only one reports an error, and the other's thread would
+//    continue as if its bytes were durable.
+// CACHE-2 When a sync fails the kernel marks the pages clean, though the device lacks their bytes.
+//    So no call continues after that (failed()), and the next opening drops the cache (refresh()).
 class page_cache_medium : public mapped_medium {
  public:
   using mapped_medium::mapped_medium;
@@ -256,8 +257,8 @@ class page_cache_medium : public mapped_medium {
     if (begin < end) ::madvise(base_ + begin, end - begin, MADV_WILLNEED);
   }
 
-  // CACHE-2. The kernel drops no page that somebody has mapped, so the mapping is gone meanwhile; nobody else has
-  // one, since the lock on the file would be his as well.
+  // CACHE-2. The kernel drops no mapped page, so the mapping is gone meanwhile; the lock on the file
+  // keeps other processes from having one.
   void refresh() override {
     if (file().on_tmpfs()) return;  // the cache is all there is
     const uncancelled now;
@@ -354,7 +355,7 @@ class page_cache_medium : public mapped_medium {
   group_sync group_;
 };
 
-// The same, written by system calls: a store to a page that was just synced costs a fault, and more than a call does.
+// The same, written by system calls: a store to a page that was just synced faults, at more cost.
 class written_medium final : public page_cache_medium {
  public:
   template <typename... Args>
@@ -430,10 +431,9 @@ std::unique_ptr<medium> map_file(file_handle file, scute_medium wanted, access h
   }
   const bool eadr = k == kind::dax && detect_eadr();
   std::unique_ptr<medium> made;
-  // The kernel may keep a file in folios of many pages, and writes a folio back as a whole whichever of
-  // its pages was stored to. Pages that are read ahead come in such folios, pages that are asked for
-  // one by one do not. Whoever reads a pool from end to end asks for more at a time (will_read()). With
-  // medium ram on a disk it is for those who open the pool as a file later: its pages stay in the cache.
+  // The kernel writes a folio of many pages back as a whole, whichever page was stored to. Pages
+  // that are read ahead come in such folios; pages that are asked for one by one do not. A reader
+  // of the whole pool asks for more at a time (will_read()).
   if (k == kind::file || (k == kind::ram && !tmpfs)) ::madvise(base, size, MADV_RANDOM);
   if (k == kind::file && more.by_calls && !read_only) {
     made = std::make_unique<written_medium>(std::move(file), base, size, k, synced, eadr, false);

@@ -104,7 +104,8 @@ void remove_leftover(const std::string& path) noexcept {
         open_registered(name.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
     struct stat st{};
     if (file.get() < 0 || ::fstat(file.get(), &st) != 0 || !S_ISREG(st.st_mode)) return;
-    // A file with two names is whole: its maker died between giving it the one and taking the other.
+    // A file with two names is whole: its maker died between giving it the one and taking the
+    // other.
     kept_lock alone;
     if (st.st_nlink == 1 && alone.take(file.get(), of_content(access::write)) != 0) return;
     if (is_ours(file.get())) unlink_named(file.get(), name);
@@ -114,7 +115,8 @@ void remove_leftover(const std::string& path) noexcept {
 
 new_file::new_file(std::string path, const ownership& as, bool replace)
     : path_(std::move(path)), replace_(replace), lock_(std::make_shared<kept_lock>()) {
-  // Tells early what publish() would find out in the end. (A link that leads nowhere is something, too.)
+  // Tells early what publish() would find out in the end. (A link that leads nowhere is something,
+  // too.)
   if (!replace && (::access(path_.c_str(), F_OK) == 0 || leads_nowhere(path_))) exists(path_);
   if (replace) path_ = followed(path_);  // FILE-4
   // Now: once the file has its name nothing may be missing.
@@ -244,7 +246,8 @@ void new_file::give_name() {
   throw_errno("create " + path_, errno);
 }
 
-// FILE-6. A file that cannot be opened by this process is locked; and a file that another one has put there is not this one's.
+// FILE-6. A file that cannot be opened by this process is locked; and a file that another one has
+// put there is not this one's.
 bool new_file::is_locked_by_name() const {
   const descriptor other(open_registered(path_.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
   return other.get() < 0 || file_of(other.get()) != file_of(file_.get()) ||

@@ -2,15 +2,16 @@
 // Zones as matrices: data rows, the parity rows, and the locks that keep a column's data and parity
 // in step. POOL-1 (every column has syndrome zero outside a commit window) is kept here.
 //
-// COL-1 Data rows and their parity are written only under the stripe of their block, by an engine, a repair or a
-//    scrub, or by recovery, which recomputes the parity afterwards and runs alone.
+// COL-1 Data rows and their parity are written only under the stripe of their block, by an engine,
+//    a repair or a scrub, or by recovery, which recomputes the parity afterwards and runs alone.
 // COL-2 Under an exclusively held stripe every column of the block has syndrome zero, reading cells
 //    through state::overlaid.
-// COL-3 The parity changes by the difference of new bytes to what was there before. Where the owner of a patch has verified that, and
-//    still has it, the difference is to his bytes, and not to what lies there by now. Damage that had come in between would
-//    reach the parity: then what is written is right and its parity wrong, while the rest of the fragment is wrong and its
-//    parity right, and no number of parities tells where the one ends and the other begins. (Found by a test that overwrites
-//    pages of a file whose program commits.)
+// COL-3 The parity changes by the difference of new bytes to what was there before. Where the owner
+//    of a patch has verified that, and still has it, the difference is to his bytes, and not to
+//    what lies there by now. Damage that had come in between would reach the parity: then what is
+//    written is right and its parity wrong, while the rest of the fragment is wrong and its parity
+//    right, and no number of parities tells where the one ends and the other begins. (Found by a
+//    test that overwrites pages of a file whose program commits.)
 #pragma once
 
 #include <algorithm>
@@ -56,8 +57,8 @@ inline uint32_t stripe_of(const state& s, uint64_t offset) noexcept {
   return stripes::index(c.zone, (s.has_parity ? c.column : offset) / column_block);
 }
 
-// What parity p becomes when a cell's bytes change by `delta` (old XOR new): length bytes, to next. offset: of the cell in the
-// data rows; parity: of its first parity.
+// What parity p becomes when a cell's bytes change by `delta` (old XOR new): length bytes, to next.
+// offset: of the cell in the data rows; parity: of its first parity.
 void next_parity(const state& s, uint64_t offset, uint64_t parity, const std::byte* delta,
                  uint32_t length, uint32_t p, std::byte* next) noexcept;
 
@@ -70,8 +71,8 @@ inline const std::byte* replaced(const state& s, const piece& p) noexcept {
 // Splits patches at column blocks into l.pieces, and starts fetching the lines they will touch.
 void split(state& s, lane& l, std::span<const patch> patches);
 
-// The same, for windows, added to l.pieces for an in-place range: `old` is what it held, `now` a copy of
-// what it holds.
+// The same, for windows, added to l.pieces for an in-place range: `old` is what it held, `now` a
+// copy of what it holds.
 void split_in_place(state& s, lane& l, uint64_t offset, const std::byte* old, const std::byte* now,
                     uint64_t length);
 
@@ -79,9 +80,11 @@ void split_in_place(state& s, lane& l, uint64_t offset, const std::byte* old, co
 void prefetch_data(const state& s, uint64_t offset, uint64_t length) noexcept;
 void prefetch_parity(const state& s, uint64_t offset, uint64_t length) noexcept;
 
-// Data in [offset, offset + length) of a zone comes into use, and with it its parity: medium::will_use().
+// Data in [offset, offset + length) of a zone comes into use, and with it its parity:
+// medium::will_use().
 void will_use_columns(const state& s, uint64_t offset, uint64_t length) noexcept;
-// Columns [column, column + length) of a zone will be read soon, in all rows that are in use and the parity: medium::will_read().
+// Columns [column, column + length) of a zone will be read soon, in all rows that are in use and
+// the parity: medium::will_read().
 void will_read_columns(const state& s, uint64_t zone, uint64_t column, uint64_t length) noexcept;
 
 // In-place ranges: the user has stored the new bytes already. Until the transaction ends the parity
@@ -91,8 +94,8 @@ enum class stripes_are : uint8_t { free, held };
 void overlay_in_place(state& s, const lane& l, uint64_t offset, const std::byte* old,
                       uint64_t length, stripes_are now);
 void end_in_place(state& s, uint64_t offset, uint64_t length) noexcept;
-// Makes `now`, a copy of what the range holds, known to whoever has to rebuild a page of it. False if a
-// page of it was lost since overlay_in_place(), so that the range holds old bytes again.
+// Makes `now`, a copy of what the range holds, known to whoever has to rebuild a page of it. False
+// if a page of it was lost since overlay_in_place(), so that the range holds old bytes again.
 bool keep_in_place(state& s, uint64_t offset, const std::byte* now, uint64_t length) noexcept;
 // Where gather() works: 30 KiB, on the stack of whoever has one.
 struct gather_room {
@@ -102,8 +105,8 @@ struct gather_room {
   uint16_t numbers[1001];  // of these rows
   codec::galois::weights weight[codec::reed_solomon::rows_max];
 };
-// The sums of a recipe over the columns [column, column + n), in room.sum; n at most column_block, and not
-// across a block. The caller holds the stripe. Async-signal-safe.
+// The sums of a recipe over the columns [column, column + n), in room.sum; n at most column_block,
+// and not across a block. The caller holds the stripe. Async-signal-safe.
 void gather(const state& s, uint64_t zone, uint64_t column, uint64_t n, const recipe& r,
             gather_room& room) noexcept;
 // And the cell that they make.
@@ -126,18 +129,18 @@ struct decoding {
   parity_set trusted = ~parity_set{0};
   std::span<const data_range> unknown;  // as little to be looked at as what is decoded
 };
-// The same with that. False if some column has more unknown cells than trusted parities; what is in out
-// then means nothing.
+// The same with that. False if some column has more unknown cells than trusted parities; what is in
+// out then means nothing.
 bool decode(state& s, uint64_t offset, std::byte* out, uint64_t length, const decoding& how);
 
-// The bytes [offset, offset+length) of the data rows, as their parity has them, and the syndromes of their
-// columns: those of parity 0 first, then, `length` bytes on, those of parity 1, and so on. Each block as it
-// is at one moment.
+// The bytes [offset, offset+length) of the data rows, as their parity has them, and the syndromes
+// of their columns: those of parity 0 first, then, `length` bytes on, those of parity 1, and so on.
+// Each block as it is at one moment.
 void sample(state& s, uint64_t offset, uint64_t length, std::byte* bytes, std::byte* syndromes);
 
-// The syndromes of the columns [column, column+length) of a zone, those of parity 0 first, then, `length`
-// bytes on, those of parity 1, and so on. Zero means consistent. length at most column_block, and not
-// across a block.
+// The syndromes of the columns [column, column+length) of a zone, those of parity 0 first, then,
+// `length` bytes on, those of parity 1, and so on. Zero means consistent. length at most
+// column_block, and not across a block.
 void column_syndrome(state& s, uint64_t zone, uint64_t column, uint64_t length, std::byte* out);
 inline constexpr uint64_t syndrome_max = parities_max * column_block;
 // The first parity whose syndrome is not zero; the number of parities if the columns add up.
@@ -152,9 +155,9 @@ bool repair_parity(state& s, medium::writer& w, uint64_t zone, uint64_t column, 
 
 // Writes bytes that a decode gave back to the place they were lost from; parity stays as it is.
 // Block by block, and only where the medium still holds `damaged`: elsewhere a commit has written
-// since, and knows better. So it has where the fragment's header is neither of the two that were seen: the
-// bytes of a block may have come back to what they were, in another version. What is open in place is left
-// alone.
+// since, and knows better. So it has where the fragment's header is neither of the two that were
+// seen: the bytes of a block may have come back to what they were, in another version. What is open
+// in place is left alone.
 struct seen_headers {
   uint64_t offset = 0;  // of the header
   const std::byte* damaged = nullptr;
@@ -162,8 +165,8 @@ struct seen_headers {
 };
 struct written_back {
   bool some = false;
-  // The header's page is lost, and is not rebuilt by who holds a stripe of other columns (INFLIGHT-3): what was not
-  // written by then has to be looked at again, without one.
+  // The header's page is lost, and is not rebuilt by who holds a stripe of other columns
+  // (INFLIGHT-3): what was not written by then has to be looked at again, without one.
   bool header_lost = false;
 };
 written_back write_back(state& s, medium::writer& w, const seen_headers& headers, uint64_t offset,

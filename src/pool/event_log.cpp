@@ -55,7 +55,8 @@ uint64_t line_offset(const state& s, unsigned copy, uint64_t sequence) noexcept 
          sequence % format::event_count * sizeof(format::event_record);
 }
 
-// The newest sound copy of a line, or zeros. A crash may leave the copies different, or torn (EVENT-3).
+// The newest sound copy of a line, or zeros. A crash may leave the copies different, or torn
+// (EVENT-3).
 format::event_record read_line(const state& s, uint64_t line) noexcept {
   format::event_record best{};
   for (unsigned copy = 0; copy < 3; ++copy) {
@@ -119,7 +120,8 @@ void event_log::post(const event& e) noexcept {
   pending_.store(true);
 }
 
-// A cell whose poster has not finished holds back those behind it; its poster raises pending_ again.
+// A cell whose poster has not finished holds back those behind it; its poster raises pending_
+// again.
 bool event_log::take(scute_event& e) noexcept {
   cell& c = cells_[head_ % queue_size];
   const uint64_t lap = head_ / queue_size;

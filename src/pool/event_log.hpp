@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What was found damaged, and what became of it. Whoever finds or repairs something posts an event, in
-// any thread, in a signal handler too. Later, at the end of a call into the library, the events that
-// wait are told: alike ones as one, to a ring in the pool and to the program's callback.
+// What was found damaged, and what became of it. Whoever finds or repairs something posts an event,
+// in any thread, in a signal handler too. Later, at the end of a call into the library, the events
+// that wait are told: alike ones as one, to a ring in the pool and to the program's callback.
 //
-// EVENT-1 Posting takes no lock, no memory and no system call that could wait. A full queue drops what is
-//    new and counts it.
-// EVENT-2 One thread at a time tells events; who comes meanwhile leaves them to it. No other lock is held
-//    while the callback runs, and nobody ever waits for the callback but scute_events().
-// EVENT-3 The ring lies behind the superblock copies, in all three pages alike, 48 lines. Every line checks
-//    itself, and says which it is by its sequence, so that a crash that tears lines loses those and
-//    no others. Nothing depends on what the ring says.
-// EVENT-4 Writing the ring may find damage itself (a lost superblock page): that is posted like any other,
-//    and told in the next round.
+// EVENT-1 Posting takes no lock, no memory and no system call that could wait. A full queue drops
+//    what is new and counts it.
+// EVENT-2 One thread at a time tells events; who comes meanwhile leaves them to it. No other lock
+//    is held while the callback runs, and nobody ever waits for the callback but scute_events().
+// EVENT-3 The ring lies behind the superblock copies, in all three pages alike, 48 lines. Every
+//    line checks itself, and says which it is by its sequence, so that a crash that tears lines
+//    loses those and no others. Nothing depends on what the ring says.
+// EVENT-4 Writing the ring may find damage itself (a lost superblock page): that is posted like any
+//    other, and told in the next round.
 #pragma once
 
 #include <atomic>
@@ -74,8 +74,8 @@ class event_log {
   // Tells what waits. No lock of the pool may be held.
   void notify_all(state& s);
 
-  // Tells what waits, and gives what the ring holds, oldest first. Throws SCUTE_E_INVALID inside of the
-  // callback.
+  // Tells what waits, and gives what the ring holds, oldest first. Throws SCUTE_E_INVALID inside of
+  // the callback.
   std::vector<scute_event> read(state& s);
 
  private:

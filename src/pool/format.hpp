@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The bytes of a pool file, with those of logs (log/format.hpp); docs/reference/format.md is the page that explains them. All integers are
-// little-endian. Nothing here depends on build flags, and every struct is free of padding, which
-// the checks at the end of this file hold in place.
+// The bytes of a pool file, with those of logs (log/format.hpp); docs/reference/format.md is the
+// page that explains them. All integers are little-endian. Nothing here depends on build flags, and
+// every struct is free of padding, which the checks at the end of this file hold in place.
 #pragma once
 
 #include <bit>
@@ -28,7 +28,8 @@ inline constexpr uint64_t incompat_foreign =
     2;  // the payload of the spans is another file (pool/foreign.hpp)
 inline constexpr uint64_t incompat_known = incompat_log_file | incompat_foreign;
 
-// Of a foreign pool: which parts of it are the user's file, and what that was when the pool was closed. Else zeros.
+// Of a foreign pool: which parts of it are the user's file, and what that was when the pool was
+// closed. Else zeros.
 struct foreign_record {
   uint64_t size;      // bytes of the user's file that are covered
   uint64_t growth;    // 0, or the size that it has, or is going to have, in the middle of a growth
@@ -78,8 +79,8 @@ struct superblock {
   uint32_t checksum;  // CRC-32C of the 508 bytes before it
 };
 
-// What follows in the same pages: lines of 64 bytes, written alike in all three, each with a checksum
-// of its own. A line that fails it says nothing.
+// What follows in the same pages: lines of 64 bytes, written alike in all three, each with a
+// checksum of its own. A line that fails it says nothing.
 inline constexpr uint64_t scrub_mark_offset = 512, page_notes_offset = 576, events_offset = 1024;
 inline constexpr uint32_t page_note_count = 7, event_count = 48;
 
@@ -180,15 +181,16 @@ struct chunk_header {  // at offset 4096 + 64 * index of its zone
   uint32_t length;      // span: its chunks; span_body: distance to the span's first chunk
   uint64_t reserved[2];
 };
-// A run begins with no more slots prepared than that, and no more than these are prepared at once later on: those that
-// lie in 64 KiB.
+// A run begins with no more slots prepared than that, and no more than these are prepared at once
+// later on: those that lie in 64 KiB.
 inline constexpr uint32_t slots_first = 32;
 constexpr uint32_t slots_ahead_max(uint32_t slot_size) noexcept {
   const uint32_t n = (uint32_t{64} << 10) / slot_size;
   return n < slots_first ? slots_first : n;
 }
-// A log chunk's `formatted` that was zero, durably, before it was lent. Those that were lent by libraries before this mark have 0
-// there, and the parity of their columns may be neither that of zeros nor that of what they held.
+// A log chunk's `formatted` that was zero, durably, before it was lent. Those that were lent by
+// libraries before this mark have 0 there, and the parity of their columns may be neither that of
+// zeros nor that of what they held.
 inline constexpr uint32_t log_chunk_zeroed = 1;
 inline constexpr uint64_t zone_anchor_offset = 64;
 inline constexpr uint64_t chunk_table_offset = page;
@@ -201,8 +203,8 @@ struct lane_status {
   uint64_t
       in_place[2];  // replica 0: self-checking words, from where to where the ranges lie that a
                     // log-free transaction has in place, or zeros
-  uint64_t truncation_point
-      [4];  // lane 0 with engine spec: two times a sequence, up to which frames are void, and its check
+  // lane 0 with engine spec: two times a sequence, up to which frames are void, and its check
+  uint64_t truncation_point[4];
 };
 inline constexpr uint64_t lane_log_offset = 64;
 // Engine spec: where its log lies. In the ring of lane 0, in either half, in all replicas.

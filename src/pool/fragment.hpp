@@ -3,12 +3,12 @@
 // vouches for: 32 bytes of a metadata object, up to 4 KiB of a user's object, or none (a free slot,
 // and any slot of a pool without object checksums).
 //
-// FRAG-1 A header is valid when its checksum matches the bytes it vouches for and the place where it lies,
-//    and its generation is its chunk's. Zero bytes are never a valid header.
-// FRAG-2 A stored checksum is the scrambled sum of checksum and place (bind()), which is linear in nothing.
-//    CRCs are affine: the XOR of three valid messages of one length is valid. So in a column where one
-//    row's fragment is new and the parity old, decoding another row's fragment of the same length would
-//    give a wrong one whose CRC is right. (engine/logfree/logfree.hpp, LF-4)
+// FRAG-1 A header is valid when its checksum matches the bytes it vouches for and the place where
+//    it lies, and its generation is its chunk's. Zero bytes are never a valid header.
+// FRAG-2 A stored checksum is the scrambled sum of checksum and place (bind()), which is linear in
+//    nothing. CRCs are affine: the XOR of three valid messages of one length is valid. So in a
+//    column where one row's fragment is new and the parity old, decoding another row's fragment of
+//    the same length would give a wrong one whose CRC is right. (engine/logfree/logfree.hpp, LF-4)
 #pragma once
 
 #include <cstdint>
@@ -39,8 +39,8 @@ inline constexpr uint32_t not_covered = UINT32_MAX;
 // f at all (state, generation, size or ring out of the question).
 uint32_t covered(const state& s, const fragment& f, const format::fragment_header& h) noexcept;
 
-// FRAG-2. A bijection of 32-bit words that no sum of XORs carries through; its constants are those of the
-// finalizer of MurmurHash3 (A. Appleby, public domain), and their inverses modulo 2^32.
+// FRAG-2. A bijection of 32-bit words that no sum of XORs carries through; its constants are those
+// of the finalizer of MurmurHash3 (A. Appleby, public domain), and their inverses modulo 2^32.
 constexpr uint32_t scramble(uint32_t x) noexcept {
   x ^= x >> 16;
   x *= 0x85ebca6bu;
@@ -105,7 +105,8 @@ bool valid(const state& s, const fragment& f, const format::fragment_header& h,
 bool valid(const state& s, const fragment& f) noexcept;
 // The same, and gives the header that was tested.
 bool valid(const state& s, const fragment& f, format::fragment_header& h) noexcept;
-// The same for who holds stripes that the fragment may have more than: false also where a page of it is lost (INFLIGHT-3).
+// The same for who holds stripes that the fragment may have more than: false also where a page of
+// it is lost (INFLIGHT-3).
 bool valid_unless_lost(const state& s, const fragment& f, format::fragment_header& h) noexcept;
 
 // Completes a header that l's next log entry will write: tag, ring, checksum over `length` bytes.

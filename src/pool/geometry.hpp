@@ -77,12 +77,14 @@ inline cell cell_of(const geometry& g, uint64_t offset) noexcept {
   return {zone, row, static_cast<uint64_t>(column)};
 }
 
-// The engine of a new pool; on_disk: its log would have a file of its own. Throws failure(SCUTE_E_INVALID) if it cannot have the requested one.
+// The engine of a new pool; on_disk: its log would have a file of its own. Throws
+// failure(SCUTE_E_INVALID) if it cannot have the requested one.
 const engine_facts& choose_engine(const scute_options& options, bool on_disk);
 
 // The most bytes of a zone's rows, one parity row apart.
 inline constexpr uint64_t zone_max = uint64_t{16} << 30;
-// What of the requested options for a new pool does not depend on its size: throws failure(SCUTE_E_INVALID) if that does not fit together.
+// What of the requested options for a new pool does not depend on its size: throws
+// failure(SCUTE_E_INVALID) if that does not fit together.
 void require_choices(const scute_options& options);
 // Of one replica of one lane, in a pool of that size.
 uint64_t lane_size_for(uint64_t size) noexcept;

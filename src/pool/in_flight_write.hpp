@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the calling thread is doing to a column block at this moment. If a page of that column is lost
-// under its hands, the handler of the fault (repair/page_repair.hpp) finds here which bytes are old,
-// which are new and where both are, and can rebuild the page in the middle of a commit.
+// What the calling thread is doing to a column block at this moment. If a page of that column is
+// lost under its hands, the handler of the fault (repair/page_repair.hpp) finds here which bytes
+// are old, which are new and where both are, and can rebuild the page in the middle of a commit.
 //
-// INFLIGHT-1 A thread that holds a stripe touches pages of that stripe's column only, and says here which
-//    stripe it is and how far it has come. Stores to this record and to the medium stay in the order
-//    of the program, as seen by a handler in the same thread (signal fences). It says so of one stripe, or of one
-//    window's, at a time.
-// INFLIGHT-2 While a commit writes a piece, the bytes that the piece's part of the parity page and of the data
-//    page must end up with are in DRAM: see `phase`.
-// INFLIGHT-3 The one exception to INFLIGHT-1: a read of another column that gives up where the page is lost, instead of having it
-//    rebuilt (medium::read_unless_lost). (Found by a campaign: a repair that looked once more at a header, under the
-//    stripe of its payload, ended by the signal of a page that was lost in between. So could the test of a header that a
-//    transaction found changed under its window.)
+// INFLIGHT-1 A thread that holds a stripe touches pages of that stripe's column only, and says here
+//    which stripe it is and how far it has come. Stores to this record and to the medium stay in
+//    the order of the program, as seen by a handler in the same thread (signal fences). It says so
+//    of one stripe, or of one window's, at a time.
+// INFLIGHT-2 While a commit writes a piece, the bytes that the piece's part of the parity page and
+//    of the data page must end up with are in DRAM: see `phase`.
+// INFLIGHT-3 The one exception to INFLIGHT-1: a read of another column that gives up where the page
+//    is lost, instead of having it rebuilt (medium::read_unless_lost). (Found by a campaign: a
+//    repair that looked once more at a header, under the stripe of its payload, ended by the signal
+//    of a page that was lost in between. So could the test of a header that a transaction found
+//    changed under its window.)
 #pragma once
 
 #include <atomic>
@@ -32,20 +33,22 @@ struct in_flight_write {
   enum class phase : uint8_t {
     reading,  // nothing of the piece has been written; or no piece is being written at all
     parity,   // parity is being written. Exclusive: `fresh_parity` holds what the piece's part must
-    // become, of several parities one after the other. Shared: the first `done` bytes of `delta` are in the parity
+    // become, of several parities one after the other. Shared: the first `done` bytes of `delta`
+    // are in the parity
     data  // parity is complete, data is being written: `fresh_data` is what it must become
   };
 
   const state* pool = nullptr;  // null: no stripe is held
-  // A window's stripes are held, all of this lane's (engine/logfree/window.hpp), and the phase tells what of
-  // lane::pieces has been done by now:
+  // A window's stripes are held, all of this lane's (engine/logfree/window.hpp), and the phase
+  // tells what of lane::pieces has been done by now:
   //   data     `done` bytes of the piece in progress, and all pieces before it, are in place or about to
   //            be, with their deltas in DRAM; the parity is the old one
   //   parity   all data is in place; the deltas of as many bytes are in the parity, or about to be. Of
   //            several parities each piece's come one after the other
   //   reading  data and parity agree
   const lane* window = nullptr;
-  // Of the lane's windows. deferred: the thread drains another lane, whose own thread may be planning its next one.
+  // Of the lane's windows. deferred: the thread drains another lane, whose own thread may be
+  // planning its next one.
   enum class share : uint8_t { all, deferred };
   share of = share::all;
   uint32_t stripe = 0;

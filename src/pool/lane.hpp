@@ -21,7 +21,8 @@ struct patch {
   const void* src = nullptr;
   uint32_t length = 0;
   medium::purpose why = medium::purpose::data;
-  // What the range holds, as its owner has verified it, valid as long as src; or null: what lies there (COL-3).
+  // What the range holds, as its owner has verified it, valid as long as src; or null: what lies
+  // there (COL-3).
   const void* verified = nullptr;
 };
 
@@ -102,16 +103,17 @@ struct alignas(64) lane {
   uint64_t last_begin = 0, last_end = 0;        // where the last entry lies in the ring
 
   // Entries up to `applied` are in place and durable, and the status line says so in the cache;
-  // entries up to `invalid_up_to` can never be replayed again, whatever crashes (engine/redo/redo.hpp, REDO-5).
+  // entries up to `invalid_up_to` can never be replayed again, whatever crashes
+  // (engine/redo/redo.hpp, REDO-5).
   alignas(64) std::atomic<uint64_t> applied{0};
   std::atomic<uint64_t> invalid_up_to{0};
   // The last entry that was decided, set before anything of it is in place: while it differs from
   // `applied` the lane may be writing under any stripe.
   std::atomic<uint64_t> begun{0};
 
-  // Windows: the one under way and the one before it, which may be deferred (WIN-2). While it is, whoever
-  // gets `deferral` from deferred to draining owns `last`, and `drain_writer` to write with; else the lane owns
-  // `last`, and nobody has a use for `drain_writer`.
+  // Windows: the one under way and the one before it, which may be deferred (WIN-2). While it is,
+  // whoever gets `deferral` from deferred to draining owns `last`, and `drain_writer` to write
+  // with; else the lane owns `last`, and nobody has a use for `drain_writer`.
   window_columns windows[2];
   uint32_t current = 0;  // which of them is the one under way
   window_point point = window_point::closed;
@@ -124,11 +126,13 @@ struct alignas(64) lane {
   alignas(64) std::atomic<uint32_t> deferral{0};
   medium::writer drain_writer;
 
-  // In-place ranges of the running transaction that hold their columns (engine/logfree/column_reservation.hpp).
+  // In-place ranges of the running transaction that hold their columns
+  // (engine/logfree/column_reservation.hpp).
   window_columns reserved;
   byte_buffer undo_image;  // the undo entry that they would need if they had to let go
-  // Whoever gets `reservation` to spilling writes with `spill_writer`. Another one may be draining meanwhile, so this is
-  // not `drain_writer`: a writer belongs to one thread from its first store to its fence.
+  // Whoever gets `reservation` to spilling writes with `spill_writer`. Another one may be draining
+  // meanwhile, so this is not `drain_writer`: a writer belongs to one thread from its first store
+  // to its fence.
   alignas(64) std::atomic<uint32_t> reservation{0};
   medium::writer spill_writer;
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pages of a log that outlives transactions which could not be read, and are readable again: from the handler of the
-// fault, which made zeros of them, to the engine, which knows what they held (engine/speculative/log_scrubber.hpp).
+// Pages of a log that outlives transactions which could not be read, and are readable again: from
+// the handler of the fault, which made zeros of them, to the engine, which knows what they held
+// (engine/speculative/log_scrubber.hpp).
 //
-// LOSTLOG-1 Whoever notes a page comes after the page is readable, and whoever takes one out before it is looked into. So a
-//    page that is lost once more is looked into once more.
+// LOSTLOG-1 Whoever notes a page comes after the page is readable, and whoever takes one out before
+//    it is looked into. So a page that is lost once more is looked into once more.
 #pragma once
 
 #include <array>
@@ -31,7 +32,8 @@ class lost_log_pages {
   }
   bool pending() const noexcept { return pending_.load(std::memory_order_relaxed); }
 
-  // Calls fn(page) for each, and takes it out. False if there were more than could be noted: any page may be one.
+  // Calls fn(page) for each, and takes it out. False if there were more than could be noted: any
+  // page may be one.
   template <typename Fn>
   bool take(Fn&& fn) {
     pending_.store(false);

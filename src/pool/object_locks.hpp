@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which objects are being committed: so that of two transactions that have opened one object without a
-// lock only one at a time tests whether the object is still what it has read, and writes.
+// Which objects are being committed: so that of two transactions that have opened one object
+// without a lock only one at a time tests whether the object is still what it has read, and writes.
 //
-// An object lock is a 32-bit word that all objects share which hash to it. A lane locks the objects that it is
-// about to change before it seals them, and lets go when its engine has made them durable.
+// An object lock is a 32-bit word that all objects share which hash to it. A lane locks the objects
+// that it is about to change before it seals them, and lets go when its engine has made them
+// durable.
 //
-// OBJLOCK-1 A commit takes all of its object locks at once, in ascending order, holding no stripe that could not be
-//    taken from it (engine/logfree/column_reservation.hpp, RESERVE-1), and no user's code runs meanwhile. Whoever has an object
-//    lock may wait for stripes; whoever has a stripe waits for no object lock. So nobody waits for ever.
-// OBJLOCK-2 Engine redo writes an object piece by piece, and its log entry before that: the object lock covers all of it.
-//    In engine logfree the window covers whole fragments, so objects of one fragment, most of them, need no
-//    object lock; of larger ones it covers the fragments that change, and the object lock keeps the object from being
-//    freed meanwhile.
-// OBJLOCK-3 Whoever finds an object damaged, in engines redo and spec, repairs it under its object lock, be it a reader or a
-//    scrub: what a commit has found out about the object, which bytes differ among it, stays true until it has written them.
+// OBJLOCK-1 A commit takes all of its object locks at once, in ascending order, holding no stripe
+//    that could not be taken from it (engine/logfree/column_reservation.hpp, RESERVE-1), and no
+//    user's code runs meanwhile. Whoever has an object lock may wait for stripes; whoever has a
+//    stripe waits for no object lock. So nobody waits for ever.
+// OBJLOCK-2 Engine redo writes an object piece by piece, and its log entry before that: the object
+//    lock covers all of it. In engine logfree the window covers whole fragments, so objects of one
+//    fragment, most of them, need no object lock; of larger ones it covers the fragments that
+//    change, and the object lock keeps the object from being freed meanwhile.
+// OBJLOCK-3 Whoever finds an object damaged, in engines redo and spec, repairs it under its object
+//    lock, be it a reader or a scrub: what a commit has found out about the object, which bytes
+//    differ among it, stays true until it has written them.
 #pragma once
 
 #include <atomic>

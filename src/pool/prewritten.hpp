@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bytes of new objects that are in their places already, with their parity, while the headers that will vouch for them are not
-// (tx/ending.cpp, "prewritten").
+// Bytes of new objects that are in their places already, with their parity, while the headers that
+// will vouch for them are not (tx/ending.cpp, "prewritten").
 //
-// PREWRITE-1 They are entered here before the first of them is stored, and until the header is in its place, or the transaction
-//    has ended without. What does not add up in their columns meanwhile is not put right by computing parity anew: it
-//    would be fitted to what damage has made of them. (Found by reading.)
+// PREWRITE-1 They are entered here before the first of them is stored, and until the header is in
+//    its place, or the transaction has ended without. What does not add up in their columns
+//    meanwhile is not put right by computing parity anew: it would be fitted to what damage has
+//    made of them. (Found by reading.)
 #pragma once
 
 #include <algorithm>

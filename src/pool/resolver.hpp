@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the core asks of resolution after a crash; implemented by engine/logfree/resolution.hpp, where columns and transactions
-// are left open, and by engine/speculative/unresolved.hpp, where nothing but parity is. Every pool has one: that of others, and
-// of those that were closed properly, has nothing to do.
+// What the core asks of resolution after a crash; implemented by engine/logfree/resolution.hpp,
+// where columns and transactions are left open, and by engine/speculative/unresolved.hpp, where
+// nothing but parity is. Every pool has one: that of others, and of those that were closed
+// properly, has nothing to do.
 #pragma once
 
 #include <algorithm>
@@ -21,28 +22,31 @@ class resolver {
   // Something of this pool is not resolved yet. What follows does nothing when that is over.
   bool pending() const noexcept { return pending_.load(std::memory_order_acquire); }
 
-  // Each may be called by any thread that holds no stripe, and makes what it did durable. They throw
-  // failure(SCUTE_E_IO) if the medium fails; what is beyond repair is reported as an event and left.
+  // Each may be called by any thread that holds no stripe, and makes what it did durable. They
+  // throw failure(SCUTE_E_IO) if the medium fails; what is beyond repair is reported as an event
+  // and left.
   //
-  // How many blocks somebody resolves who waits for something else and does it on his way. Tests make it small, so that pools
-  // are half resolved for a while. To be set while no pool is open.
+  // How many blocks somebody resolves who waits for something else and does it on his way. Tests
+  // make it small, so that pools are half resolved for a while. To be set while no pool is open.
   static void resolve_at_once(uint64_t blocks) noexcept { at_once_ = blocks; }
   static uint64_t at_once() noexcept { return at_once_; }
 
-  // Before a byte in [offset, offset + length) of the data rows is written: its columns are resolved.
+  // Before a byte in [offset, offset + length) of the data rows is written: its columns are
+  // resolved.
   virtual void before_write(uint64_t offset, uint64_t length) = 0;
   // Before a header is replaced: its ring is resolved, if it carries a tag of an unresolved epoch.
   virtual void before_change(const fragment& f) = 0;
-  // Before bytes of a fragment are handed out or built upon: they are those of a decided transaction.
+  // Before bytes of a fragment are handed out or built upon: they are those of a decided
+  // transaction.
   virtual void before_read(const fragment& f) = 0;
-  // Before bytes are written that no transaction knows as its members', and that may be members of another
-  // one: columns and rings.
+  // Before bytes are written that no transaction knows as its members', and that may be members of
+  // another one: columns and rings.
   virtual void before_overwrite(uint64_t offset, uint64_t length) = 0;
   // Before a chunk changes its use: nothing in it is of an unresolved transaction any more.
   virtual void before_reuse(uint64_t offset, uint64_t length) = 0;
 
-  // Under the exclusively held stripe of a column block, before its parity is compared, or decoded from. Writes parity only,
-  // and leaves it to a fence that comes later.
+  // Under the exclusively held stripe of a column block, before its parity is compared, or decoded
+  // from. Writes parity only, and leaves it to a fence that comes later.
   virtual void before_trust(uint64_t /*zone*/, uint64_t /*column*/) noexcept {}
 
   // Bytes of a page; 4096, as a column block is wide.
@@ -90,15 +94,16 @@ class resolver {
     static constexpr uint64_t word = 64, words = 64;
     uint64_t words_[words] = {};
   };
-  // What the columns of a page of the data rows do not tell: bytes that its own row has changed where the parity may be older,
-  // and bytes where only other rows have. False: they tell everything. Async-signal-safe; the block's stripe is held.
+  // What the columns of a page of the data rows do not tell: bytes that its own row has changed
+  // where the parity may be older, and bytes where only other rows have. False: they tell
+  // everything. Async-signal-safe; the block's stripe is held.
   virtual bool undecodable(uint64_t /*page*/, page_bytes& /*own*/,
                            page_bytes& /*others*/) const noexcept {
     return false;
   }
 
-  // The scan: resolves up to `blocks` further blocks that nobody has begun yet; false if there are none.
-  // Any number of threads; all blocks are resolved when all of them have returned.
+  // The scan: resolves up to `blocks` further blocks that nobody has begun yet; false if there are
+  // none. Any number of threads; all blocks are resolved when all of them have returned.
   virtual bool scan(uint64_t blocks) = 0;
   // After the scan: nothing is pending any more. The caller makes the superblock say so first.
   virtual void finish() noexcept = 0;

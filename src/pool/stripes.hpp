@@ -9,16 +9,17 @@
 //
 // The word also remembers the *owner*: the lane and log sequence of the last commit that wrote in
 // the block. A later commit of another lane uses it to find out whose log entry must be made
-// durably invalid first (see engine/redo/redo.hpp, REDO-5). When that cannot be expressed by one owner the
-// word says `many`.
+// durably invalid first (see engine/redo/redo.hpp, REDO-5). When that cannot be expressed by one
+// owner the word says `many`.
 //
-// In pools of engine `logfree` a stripe is held by a *window* (engine/logfree/window.hpp), exclusively, along with
-// others and for longer; the word's owner is the lane then, which a release handler can ask to let go.
+// In pools of engine `logfree` a stripe is held by a *window* (engine/logfree/window.hpp),
+// exclusively, along with others and for longer; the word's owner is the lane then, which a release
+// handler can ask to let go.
 //
-// A thread that holds a stripe and finds a page of its column lost *parks*: it waits, in the handler of
-// the fault, for all other holders to leave or to park as well. Then one of the parked ones leads: it
-// has the stripe to itself, rebuilds the page, and lets the others go on where they were. Nobody else
-// gets the stripe while somebody is parked.
+// A thread that holds a stripe and finds a page of its column lost *parks*: it waits, in the
+// handler of the fault, for all other holders to leave or to park as well. Then one of the parked
+// ones leads: it has the stripe to itself, rebuilds the page, and lets the others go on where they
+// were. Nobody else gets the stripe while somebody is parked.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +33,8 @@
 
 namespace scute::core::pool {
 
-// Layout of a stripe word: readers:8, parked:8 (of the readers), exclusive:1, lane+1:10 (0 nobody, 1023 many), sequence:37.
+// Layout of a stripe word: readers:8, parked:8 (of the readers), exclusive:1, lane+1:10 (0 nobody,
+// 1023 many), sequence:37.
 struct stripe_owner {
   static constexpr uint64_t none = 0, many = 1023;
   static constexpr uint64_t sequence_mask = (uint64_t{1} << 37) - 1;
@@ -45,7 +47,8 @@ struct stripe_owner {
   uint64_t who() const noexcept { return bits & 1023; }
   uint32_t lane() const noexcept { return static_cast<uint32_t>(who() - 1); }
   uint64_t sequence() const noexcept { return bits >> 10; }
-  // The whole sequence, of which the word has the low bits only, given one of that lane from about the same time.
+  // The whole sequence, of which the word has the low bits only, given one of that lane from about
+  // the same time.
   uint64_t sequence_near(uint64_t known) const noexcept {
     constexpr uint64_t half = (sequence_mask + 1) / 2;
     return known + ((sequence() - known + half) & sequence_mask) - half;
@@ -56,8 +59,8 @@ struct stripe_owner {
 class stripes {
  public:
   static constexpr uint32_t count = 1u << 14;
-  // Tests have small pools, whose blocks would never share a stripe: fewer of them are in use then, a power
-  // of two. To be set while no pool is open; also by SCUTE_STRIPES in the environment.
+  // Tests have small pools, whose blocks would never share a stripe: fewer of them are in use then,
+  // a power of two. To be set while no pool is open; also by SCUTE_STRIPES in the environment.
   static void use(uint32_t n) noexcept { mask_ = std::min(std::bit_floor(n | 1), count) - 1; }
   static uint32_t in_use() noexcept { return mask_ + 1; }
 
@@ -143,8 +146,8 @@ class stripes {
     }
   }
 
-  // What the holder has stored with. Non-temporal stores may be overtaken by an ordinary one on its way to other
-  // CPUs, not by a locked one.
+  // What the holder has stored with. Non-temporal stores may be overtaken by an ordinary one on its
+  // way to other CPUs, not by a locked one.
   enum class stores : uint8_t { ordinary, streamed };
   // merge(old owner) gives the owner to leave behind.
   template <typename Merge>

@@ -85,7 +85,7 @@ bool for_each_record(const frame_view& v, Fn&& fn) {
   return left.empty();
 }
 
-// ---- putting one together: log::segment_writer::start(), then these ------------------------------------------------
+// ---- putting one together: log::segment_writer::start(), then these -----------------------------
 
 inline void add_dependency(byte_buffer& image, uint32_t lane, uint64_t number) {
   const dependency d{lane, 0, number};

@@ -34,8 +34,8 @@ class checker {
     for (uint32_t number = 0; number < tables_max; ++number)
       if (table* const t = s_.find_table(number)) objects(*t);
     live();
-    // Only where nothing is missing: else the file would say that it ended where damage has cut it off. Before the seals, since
-    // what does not say where it ends gets none (POW-12).
+    // Only where nothing is missing: else the file would say that it ended where damage has cut it
+    // off. Before the seals, since what does not say where it ends gets none (POW-12).
     if (options_.repair && (complete_ || SCUTE_PLANTED(pow_end_short)) &&
         !SCUTE_PLANTED(pow_ends_last))
       store_ends();
@@ -142,8 +142,8 @@ class checker {
     s_.groups->store_member(w_, i, r.bytes.data(), t->members[which].end * log::line_size);
   }
 
-  // A seal that is damaged is written again where it lies, since there may be no room for another one; without a table its
-  // members get another one.
+  // A seal that is damaged is written again where it lies, since there may be no room for another
+  // one; without a table its members get another one.
   void seal(uint32_t i) {
     const auto t = read_table(s_, i);
     if (t) {

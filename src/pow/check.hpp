@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads all of an open file again, and holds it against what is known in memory: every record that an entry points to is
-// there, in all its copies, and there are as many as are counted (POW-6).
+// Reads all of an open file again, and holds it against what is known in memory: every record that
+// an entry points to is there, in all its copies, and there are as many as are counted (POW-6).
 #pragma once
 
 #include <cstdint>

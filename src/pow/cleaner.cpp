@@ -253,7 +253,8 @@ bool cleaner::take(uint32_t victim, need kept, bool marked) {
       s_.space->note(victim).damaged.store(true, std::memory_order_relaxed);
       return false;
     }
-    // What was found dead may be so by the first `later` section there was, which has said so before.
+    // What was found dead may be so by the first `later` section there was, which has said so
+    // before.
     names = names || s_.names.load(std::memory_order_relaxed);
     if (names) {
       if (!SCUTE_PLANTED(pow_dead_early)) s_.sync(l.w);
@@ -278,15 +279,16 @@ bool cleaner::take(uint32_t victim, need kept, bool marked) {
     entry& e = *g.e;
     const entry_guard guard(e);
     const uint32_t left = e.records.fetch_sub(1, std::memory_order_relaxed) - 1;
-    // What a tombstone was for has gone, and it is all that is left: it counts no more where it lies (POW-16).
+    // What a tombstone was for has gone, and it is all that is left: it counts no more where it
+    // lies (POW-16).
     if (left != 1 || !e.is_tombstone() || e.segment == victim || e.segment == nowhere) continue;
     if (s_.remembers(*g.t, tag_of(e.state.load(std::memory_order_relaxed)))) continue;
     s_.space->note(e.segment).live.fetch_sub(static_cast<int64_t>(round_record(0)),
                                              std::memory_order_relaxed);
     e.segment = nowhere;
   }
-  // A tombstone that is needed no more is nowhere: whoever makes the object again must not take its bytes off what counts
-  // in the segment's next use (POW-16).
+  // A tombstone that is needed no more is nowhere: whoever makes the object again must not take its
+  // bytes off what counts in the segment's next use (POW-16).
   for (const grave& g : graves_) {
     const entry_guard guard(*g.e);
     if (!SCUTE_PLANTED(pow_grave_stays) && g.e->segment == victim) g.e->segment = nowhere;

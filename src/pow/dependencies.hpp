@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Batches that something rests on: of each lane the latest, since a batch needs those before it in its lane (POW-7).
+// Batches that something rests on: of each lane the latest, since a batch needs those before it in
+// its lane (POW-7).
 #pragma once
 
 #include <algorithm>

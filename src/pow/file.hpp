@@ -19,8 +19,9 @@ struct file_options {
   store_options how;
 };
 
-// Throws failure: SCUTE_E_NOENT, SCUTE_E_EXISTS, SCUTE_E_BUSY, SCUTE_E_FORMAT, SCUTE_E_VERSION, SCUTE_E_TRUNCATED,
-// SCUTE_E_CORRUPT, SCUTE_E_NOSPC, SCUTE_E_IO, SCUTE_E_UNSUPPORTED, SCUTE_E_INVALID.
+// Throws failure: SCUTE_E_NOENT, SCUTE_E_EXISTS, SCUTE_E_BUSY, SCUTE_E_FORMAT, SCUTE_E_VERSION,
+// SCUTE_E_TRUNCATED, SCUTE_E_CORRUPT, SCUTE_E_NOSPC, SCUTE_E_IO, SCUTE_E_UNSUPPORTED,
+// SCUTE_E_INVALID.
 std::unique_ptr<store> open_file(const std::string& path, const file_options& w);
 
 }  // namespace scute::core::pow

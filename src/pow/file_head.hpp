@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The three head pages of a persist-on-write file.
 //
-// Of the copies with a right checksum the one with the greatest update counts. They are written one after the other, each
-// with its fence, so that at any moment two copies are whole, and one of them may be damaged besides; and before the first
-// write of a session all copies are made what the newest of them is, so that the newest one is never the one that is
-// torn. Nobody acts on an update before it is in all three.
+// Of the copies with a right checksum the one with the greatest update counts. They are written one
+// after the other, each with its fence, so that at any moment two copies are whole, and one of them
+// may be damaged besides; and before the first write of a session all copies are made what the
+// newest of them is, so that the newest one is never the one that is torn. Nobody acts on an update
+// before it is in all three.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +19,10 @@ namespace scute::core::pow {
 uint32_t head_checksum(const file_head& h) noexcept;
 uint64_t salt_of(const file_head& h) noexcept;
 
-// Reads the newest copy. Throws failure: SCUTE_E_FORMAT (no copy is one of ours), SCUTE_E_VERSION (a newer library's),
-// SCUTE_E_CORRUPT (ours, and no copy is whole), SCUTE_E_TRUNCATED (more segments than bytes). damaged: copies that are
-// not what the newest is. shorter: a file that has fewer bytes than segments is taken.
+// Reads the newest copy. Throws failure: SCUTE_E_FORMAT (no copy is one of ours), SCUTE_E_VERSION
+// (a newer library's), SCUTE_E_CORRUPT (ours, and no copy is whole), SCUTE_E_TRUNCATED (more
+// segments than bytes). damaged: copies that are not what the newest is. shorter: a file that has
+// fewer bytes than segments is taken.
 file_head read_head(const medium::medium& m, uint64_t file_size, const std::string& name,
                     uint32_t& damaged, bool shorter = false);
 // All copies become what h is, durably: of what read_head() has found, or of a new file.

@@ -3,67 +3,84 @@
 //
 //   head page x3 | segment | segment | ...
 //
-// A *batch* is what one section has changed: one frame of log/segment.hpp, or, if it is large or was streamed while the
-// section went on (eager), several *parts* and a *trailer* that says how many these are and whether they count. Each
-// lane numbers its batches from 1 in every session. In a frame's head
+// A *batch* is what one section has changed: one frame of log/segment.hpp, or, if it is large or
+// was streamed while the section went on (eager), several *parts* and a *trailer* that says how
+// many these are and whether they count. Each lane numbers its batches from 1 in every session. In
+// a frame's head
 //
 //   sequence      version of the records in it (those behind a `group` record have that one's)
 //   transaction   number of the batch, and of the part: number << 16 | part
 //   flags         kind of frame, number of dependencies, and how far behind the number the batches of the lane are known
-//                 to be durable together with all that they depend on (`behind`): those count wherever they are found
+//                 to be durable together with all that they depend on (`behind`): those count
+//                 wherever they are found
 //
 // and in the body dependencies {lane, number}, then records, each with its bytes, padded to 8.
 //
-// POW-1 A batch counts as a whole or not at all: a frame by its checksum, which binds it to salt, session, lane and
-//    generation (SEG-1); parts by their trailer, which must be there, say that they count, and know their number. A batch
-//    that is known to be durable counts without its other parts, which the cleaner may have taken already.
-// POW-2 Strict: locks are given back behind the fence that made the batch durable, and that fence is the store's own. An
-//    unlock need not be a locked instruction, so it drains nothing that a program could rely on (the paper does).
-// POW-3 A batch's version is 1 + max(clock of the lane, versions of all ids that it writes). Per id versions follow the
-//    order of the program's locks, so the newest one wins wherever it lies, and lanes need no common order.
-// POW-4 The cleaner copies from the medium what counts, with its versions; the copies are durable before the victim is
-//    made void. Segments are kept back for the cleaner and for erasing (pow/space.hpp), so that a full file can shrink.
-// POW-5 A record is dead only when what replaces it is durable: the cleaner makes all that is undurable durable before it
-//    makes a victim void.
-// POW-6 A tombstone is copied while an older record of its id may be on the medium outside of the victim; records are
-//    counted per id, and leave the count when their segment is durably void.
-// POW-7 `later`: a section names the undurable batches that were released under the locks it holds, or that its own thread
-//    has seen, since reads are not noticed; a lock keeps what its readers bring along. Recovery drops a batch that lacks
-//    one that it names, or that lacks the batch before it in its lane. Such batches are written by cached stores, so that
-//    whoever calls sync() can write them all back.
-// POW-8 No segment is made void while a batch that is not known to be durable may name one in it: the cleaner first lets
-//    all commits that could, end, makes them durable, and writes a mark that says so. Recovery writes what it has
-//    decided to the head page before anything else, and makes void what it has dropped before anybody writes.
-// POW-9 After a crash every lane begins a new segment, in a new session; what was found is made durable in all its copies
-//    first, since the stores of a process that was killed are visible and not all of them durable.
-// POW-10 What the program sees is changed only inside sections, and is built by recovery from records alone: an abort,
-//    however it comes about, leaves objects and structure as they were.
-// POW-11 On a page cache (medium `file`) there is one stream for all threads. Locks are given back before the sync, so
-//    recovery keeps a prefix of the stream, and a section, one that only reads as well, returns when all that it has
-//    seen is durable. A sync that fails freezes the store.
+// POW-1 A batch counts as a whole or not at all: a frame by its checksum, which binds it to salt,
+//    session, lane and generation (SEG-1); parts by their trailer, which must be there, say that
+//    they count, and know their number. A batch that is known to be durable counts without its
+//    other parts, which the cleaner may have taken already.
+// POW-2 Strict: locks are given back behind the fence that made the batch durable, and that fence
+//    is the store's own. An unlock need not be a locked instruction, so it drains nothing that a
+//    program could rely on (the paper does).
+// POW-3 A batch's version is 1 + max(clock of the lane, versions of all ids that it writes). Per id
+//    versions follow the order of the program's locks, so the newest one wins wherever it lies, and
+//    lanes need no common order.
+// POW-4 The cleaner copies from the medium what counts, with its versions; the copies are durable
+//    before the victim is made void. Segments are kept back for the cleaner and for erasing
+//    (pow/space.hpp), so that a full file can shrink.
+// POW-5 A record is dead only when what replaces it is durable: the cleaner makes all that is
+//    undurable durable before it makes a victim void.
+// POW-6 A tombstone is copied while an older record of its id may be on the medium outside of the
+//    victim; records are counted per id, and leave the count when their segment is durably void.
+// POW-7 `later`: a section names the undurable batches that were released under the locks it holds,
+//    or that its own thread has seen, since reads are not noticed; a lock keeps what its readers
+//    bring along. Recovery drops a batch that lacks one that it names, or that lacks the batch
+//    before it in its lane. Such batches are written by cached stores, so that whoever calls sync()
+//    can write them all back.
+// POW-8 No segment is made void while a batch that is not known to be durable may name one in it:
+//    the cleaner first lets all commits that could, end, makes them durable, and writes a mark that
+//    says so. Recovery writes what it has decided to the head page before anything else, and makes
+//    void what it has dropped before anybody writes.
+// POW-9 After a crash every lane begins a new segment, in a new session; what was found is made
+//    durable in all its copies first, since the stores of a process that was killed are visible and
+//    not all of them durable.
+// POW-10 What the program sees is changed only inside sections, and is built by recovery from
+//    records alone: an abort, however it comes about, leaves objects and structure as they were.
+// POW-11 On a page cache (medium `file`) there is one stream for all threads. Locks are given back
+//    before the sync, so recovery keeps a prefix of the stream, and a section, one that only reads
+//    as well, returns when all that it has seen is durable. A sync that fails freezes the store.
 //
-// POW-12 A segment that a lane has left says where its frames end (SEG-7): a lane says it when it leaves one, a proper close
-//    of all that are open, and recovery of what a crash has cut short, durably before the head page says that the
-//    session is decided. So behind the last frame that is found nothing can be missing without being told.
+// POW-12 A segment that a lane has left says where its frames end (SEG-7): a lane says it when it
+//    leaves one, a proper close of all that are open, and recovery of what a crash has cut short,
+//    durably before the head page says that the session is decided. So behind the last frame that
+//    is found nothing can be missing without being told.
 //
-// POW-13 Parts of an aborted section make nothing known to be durable that lies before them in the lane. They are known to be so
-//    themselves as soon as they are, if all before them is: a gap in the numbers behind which everything counts is none. (Found by
-//    reading: an acknowledged batch behind an aborted one was dropped after a crash, when the cleaner had taken the latter's segment.)
-// POW-14 An index is used again only when the batch that has erased its object is known to be durable: whoever makes the new one
-//    needs no lock that the old one's section had, and so would not name it.
-// POW-15 sync() makes durable all that was finished when it looked at the last lane, and says so of what was finished when it
-//    looked first: what a batch names was finished before it.
-// POW-16 Bytes that count are counted for the segment that they lie in. A tombstone that is needed no more lies nowhere.
-// POW-17 Beside a cleaner that may work as fast as it can, a file grows only while max_live_share of it counts, but for
-//    the segments that are open or kept back, or when the section that needs room gains nothing more by cleaning. Whoever has
-//    waited for another one that cleans, or has the file grow, looks again before growing. Room for a seal is no exception (POW-24).
-// POW-23 No id comes again in a table whose ids outlive their objects: one without chosen indexes, unless its serializer says
-//    otherwise. An id is an index and a tag. A tag only rises, and an index that has had the last one (tag_max) is never used again.
-//    What an index has had is known by its records. So a tombstone that is needed for nothing else stays, while its tag is
-//    above the head's `tags`, and an index without records begins above that. Before the cleaner makes many such
-//    tombstones void it raises `tags` to theirs, durably; a few with higher tags it copies. A crash between leaves tombstones
-//    that are not needed. Tags of other tables mean nothing, and are 1. A file that an older library has written since
-//    begins again with a guess (unknown_tags): what that library has forgotten cannot be known.
+// POW-13 Parts of an aborted section make nothing known to be durable that lies before them in the
+//    lane. They are known to be so themselves as soon as they are, if all before them is: a gap in
+//    the numbers behind which everything counts is none. (Found by reading: an acknowledged batch
+//    behind an aborted one was dropped after a crash, when the cleaner had taken the latter's
+//    segment.)
+// POW-14 An index is used again only when the batch that has erased its object is known to be
+//    durable: whoever makes the new one needs no lock that the old one's section had, and so would
+//    not name it.
+// POW-15 sync() makes durable all that was finished when it looked at the last lane, and says so of
+//    what was finished when it looked first: what a batch names was finished before it.
+// POW-16 Bytes that count are counted for the segment that they lie in. A tombstone that is needed
+//        no more lies nowhere.
+// POW-17 Beside a cleaner that may work as fast as it can, a file grows only while max_live_share
+//    of it counts, but for the segments that are open or kept back, or when the section that needs
+//    room gains nothing more by cleaning. Whoever has waited for another one that cleans, or has
+//    the file grow, looks again before growing. Room for a seal is no exception (POW-24).
+// POW-23 No id comes again in a table whose ids outlive their objects: one without chosen indexes,
+//    unless its serializer says otherwise. An id is an index and a tag. A tag only rises, and an
+//    index that has had the last one (tag_max) is never used again. What an index has had is known
+//    by its records. So a tombstone that is needed for nothing else stays, while its tag is above
+//    the head's `tags`, and an index without records begins above that. Before the cleaner makes
+//    many such tombstones void it raises `tags` to theirs, durably; a few with higher tags it
+//    copies. A crash between leaves tombstones that are not needed. Tags of other tables mean
+//    nothing, and are 1. A file that an older library has written since begins again with a guess
+//    (unknown_tags): what that library has forgotten cannot be known.
 //
 // What a crash leaves, and who decides:
 //   in a batch                     torn: dropped. Whole and not acknowledged: kept, if all that it names is kept
@@ -127,8 +144,8 @@ struct file_head {
   uint32_t last_valid_count;
   uint32_t in_use;  // clean: segments that are; 0: not known (files before version 3)
   uint32_t tags;    // POW-23: that ids of which nothing is known may have had, at most
-  uint32_t
-      tags_session;  // the low half of the session for which that holds: older libraries do not keep it
+  // the low half of the session for which that holds: older libraries do not keep it
+  uint32_t tags_session;
   uint32_t reserved[4];
   last_valid_batch last_valid[last_valid_max];
   uint8_t rest[head_page - 112 - last_valid_max * sizeof(last_valid_batch)];

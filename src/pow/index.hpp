@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a store knows in memory of each id: 24 bytes, in arrays that never move. An id is a table and an index; indexes
-// are dense. The bytes of the object are the program's (or of the typed faces), not kept here.
+// What a store knows in memory of each id: 24 bytes, in arrays that never move. An id is a table
+// and an index; indexes are dense. The bytes of the object are the program's (or of the typed
+// faces), not kept here.
 //
-// Who writes what: version, size, segment and number of records are changed with the entry's lock, by the section that
-// owns it, by the cleaner and by recovery. Owner and marks are the owning section's. So that sections do not need the locks that the
-// program has not taken, the owner is taken by a compare-and-swap.
+// Who writes what: version, size, segment and number of records are changed with the entry's lock,
+// by the section that owns it, by the cleaner and by recovery. Owner and marks are the owning
+// section's. So that sections do not need the locks that the program has not taken, the owner is
+// taken by a compare-and-swap.
 #pragma once
 
 #include <atomic>
@@ -35,7 +37,8 @@ struct entry {
 };
 static_assert(sizeof(entry) == 24);
 
-// Of entry::state: marks in the low bits, then the lane of the section that has it open (0: none), then the tag.
+// Of entry::state: marks in the low bits, then the lane of the section that has it open (0: none),
+// then the tag.
 enum entry_mark : uint32_t {
   entry_locked = 1U << 0,
   entry_live = 1U << 1,      // the program sees an object
@@ -73,7 +76,8 @@ class entry_guard {
   entry_guard(const entry_guard&) = delete;
   entry_guard& operator=(const entry_guard&) = delete;
 
-  // Unlocks, with this state from then on. For the owner: nobody but the owner, or who has the lock, changes a state.
+  // Unlocks, with this state from then on. For the owner: nobody but the owner, or who has the
+  // lock, changes a state.
   void release(uint32_t state) noexcept {
     held_ = false;
     e_.state.store(state & ~uint32_t{entry_locked}, std::memory_order_release);
@@ -84,7 +88,8 @@ class entry_guard {
   bool held_ = true;
 };
 
-// An array whose elements never move: chunk c has least << c of them. T needs no construction but zeros. Any thread.
+// An array whose elements never move: chunk c has least << c of them. T needs no construction but
+// zeros. Any thread.
 template <typename T>
 class chunked {
  public:

@@ -15,7 +15,8 @@ struct table_facts {
   uint32_t number, type, size;
   uint64_t objects, bytes;  // that there are; without heads
 };
-// In the order of their numbers, those that have a name. Sections of others may change what is counted meanwhile.
+// In the order of their numbers, those that have a name. Sections of others may change what is
+// counted meanwhile.
 void for_each_table(state& s, const std::function<void(const table_facts&)>& fn);
 
 struct segment_facts {

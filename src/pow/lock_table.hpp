@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What was released under each of the program's locks and may not be durable yet (POW-7). A lock is known by its address.
+// What was released under each of the program's locks and may not be durable yet (POW-7). A lock is
+// known by its address.
 #pragma once
 
 #include <algorithm>
@@ -18,9 +19,9 @@ class lock_table {
  public:
   // Adds to `to` what was released under the lock.
   void collect(const void* lock, dependencies& to) const;
-  // `what` was released under it, by somebody who has seen all that was there before, or, if `beside`, along with that.
-  // Programs make and destroy locks, and nobody says so here: when many have come, those go under which nothing is left that
-  // is_undurable(lane, number).
+  // `what` was released under it, by somebody who has seen all that was there before, or, if
+  // `beside`, along with that. Programs make and destroy locks, and nobody says so here: when many
+  // have come, those go under which nothing is left that is_undurable(lane, number).
   template <typename Undurable>
   void note(const void* lock, const dependencies& what, bool beside, Undurable&& is_undurable) {
     bucket& b = buckets_[bucket_of(lock)];
@@ -44,8 +45,9 @@ class lock_table {
   // Locks under which something is noted.
   size_t size() const;
 
-  // Who holds which lock alone, for those who want to know whether a section has given one away (it waited on a condition
-  // variable). Calls there(section) if another one has it, and returns false then. (The same one takes a recursive lock again.)
+  // Who holds which lock alone, for those who want to know whether a section has given one away (it
+  // waited on a condition variable). Calls there(section) if another one has it, and returns false
+  // then. (The same one takes a recursive lock again.)
   template <typename Fn>
   bool add_holder(const void* lock, void* section, Fn&& there) {
     bucket& b = buckets_[bucket_of(lock)];

@@ -47,8 +47,9 @@ class rebuilding {
     head_lost_ = true;
   }
 
-  // First what cannot be read. Then of what no valid frame takes one page after the other, so that what is sound stays, which
-  // the others may be wrong about; and all of that together, since a frame may have lost several.
+  // First what cannot be read. Then of what no valid frame takes one page after the other, so that
+  // what is sound stays, which the others may be wrong about; and all of that together, since a
+  // frame may have lost several.
   rebuilt run() {
     uint64_t replaced = replace_all();
     judge();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A member of a group, made of what it still says and of what the others and the seal say of it (seal.hpp).
+// A member of a group, made of what it still says and of what the others and the seal say of it
+// (seal.hpp).
 #pragma once
 
 #include <cstddef>

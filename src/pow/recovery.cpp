@@ -48,8 +48,8 @@ class recoverer {
   }
 
  private:
-  // Places that cannot be read, with batches behind them that were written later. Torn, unless it is known that what is
-  // missing was durable; and whatever was decided before was.
+  // Places that cannot be read, with batches behind them that were written later. Torn, unless it
+  // is known that what is missing was durable; and whatever was decided before was.
   void find_gaps() {
     const auto must_be = [&](const segment_reading& r, uint64_t number) {
       const lane_key key(r.session, static_cast<uint32_t>(r.lane));
@@ -96,7 +96,8 @@ class recoverer {
       const auto next = by_use.find({use.first, use.second + 1});
       const segment_reading& r = scan_.readings[i];
       const uint64_t last = std::max(r.last, r.first - 1);
-      // Numbers up to this one were written to it, as far as its own end or the segment behind it says (POW-12).
+      // Numbers up to this one were written to it, as far as its own end or the segment behind it
+      // says (POW-12).
       uint64_t written = next == by_use.end() ? 0 : scan_.readings[next->second].first - 1;
       const bool cut = r.stated && r.end < r.stated->end && !SCUTE_PLANTED(pow_end_read);
       if (cut) written = std::max(written, r.stated->last >> 16);
@@ -122,7 +123,8 @@ class recoverer {
                             false});
   }
 
-  // What says where the segment ends is gone. followed: what lies behind it says that nothing else is.
+  // What says where the segment ends is gone. followed: what lies behind it says that nothing else
+  // is.
   void report_end(uint32_t segment, uint64_t last, bool followed) {
     const segment_reading& r = scan_.readings[segment];
     const std::string which = " of segment " + std::to_string(segment);
@@ -136,8 +138,8 @@ class recoverer {
                               true, r.end, s_.layout.lines()});
   }
 
-  // Heads of segments that were begun behind batches which do not count. Nothing in them does, and until they are void
-  // the next recovery must not take what is missing before them for damage.
+  // Heads of segments that were begun behind batches which do not count. Nothing in them does, and
+  // until they are void the next recovery must not take what is missing before them for damage.
   void find_empty() {
     for (uint32_t i = 0; i < scan_.readings.size(); ++i) {
       const segment_reading& r = scan_.readings[i];
@@ -194,8 +196,8 @@ class recoverer {
         continue;
       }
       if (r.head != head_state::used) {
-        // (The second table of a seal that was becoming void may be there still, and would count again when the head of
-        // the segment's next use is damaged.)
+        // (The second table of a seal that was becoming void may be there still, and would count
+        // again when the head of the segment's next use is damaged.)
         if (s_.groups != nullptr)
           s_.groups->store_void(w_, i);
         else if (r.head == head_state::nobodys && !r.flawed)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Opening a file: reads it (pow/scan.hpp), decides (pow/decision.hpp), and makes it a file that may be written.
+// Opening a file: reads it (pow/scan.hpp), decides (pow/decision.hpp), and makes it a file that may
+// be written.
 //
 //   1  the newest head page is in all three places
 //   2  everything is read; nothing is written
@@ -9,16 +10,19 @@
 //
 // A crash in 1 to 3 begins anew; behind 4 the head page says what counts.
 //
-// POW-21 An opening that is killed in 5, however often, leaves as much room as there was. If there is anything to drop, the cleaner's
-//    segments in which nothing counts become void first, and only then another segment is taken for copies. What there is at any
-//    moment:
+// POW-21 An opening that is killed in 5, however often, leaves as much room as there was. If there
+//    is anything to drop, the cleaner's segments in which nothing counts become void first, and
+//    only then another segment is taken for copies. What there is at any moment:
 //      a victim, and copies of it   of two records with one version the one in the victim counts, the older one. So nothing counts
-//                                   in the copies, be they whole, torn or a head alone, and the next opening makes them void
+//                                   in the copies, be they whole, torn or a head alone, and the
+//                                   next opening makes them void
 //      the victim is void           its copies count, and stay: in the place of the victim
-//    Where copies of several victims share a segment, it stays when one of these is void; the others are copied again, and their copies
-//    take no more segments than they did (POW-4). Making such a segment void takes no room: nothing is copied, and no
-//    mark is written. Marks tell of batches that may be undecided, and 4 has decided all there are. No batch goes on from
-//    such a segment to another one. A crash meanwhile leaves its head as it was, or void, or torn, which 3 makes void.
+//    Where copies of several victims share a segment, it stays when one of these is void; the
+//    others are copied again, and their copies take no more segments than they did (POW-4). Making
+//    such a segment void takes no room: nothing is copied, and no mark is written. Marks tell of
+//    batches that may be undecided, and 4 has decided all there are. No batch goes on from such a
+//    segment to another one. A crash meanwhile leaves its head as it was, or void, or torn, which 3
+//    makes void.
 #pragma once
 
 #include <functional>
@@ -35,14 +39,15 @@ struct recovery_report {
 };
 
 struct recovery_options {
-  bool salvage =
-      false;  // what is lost is told, and the rest is there; otherwise nothing is changed, and it fails
+  // what is lost is told, and the rest is there; otherwise nothing is changed, and it fails
+  bool salvage = false;
   uint64_t cut_at = UINT64_MAX;  // the file was so long only; store::open() finds it
   uint32_t threads = 1;
   progress_fn progress;
 };
 
-// s has its medium, head, layout and space, and nothing else yet. Throws failure: SCUTE_E_CORRUPT with what is lost.
+// s has its medium, head, layout and space, and nothing else yet. Throws failure: SCUTE_E_CORRUPT
+// with what is lost.
 recovery_report recover(state& s, const recovery_options& options);
 
 }  // namespace scute::core::pow

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What lay in a place of a segment that holds no valid frame any more. A frame whose head is whole and whose body is not
-// still says, as far as its bytes make sense, which objects it was about. That is told to people, and nothing rests on it.
+// What lay in a place of a segment that holds no valid frame any more. A frame whose head is whole
+// and whose body is not still says, as far as its bytes make sense, which objects it was about.
+// That is told to people, and nothing rests on it.
 #pragma once
 
 #include <cstdint>

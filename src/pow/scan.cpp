@@ -49,7 +49,8 @@ head_state classify_head(std::span<const std::byte> line, uint64_t salt, uint64_
   std::memcpy(words, line.data(), sizeof words);
   std::memcpy(nobodys, &h, sizeof nobodys);
   if (std::memcmp(words, nobodys, sizeof words) == 0) return head_state::nobodys;
-  // A head that was being written has something of both; one that has changed since has nothing of the other.
+  // A head that was being written has something of both; one that has changed since has nothing of
+  // the other.
   bool mixed = false;
   for (size_t i = 0; i < words_in_line; ++i) {
     if (words[i] != nobodys[i] && !fits(i, words[i], salt, session, layout))
@@ -95,8 +96,8 @@ void scan::insert(uint32_t segment, uint64_t position, const record& r, bool cou
   const uint64_t before = e.version.load(std::memory_order_relaxed);
   if (r.version < before) return;
   if (r.version == before) {
-    // A copy and what it was copied from. The older one may have to give way, so it is the one that counts: then what a
-    // cleaner had not finished is made void first.
+    // A copy and what it was copied from. The older one may have to give way, so it is the one that
+    // counts: then what a cleaner had not finished is made void first.
     const segment_reading &there = readings[e.segment], &here = readings[segment];
     if (std::pair(there.session, there.generation) <= std::pair(here.session, here.generation))
       return;
@@ -223,8 +224,8 @@ void scan::read_one(worker& w, uint32_t segment) {
     if (r.rebuilt == 0)
       note_damage("the record of where segment " + std::to_string(segment) + " ends", false);
   }
-  // With a frame behind it a gap tells how much is missing, and so does an end that is known; here there may have been
-  // anything.
+  // With a frame behind it a gap tells how much is missing, and so does an end that is known; here
+  // there may have been anything.
   if (c.blind != 0 && r.gaps.empty() && !r.stated)
     note_damage("pages at the end of the read part of segment " + std::to_string(segment) +
                     " cannot be read: any records there",
@@ -251,8 +252,9 @@ void scan::read_one(worker& w, uint32_t segment) {
   }
 }
 
-// A line that is void, or was becoming so: each word of it is that of the head before, or of the void one. (POW-19: while a
-// seal counts nothing else is written there, but for what store_member() does, which has words of neither.)
+// A line that is void, or was becoming so: each word of it is that of the head before, or of the
+// void one. (POW-19: while a seal counts nothing else is written there, but for what store_member()
+// does, which has words of neither.)
 bool scan::is_on_its_way(const std::byte* line, const format::segment_head& before) const {
   const void_head h = make_void_head(s_.salt);
   uint64_t words[words_in_line], from[words_in_line], to[words_in_line];
@@ -409,7 +411,8 @@ void scan::read_all(uint32_t threads, const progress_fn& progress) {
   find_free();
 }
 
-// Of a file that was closed it is known how many segments were in use: if all of these are there, what has no head was free.
+// Of a file that was closed it is known how many segments were in use: if all of these are there,
+// what has no head was free.
 void scan::find_free() {
   if (s_.head.clean == 0 || s_.head.in_use == 0) return;
   const auto used = static_cast<uint64_t>(std::ranges::count_if(

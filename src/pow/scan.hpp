@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads all segments of a file whose session has ended, in several threads, into the tables. Of each id the newest record
-// wins, so the order does not matter. Records of batches of which nobody knows yet whether they count wait until
-// everything was read (pow/decision.hpp).
+// Reads all segments of a file whose session has ended, in several threads, into the tables. Of
+// each id the newest record wins, so the order does not matter. Records of batches of which nobody
+// knows yet whether they count wait until everything was read (pow/decision.hpp).
 #pragma once
 
 #include <cstdint>
@@ -34,8 +34,8 @@ enum class head_state : uint8_t { used, nobodys, torn, damaged, seal };
 
 struct segment_reading {
   head_state head = head_state::damaged;
-  bool flawed =
-      false;  // a copy of something is wrong, and the other one right: of the head, or of these batches
+  // a copy of something is wrong, and the other one right: of the head, or of these batches
+  bool flawed = false;
   bool head_flawed = false;
   std::vector<uint64_t> flaws;
   uint64_t lane = 0, session = 0, generation = 0,
@@ -61,7 +61,8 @@ struct segment_reading {
 
 using lane_key = std::pair<uint64_t, uint32_t>;  // session, lane
 
-// Of a segment whose head no reader takes. clean: the file was closed, so nothing was being written.
+// Of a segment whose head no reader takes. clean: the file was closed, so nothing was being
+// written.
 head_state classify_head(std::span<const std::byte> line, uint64_t salt, uint64_t session,
                          const log::segment_layout& layout, bool clean) noexcept;
 

@@ -96,7 +96,7 @@ bool is_whole(const state& s, log::segment_reader& reader, const seal_member& m)
          c.frames == m.frames && last == m.last;
 }
 
-// ---- making and ending them --------------------------------------------------------------------------------
+// ---- making and ending them ---------------------------------------------------------------------
 
 void seals::offer(medium::writer& w) {
   const uint32_t unsealed = s_.space->unsealed();
@@ -130,7 +130,8 @@ void seals::make(medium::writer& w, bool rest) {
   }
 }
 
-// The members of the next group, as far as there are some. Those that wait longest: none is passed over (POW-24).
+// The members of the next group, as far as there are some. Those that wait longest: none is passed
+// over (POW-24).
 std::vector<uint32_t> seals::choose() {
   std::vector<std::pair<uint64_t, uint32_t>> ready;
   s_.space->clear_unsealed();
@@ -154,7 +155,8 @@ std::vector<uint32_t> seals::choose() {
   return from;
 }
 
-// Without room for its copies the cleaner gains nothing: a seal that has no room is no failure of the section that offers.
+// Without room for its copies the cleaner gains nothing: a seal that has no room is no failure of
+// the section that offers.
 int seals::clean_one() {
   try {
     return s_.cleans->take_for(need::ordinary);
@@ -235,8 +237,8 @@ void seals::store_table(medium::writer& w, uint32_t seal, const seal_table& t) n
     w.append(s_.medium->base() + at, &t, sizeof t, medium::purpose::log);
 }
 
-// A first line that is torn while it is made right again must not look like one that is becoming void: whatever is there
-// now has zeros, perhaps, as the void one has (POW-20).
+// A first line that is torn while it is made right again must not look like one that is becoming
+// void: whatever is there now has zeros, perhaps, as the void one has (POW-20).
 void seals::store_member(medium::writer& w, uint32_t segment, const std::byte* bytes,
                          uint64_t n) noexcept {
   std::byte* const to = s_.medium->base() + base_of(s_, segment);
@@ -313,7 +315,8 @@ void seals::restore_all(medium::writer& w) {
   }
 }
 
-// Pages of the seal that have other bytes, or cannot be read. (What lies in front of the XOR, or behind it, is not touched.)
+// Pages of the seal that have other bytes, or cannot be read. (What lies in front of the XOR, or
+// behind it, is not touched.)
 void seals::store_sum(medium::writer& w, uint32_t seal, const std::vector<std::byte>& sum) {
   std::byte there[head_page];
   for (uint64_t from = 0; from < sum.size();) {

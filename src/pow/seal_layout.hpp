@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a seal has what (src/pow/format.hpp, seal_table): the table, the XOR of its members' bytes, the table again.
+// Where a seal has what (src/pow/format.hpp, seal_table): the table, the XOR of its members' bytes,
+// the table again.
 #pragma once
 
 #include "pow/format.hpp"

@@ -100,7 +100,7 @@ log::stores section::how() const noexcept {
                                                            : log::stores::streamed;
 }
 
-// ---- what is changed ------------------------------------------------------------------------------------
+// ---- what is changed ----------------------------------------------------------------------------
 
 // The entry, which belongs to this section from now on, with this mark. was: its state before.
 entry& section::own(table& t, uint64_t index, uint32_t tag, uint32_t mark, uint32_t& was) {
@@ -242,8 +242,8 @@ void section::make_durable(lane& l) {
   l.batches.store(l.batches.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
-// ends: nothing else of this section is in the entry, which belongs to nobody from then on. What the record adds to its
-// segment's live bytes.
+// ends: nothing else of this section is in the entry, which belongs to nobody from then on. What
+// the record adds to its segment's live bytes.
 int64_t section::publish(item& i, bool ends) noexcept {
   entry& e = *i.e;
   entry_guard guard(e);
@@ -272,7 +272,8 @@ int64_t section::publish(item& i, bool ends) noexcept {
   return added;
 }
 
-// POW-14: of an object that is gone. On one stream whoever makes another one there comes behind it in any case.
+// POW-14: of an object that is gone. On one stream whoever makes another one there comes behind it
+//         in any case.
 void section::give_index(const lane& l, const item& i) noexcept {
   if (s_.limit.one_stream || l.durable() >= number_)
     i.t->give_index(i.index);
@@ -302,7 +303,8 @@ void section::publish(lane& l) noexcept {
     if (alone) break;
     uint32_t drop = owner_mask | entry_section;
     const uint32_t now = i.e->state.load(std::memory_order_relaxed);
-    // An entry may have several items. The first one gives it back, and others may have it from then on.
+    // An entry may have several items. The first one gives it back, and others may have it from
+    // then on.
     if (owner_of(now) != slot_.number) continue;
     const bool gone = (now & entry_erased) != 0;
     if (gone) drop |= entry_live;

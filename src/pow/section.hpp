@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a thread changes between taking its locks and giving them back, and how that becomes durable.
+// What a thread changes between taking its locks and giving them back, and how that becomes
+// durable.
 //
-// Objects stay where the program has them and are changed there; a section knows which, and writes each once, as it is at
-// the commit (eager: when the program says that it is done with it). The undo of whoever changes memory is called if it
-// aborts (POW-10).
+// Objects stay where the program has them and are changed there; a section knows which, and writes
+// each once, as it is at the commit (eager: when the program says that it is done with it). The
+// undo of whoever changes memory is called if it aborts (POW-10).
 #pragma once
 
 #include <cstdint>
@@ -32,25 +33,29 @@ class section {
   static bool is_of_thread(const section* s) noexcept;
   state& parts() const noexcept { return s_; }
 
-  // A lock that the caller has taken for it; given back by unlock(lock) when the section has ended, in any case.
-  // shared: others may hold it at the same time. Throws failure(SCUTE_E_CONFLICT) if locks are watched and another open
-  // section has it: that one has waited on a condition variable, and its commit will fail. The lock is the caller's still.
+  // A lock that the caller has taken for it; given back by unlock(lock) when the section has ended,
+  // in any case. shared: others may hold it at the same time. Throws failure(SCUTE_E_CONFLICT) if
+  // locks are watched and another open section has it: that one has waited on a condition variable,
+  // and its commit will fail. The lock is the caller's still.
   void add_lock(void* lock, void (*unlock)(void*), bool shared = false);
   // Sections nest flat: only the outermost one ends anything.
   void enter() noexcept { ++depth_; }
-  // Ends the innermost one. Throws failure and has aborted everything: SCUTE_E_ABORTED (one inside was aborted),
-  // SCUTE_E_NOSPC, SCUTE_E_NOMEM; or what the serializers throw. SCUTE_E_IO: nobody knows what is durable.
+  // Ends the innermost one. Throws failure and has aborted everything: SCUTE_E_ABORTED (one inside
+  // was aborted), SCUTE_E_NOSPC, SCUTE_E_NOMEM; or what the serializers throw. SCUTE_E_IO: nobody
+  // knows what is durable.
   void commit();
   void abort() noexcept;
-  // All of it is undone now, as an abort does, and it ends later, by nothing but an abort: a table that it has changed goes.
+  // All of it is undone now, as an abort does, and it ends later, by nothing but an abort: a table
+  // that it has changed goes.
   void give_up() noexcept;
   bool changes(const table& t) const noexcept;
   bool is_open() const noexcept { return depth_ != 0; }
   thread_slot& where() const noexcept { return slot_; }
   uint32_t depth() const noexcept { return depth_; }
 
-  // The object will be changed. True the first time in this section: the caller saves what its undo needs. Throws
-  // failure: SCUTE_E_FREED (there is none, or the tag is another's), SCUTE_E_CONFLICT (another section has it open).
+  // The object will be changed. True the first time in this section: the caller saves what its undo
+  // needs. Throws failure: SCUTE_E_FREED (there is none, or the tag is another's), SCUTE_E_CONFLICT
+  // (another section has it open).
   bool edit(table& t, uint64_t index, uint32_t tag);
   static constexpr uint32_t any_tag = 0xffffffffU;
   // An index that no object has, for insert(), where the serializer does not choose.
@@ -58,15 +63,17 @@ class section {
   // There is an object from now on; returns its tag. The index is one that no object has.
   uint32_t insert(table& t, uint64_t index);
   void erase(table& t, uint64_t index, uint32_t tag);
-  // The last one of these three, of which nobody has made use yet, did not happen: its undo could not be kept. Throws
-  // failure(SCUTE_E_INVALID) if it was about another object.
+  // The last one of these three, of which nobody has made use yet, did not happen: its undo could
+  // not be kept. Throws failure(SCUTE_E_INVALID) if it was about another object.
   void take_back(table& t, uint64_t index);
   using action = section_action;
   void add_action(const action& a) { actions_.push_back(a); }
-  // back(who, what) if the section aborts, `what` being a copy of these n bytes that lives as long as the section.
+  // back(who, what) if the section aborts, `what` being a copy of these n bytes that lives as long
+  // as the section.
   void add_undo(void (*back)(void* who, void* what), void* who, const void* bytes, size_t n);
 
-  // Writes what was edited so far while the section goes on (eager). An object that is edited again is written again.
+  // Writes what was edited so far while the section goes on (eager). An object that is edited again
+  // is written again.
   void stream();
 
  private:

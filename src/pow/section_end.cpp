@@ -9,7 +9,7 @@
 
 namespace scute::core::pow {
 
-// ---- the end ------------------------------------------------------------------------------------------------
+// ---- the end ------------------------------------------------------------------------------------
 
 void section::commit() {
   if (depth_ > 1) {
@@ -107,8 +107,9 @@ void section::leave_dependencies() noexcept {
   }
 }
 
-// Without memory nobody can name what this section leaves undurable, or has seen. So it becomes durable now, and if it does not
-// nobody goes on. (The slot has its writer, so that this takes no memory.)
+// Without memory nobody can name what this section leaves undurable, or has seen. So it becomes
+// durable now, and if it does not nobody goes on. (The slot has its writer, so that this takes no
+// memory.)
 void section::make_seen_durable() noexcept {
   try {
     s_.sync(s_.writer_of(slot_));
@@ -162,14 +163,17 @@ void section::give_locks_back() noexcept {
 void section::abandon_parts() noexcept {
   if (parts_ == 0) return;
   lane& l = s_.lane_of(slot_);
-  // (It takes no memory: its lines have a place since the parts were written, and so have its bytes.)
+  // (It takes no memory: its lines have a place since the parts were written, and so have its
+  // bytes.)
   write_trailer(l, frame_kind::abort);
-  // A strict section that follows in this lane, and needs the number of this one, writes nothing of it back; and nobody
-  // waits for what was aborted. On one stream every sync writes back all there is.
+  // A strict section that follows in this lane, and needs the number of this one, writes nothing of
+  // it back; and nobody waits for what was aborted. On one stream every sync writes back all there
+  // is.
   if (how() == log::stores::cached && !s_.limit.one_stream) l.write_back(l.w);
   if (!s_.limit.one_stream) l.w.fence(fence_site::pow_abandon);
-  // POW-13. Where nothing was left to be durable before it, it is known itself to be so by the fence: the cleaner may make the
-  // segment void in which its end is said, and what follows in the lane must not be found behind a number that is missing.
+  // POW-13. Where nothing was left to be durable before it, it is known itself to be so by the
+  // fence: the cleaner may make the segment void in which its end is said, and what follows in the
+  // lane must not be found behind a number that is missing.
   const bool all_before = l.durable() == l.finished() && !s_.limit.one_stream;
   l.finish();
   if ((all_before && !SCUTE_PLANTED(pow_abort_unreported)) ||

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a section keeps while it is open. It belongs to the slot, so that the next section there finds the memory and asks
-// the allocator for nothing. One thread at a time: who has the slot.
+// What a section keeps while it is open. It belongs to the slot, so that the next section there
+// finds the memory and asks the allocator for nothing. One thread at a time: who has the slot.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +34,8 @@ struct section_item {
   bool erases;
 };
 
-// Called newest first if the section aborts (back), or in order when it has committed (done); either may be null.
+// Called newest first if the section aborts (back), or in order when it has committed (done);
+// either may be null.
 struct section_action {
   void (*back)(void* who, void* what);
   void (*done)(void* who, void* what);

@@ -21,7 +21,8 @@ bool section::skipped(const item& i) noexcept {
 uint64_t section::measure(item& i) {
   i.size = i.erases ? 0 : i.t->size != 0 ? i.t->size : i.t->serialized_by->measure(i.index);
   const uint64_t whole = round_record(i.size);
-  // What it names takes room as well. An object must not be refused for what others have left undurable.
+  // What it names takes room as well. An object must not be refused for what others have left
+  // undurable.
   if (!rest_on_.empty() && whole + frame_overhead + trailer_bytes() > s_.layout.frame_max()) {
     s_.sync(s_.writer_of(slot_));
     rest_on_.clear();
@@ -61,8 +62,8 @@ uint64_t section::version_of(lane& l, size_t from, size_t to) const noexcept {
   return l.clock = version + 1;
 }
 
-// Items from streamed_ on. (stream() has passed those before, and found nothing in them to write; what has happened to an object of
-// theirs since has an item of its own.)
+// Items from streamed_ on. (stream() has passed those before, and found nothing in them to write;
+// what has happened to an object of theirs since has an item of its own.)
 void section::write_whole(lane& l) {
   log::segment_writer::start(image_);
   const uint32_t named = put_dependencies();
@@ -167,8 +168,9 @@ void section::write(lane& l) {
   wrote_ = true;
 }
 
-// From here to the batch's end the cleaner waits for this section, unless it is waited for itself: there is room by now,
-// so this section needs no cleaning any more. What is durable already is not named (POW-8).
+// From here to the batch's end the cleaner waits for this section, unless it is waited for itself:
+// there is room by now, so this section needs no cleaning any more. What is durable already is not
+// named (POW-8).
 void section::begin_naming(lane& l) noexcept {
   if (s_.limit.one_stream || rest_on_.empty()) return;
   l.naming.store(true, std::memory_order_seq_cst);

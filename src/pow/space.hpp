@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which segments there are, and what for. Taking one and giving one back is rare (once per segment that is filled), so
-// one lock is enough. What is free is durably void.
+// Which segments there are, and what for. Taking one and giving one back is rare (once per segment
+// that is filled), so one lock is enough. What is free is durably void.
 //
-// Some are kept back, so that a full file can shrink (POW-4): a section that only erases may leave two, the cleaner one,
-// and recovery none. Copying what counts in one segment never needs more than one other, and frees the first. Who does not only erase
-// leaves one more for each lane, since each erases in a segment of its own; up to a sixteenth of all.
+// Some are kept back, so that a full file can shrink (POW-4): a section that only erases may leave
+// two, the cleaner one, and recovery none. Copying what counts in one segment never needs more than
+// one other, and frees the first. Who does not only erase leaves one more for each lane, since each
+// erases in a segment of its own; up to a sixteenth of all.
 #pragma once
 
 #include <atomic>
@@ -69,7 +70,8 @@ class space {
   // There are so many now.
   void grown_to(uint64_t count) SCUTE_EXCLUDES(lock_);
 
-  // Segments that are full and in no group: not fewer than there are (POW-24). This is one of them from now on.
+  // Segments that are full and in no group: not fewer than there are (POW-24). This is one of them
+  // from now on.
   void add_unsealed(uint32_t s) noexcept {
     note(s).unsealed_since.store(turn_.fetch_add(1, std::memory_order_relaxed) + 1,
                                  std::memory_order_relaxed);
@@ -79,7 +81,8 @@ class space {
   void count_unsealed(uint32_t n) noexcept { unsealed_.fetch_add(n, std::memory_order_relaxed); }
   uint32_t unsealed() const noexcept { return unsealed_.load(std::memory_order_relaxed); }
 
-  // The lowest of what is free will be taken next, until something else is given back. count() if nothing is free.
+  // The lowest of what is free will be taken next, until something else is given back. count() if
+  // nothing is free.
   uint64_t prefer_low() SCUTE_EXCLUDES(lock_);
   // Segments from there on are no more, if all of them are free and nobody takes one meanwhile.
   bool cut_to(uint64_t count) SCUTE_EXCLUDES(lock_);

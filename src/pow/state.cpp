@@ -51,8 +51,8 @@ const std::byte* state::view_segment(uint64_t offset, size_t) const noexcept {
 void state::read_record(const location& where, std::byte* to, uint64_t n) const {
   const uint64_t base = space->place(where.segment).at[0];
   uint64_t at = where.inside;
-  // Recovery has read these very bytes a moment ago, so the device has them: a system call for every line would take
-  // several times as long as all the rest of opening.
+  // Recovery has read these very bytes a moment ago, so the device has them: a system call for
+  // every line would take several times as long as all the rest of opening.
   const bool mapped = mended.empty() && !medium->any_revoked() && file_end == UINT64_MAX &&
                       !space->note(where.segment).repaired.load(std::memory_order_relaxed);
   while (n != 0) {
@@ -120,9 +120,9 @@ medium::writer& state::writer_of(thread_slot& s) {
   return *s.own;
 }
 
-// First up to where, and then the writing back: what a batch names is finished before the batch is. So what is finished when
-// its lane is looked at again has all that the first look has found, and may not be durable though the first look has found it
-// so (POW-15).
+// First up to where, and then the writing back: what a batch names is finished before the batch is.
+// So what is finished when its lane is looked at again has all that the first look has found, and
+// may not be durable though the first look has found it so (POW-15).
 void state::sync(medium::writer& w) {
   const uncancelled now;
   refuse_if_failed();

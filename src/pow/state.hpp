@@ -28,14 +28,16 @@ class section;
 
 // Victims in a row that gave no free segment more: then others will not either.
 inline constexpr unsigned cleaned_in_vain_max = 8;
-// The same before the file grows (POW-17). At the largest max_live_share there is, one victim in ten gives a segment.
+// The same before the file grows (POW-17). At the largest max_live_share there is, one victim in
+// ten gives a segment.
 inline constexpr unsigned cleaned_before_growth_max = 16;
 // Segments that are open, or nearly: they are no reason to clean.
 inline constexpr uint64_t segments_in_hand = 4;
 
 inline constexpr uint32_t cleaner_lane = 0, stream_lane = 1;
 
-// A thread's place at a store: a section at a time. A place that nobody is in may be taken by another thread.
+// A thread's place at a store: a section at a time. A place that nobody is in may be taken by
+// another thread.
 struct thread_slot {
   std::atomic<bool> busy{false};
   std::atomic<uint64_t> thread{
@@ -83,15 +85,16 @@ class state {
   // False if it cannot be read.
   bool read_segment(uint64_t offset, std::byte* to, size_t n) const noexcept;
 
-  // The same bytes where they are mapped; null: they have to be copied, since a device may refuse them. Good until
-  // somebody writes there.
+  // The same bytes where they are mapped; null: they have to be copied, since a device may refuse
+  // them. Good until somebody writes there.
   const std::byte* view_segment(uint64_t offset, size_t n) const noexcept;
 
-  // Of what recovery has found and nobody has moved since. Throws failure(SCUTE_E_CORRUPT): it cannot be read.
+  // Of what recovery has found and nobody has moved since. Throws failure(SCUTE_E_CORRUPT): it
+  // cannot be read.
   void read_record(const location& where, std::byte* to, uint64_t n) const;
 
-  // Nothing reaches the file. What recovery would write is not written, and segments in which some copy was wrong are here, as
-  // they shall be.
+  // Nothing reaches the file. What recovery would write is not written, and segments in which some
+  // copy was wrong are here, as they shall be.
   const bool read_only;
   std::map<uint32_t, std::vector<std::byte>> mended;
 
@@ -99,13 +102,14 @@ class state {
   file_head head{};
   uint64_t salt = 0;
   waiting_mutex head_lock;
-  // There are more segments than `seen`: others have made them meanwhile, or this does. False: it is not allowed, or the file
-  // system refuses it (an errno). w: the caller's.
+  // There are more segments than `seen`: others have made them meanwhile, or this does. False: it
+  // is not allowed, or the file system refuses it (an errno). w: the caller's.
   bool grow(medium::writer& w, uint64_t seen, int& refusal) SCUTE_EXCLUDES(head_lock);
   // The file ends behind the last segment that is in use, and some that are free. w: the caller's.
   void shrink(medium::writer& w) SCUTE_EXCLUDES(head_lock);
 
-  // POW-23. The tag with which an index without records begins; whether an object that is gone needs its tombstone for its tag.
+  // POW-23. The tag with which an index without records begins; whether an object that is gone
+  // needs its tombstone for its tag.
   uint32_t first_tag() const noexcept { return tags_.load(std::memory_order_relaxed) + 1; }
   bool remembers(const table& t, uint32_t tag) const noexcept {
     return t.keeps_tags() && tag >= first_tag();
@@ -114,8 +118,8 @@ class state {
   // Durably. w: the caller's. Throws failure(SCUTE_E_IO).
   void raise_tags(medium::writer& w, uint32_t tags) SCUTE_EXCLUDES(head_lock);
 
-  // Indexes are dense, so none is so large. What says otherwise is no object of a file that may grow so far, and would take
-  // that much memory.
+  // Indexes are dense, so none is so large. What says otherwise is no object of a file that may
+  // grow so far, and would take that much memory.
   uint64_t index_max() const noexcept {
     return (space->most() * head.segment_size + first_segment) / sizeof(record_head);
   }
@@ -128,8 +132,9 @@ class state {
   lane* find_lane(uint32_t number) const noexcept {
     return lanes_[number].load(std::memory_order_acquire);
   }
-  // This thread's, now busy, with its lane and its writer, so that nothing which has to become durable later on fails for want
-  // of memory. Waits if all are busy. Throws failure(SCUTE_E_READONLY).
+  // This thread's, now busy, with its lane and its writer, so that nothing which has to become
+  // durable later on fails for want of memory. Waits if all are busy. Throws
+  // failure(SCUTE_E_READONLY).
   thread_slot& take_slot();
   void leave_slot(thread_slot& s) noexcept SCUTE_EXCLUDES(slots_lock_) {
     s.busy.store(false, std::memory_order_release);
@@ -143,14 +148,15 @@ class state {
   // What the thread in the slot writes back and fences with.
   medium::writer& writer_of(thread_slot& s);
 
-  // Segments that threads have open and append nothing to at this moment are full: they can be cleaned. orphans: only those
-  // of threads that have ended. False: there is none.
+  // Segments that threads have open and append nothing to at this moment are full: they can be
+  // cleaned. orphans: only those of threads that have ended. False: there is none.
   enum class idle : uint8_t { any, orphans };
   bool end_idle_segments(idle which);
   // Sections that have written something, of all threads.
   uint64_t batches() const noexcept;
-  // While it lives no section is open, and who begins one waits. Waits itself for those that are open, and not for ever: one of them may
-  // wait for a lock that the caller has. Throws failure: SCUTE_E_BUSY.
+  // While it lives no section is open, and who begins one waits. Waits itself for those that are
+  // open, and not for ever: one of them may wait for a lock that the caller has. Throws failure:
+  // SCUTE_E_BUSY.
   class pause {
    public:
     explicit pause(state& s);
@@ -165,16 +171,18 @@ class state {
   };
   // Less of what is used counts than shall.
   bool worth_cleaning() const noexcept;
-  // POW-17: a thread that needs a segment of this kind cleans before the file grows. in_vain: victims in a row that gave
-  // it nothing.
+  // POW-17: a thread that needs a segment of this kind cleans before the file grows. in_vain:
+  // victims in a row that gave it nothing.
   bool cleans_first(need kept, unsigned in_vain) const noexcept;
-  // Sees to it that a frame of so many bytes fits, with another segment if need be. Throws failure(SCUTE_E_NOSPC).
+  // Sees to it that a frame of so many bytes fits, with another segment if need be. Throws
+  // failure(SCUTE_E_NOSPC).
   void make_room(lane& l, uint64_t bytes, need kept, bool spanned, log::stores how);
 
-  // All that is finished becomes durable. w: a writer of the calling thread's. Throws failure(SCUTE_E_IO).
+  // All that is finished becomes durable. w: a writer of the calling thread's. Throws
+  // failure(SCUTE_E_IO).
   void sync(medium::writer& w);
-  // The same for a thread that has no section open. It waits for no slot: sections may be in all of them that wait for locks of
-  // this thread's.
+  // The same for a thread that has no section open. It waits for no slot: sections may be in all of
+  // them that wait for locks of this thread's.
   void sync_outside();
   // Throws if something could not be made durable before: nothing is written any more.
   void refuse_if_failed() const;
@@ -192,8 +200,8 @@ class state {
   // ---- the cleaner: one at a time ----
   waiting_mutex clean_lock;
   bool marks = false;  // some batch counts only as the latest mark says; with clean_lock
-  // Takes one segment, unless `enough` are free when it is this thread's turn: 0: there is none, 1: it was taken, 2: and there is
-  // more room now. Set by whoever puts the parts together.
+  // Takes one segment, unless `enough` are free when it is this thread's turn: 0: there is none, 1:
+  // it was taken, 2: and there is more room now. Set by whoever puts the parts together.
   int (*clean_one)(state&, need kept, uint64_t enough) = nullptr;
   class cleaner* cleans = nullptr;
   class seals* groups = nullptr;  // protection `sealed`
@@ -233,8 +241,8 @@ class state {
   plain_mutex lanes_lock_, tables_lock_;
 };
 
-// The calling thread takes the slot of this number wherever it begins a section; 0: as it comes. For the explorer, whose
-// threads must be the same ones every time.
+// The calling thread takes the slot of this number wherever it begins a section; 0: as it comes.
+// For the explorer, whose threads must be the same ones every time.
 void prefer_slot(uint32_t number) noexcept;
 void_head make_void_head(uint64_t salt) noexcept;
 

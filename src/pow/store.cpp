@@ -145,7 +145,8 @@ std::unique_ptr<store> store::open(std::unique_ptr<medium::medium> m, const std:
   return made;
 }
 
-// A file that was cut off gets zeros, in which recovery finds what is lost. Where it ended; UINT64_MAX: where it shall.
+// A file that was cut off gets zeros, in which recovery finds what is lost. Where it ended;
+// UINT64_MAX: where it shall.
 uint64_t store::lengthen(uint64_t file_size) {
   const uint64_t end = first_segment + s_.head.segments * s_.head.segment_size;
   if (file_size >= end) return UINT64_MAX;
@@ -170,7 +171,7 @@ store::~store() {
   end_background();
 }
 
-// ---- tables ---------------------------------------------------------------------------------------------
+// ---- tables -------------------------------------------------------------------------------------
 
 void store::load(table& t, serializer& k) {
   std::vector<std::byte> bytes;
@@ -190,8 +191,9 @@ void store::load(table& t, serializer& k) {
   t.found.reset();
 }
 
-// Of a table that had a serializer before: where its objects lie is known no more, so all segments are looked through. (No section
-// changes it meanwhile. Whoever writes other tables writes behind what is looked for.)
+// Of a table that had a serializer before: where its objects lie is known no more, so all segments
+// are looked through. (No section changes it meanwhile. Whoever writes other tables writes behind
+// what is looked for.)
 void store::load_again(table& t, serializer& k) {
   const auto counts = [&](uint64_t index) {
     const entry* const e = t.find(index);
@@ -282,7 +284,8 @@ table& store::attach(const std::string& name, uint32_t type, uint32_t size, bool
   return t;
 }
 
-// From now on whoever takes the objects for others is refused. If it fails, for want of room perhaps, the next opening does it.
+// From now on whoever takes the objects for others is refused. If it fails, for want of room
+// perhaps, the next opening does it.
 void store::renumber(table& t, uint32_t type) noexcept {
   if (s_.read_only) return;
   const uint32_t was = std::exchange(t.type, type);
@@ -304,7 +307,8 @@ void store::detach(table& t) noexcept {
 
 void store::sync() {
   if (s_.read_only) return;
-  // Inside a section this thread has its slot already; in another one nobody would know what it has seen.
+  // Inside a section this thread has its slot already; in another one nobody would know what it has
+  // seen.
   if (const section* const open = section::of_thread(s_)) {
     s_.sync(s_.writer_of(open->where()));
     return;
@@ -317,7 +321,8 @@ check_report store::check(bool repair, bool compare, const progress_fn& progress
   if (section::of_thread(s_) != nullptr)
     throw failure(SCUTE_E_INVALID,
                   "this thread has a section of " + s_.name + " open; end it before the check");
-  // Sections that go on would look like losses: what they replace is where it was, or not there yet.
+  // Sections that go on would look like losses: what they replace is where it was, or not there
+  // yet.
   const state::pause still(s_);
   const locked guard(s_.clean_lock);
   return check_file(s_, {repair, compare, progress});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An open persist-on-write file: puts the parts together (pow/format.hpp has the rules), and knows the tables by name.
+// An open persist-on-write file: puts the parts together (pow/format.hpp has the rules), and knows
+// the tables by name.
 #pragma once
 
 #include <cstdint>
@@ -61,10 +62,11 @@ class store {
   // The file was closed properly before this opening.
   bool was_clean() const noexcept { return clean_; }
 
-  // The table of that name, made if there is none; its objects are told to the serializer, which has to outlive the store
-  // or detach(). Not inside a section. Throws failure: SCUTE_E_TYPE (another type or size), SCUTE_E_BUSY (it has a serializer).
-  // type_before: the table may have that one in a file older than version_with_kinds; 0: no. earlier: or one of these in any
-  // file; then it gets the new one. recurs: no id outlives its object (POW-23).
+  // The table of that name, made if there is none; its objects are told to the serializer, which
+  // has to outlive the store or detach(). Not inside a section. Throws failure: SCUTE_E_TYPE
+  // (another type or size), SCUTE_E_BUSY (it has a serializer). type_before: the table may have
+  // that one in a file older than version_with_kinds; 0: no. earlier: or one of these in any file;
+  // then it gets the new one. recurs: no id outlives its object (POW-23).
   table& attach(const std::string& name, uint32_t type, uint32_t size, bool chooses, serializer& k,
                 uint32_t type_before = 0, std::span<const uint32_t> earlier = {},
                 bool recurs = false);
@@ -73,7 +75,8 @@ class store {
   void sync();
   // Cleans until nothing is gained, or so many segments. Returns how many.
   uint64_t clean(uint64_t most);
-  // Cleans all that can be cleaned, moves what is left to the front, and gives the rest of the file back.
+  // Cleans all that can be cleaned, moves what is left to the front, and gives the rest of the file
+  // back.
   void compact(const progress_fn& progress);
 
   // See pow/check.hpp.

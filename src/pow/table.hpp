@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A table: objects of one kind, each with an index. Whoever keeps the objects in memory (the typed faces, or a C program)
-// says how they become bytes.
+// A table: objects of one kind, each with an index. Whoever keeps the objects in memory (the typed
+// faces, or a C program) says how they become bytes.
 #pragma once
 
 #include <atomic>
@@ -15,12 +15,13 @@
 
 namespace scute::core::pow {
 
-// The serializer of a table's objects. Calls come from the thread that commits, with the program's locks held.
+// The serializer of a table's objects. Calls come from the thread that commits, with the program's
+// locks held.
 class serializer {
  public:
   virtual ~serializer() = default;
-  // Bytes that the object takes now; and writes them, exactly so many. What either throws ends the section, with nothing
-  // written.
+  // Bytes that the object takes now; and writes them, exactly so many. What either throws ends the
+  // section, with nothing written.
   virtual uint32_t measure(uint64_t index) = 0;
   virtual void encode(uint64_t index, std::byte* to, uint32_t size) = 0;
   // An object that recovery has found. What it throws ends the attaching.
@@ -56,8 +57,9 @@ class table {
   uint64_t high() const noexcept { return high_.load(std::memory_order_acquire); }
 
   static constexpr uint64_t no_index = UINT64_MAX;
-  // An index below `most` that no object has, and whose last one is durably gone, is_durable(lane, number of a batch) says
-  // (POW-14). no_index: there will be one when more is durable. `most` itself: there is none at all. Any thread.
+  // An index below `most` that no object has, and whose last one is durably gone, is_durable(lane,
+  // number of a batch) says (POW-14). no_index: there will be one when more is durable. `most`
+  // itself: there is none at all. Any thread.
   template <typename Durable>
   uint64_t take_index(Durable&& is_durable, uint64_t most) SCUTE_EXCLUDES(lock_) {
     const locked guard(lock_);

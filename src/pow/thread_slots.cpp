@@ -25,7 +25,8 @@ bool is_gone(pid_t thread) noexcept {
   return gone;
 }
 
-// Its thread has ended, as far as the system says so. (Another thread that has got its number hides it.)
+// Its thread has ended, as far as the system says so. (Another thread that has got its number hides
+// it.)
 bool is_orphan(const thread_slot& s) noexcept {
   const pid_t thread = s.task.load(std::memory_order_relaxed);
   return thread != 0 && is_gone(thread);
@@ -67,8 +68,8 @@ bool state::is_any_slot_taken() const noexcept {
   return false;
 }
 
-// The one that this thread had last. It has seen what nobody else may name, so this waits if end_idle_segments() is in it at
-// this moment. Null: it has none any more.
+// The one that this thread had last. It has seen what nobody else may name, so this waits if
+// end_idle_segments() is in it at this moment. Null: it has none any more.
 inline thread_slot* state::own_slot() noexcept {
   thread_part& mine = part_of_this_thread();
   const uint32_t wanted_slot = mine.wanted_slot, last = mine.last_slot;
@@ -108,8 +109,8 @@ thread_slot* state::own_slot_elsewhere(uint64_t me) noexcept {
 thread_slot& state::find_slot() {
   if (read_only)
     throw failure(SCUTE_E_READONLY, name + " is open read-only, so nothing in it can be changed");
-  // A pause would wait for ever for slots that are taken again at once. (A section inside of another one is not kept waiting:
-  // the pause waits for the outer one.)
+  // A pause would wait for ever for slots that are taken again at once. (A section inside of
+  // another one is not kept waiting: the pause waits for the outer one.)
   if (pauses_.load(std::memory_order_relaxed) != 0 && part_of_this_thread().newest == nullptr)
       [[unlikely]]
     for (unsigned spins = 0; pauses_.load(std::memory_order_relaxed) != 0;) spin_pause(spins);
@@ -133,8 +134,9 @@ thread_slot& state::wait_for_slot() {
   }
 }
 
-// One that becomes this thread's; null: somebody is in every one of them. First that of a thread which has ended, so that threads
-// that come and go do not leave a lane and its open segment each; then one that nobody ever had; then anyone's.
+// One that becomes this thread's; null: somebody is in every one of them. First that of a thread
+// which has ended, so that threads that come and go do not leave a lane and its open segment each;
+// then one that nobody ever had; then anyone's.
 thread_slot* state::other_slot() {
   uint32_t unused = 1;
   while (unused < lanes_max && slots_[unused].thread.load(std::memory_order_relaxed) != 0) ++unused;
@@ -156,8 +158,8 @@ thread_slot* state::other_slot() {
 // In a slot that was taken: it is this thread's from now on.
 thread_slot& state::occupy(uint32_t i) {
   thread_slot& s = slots_[i];
-  // What its thread has seen must be durable, since that thread will sit somewhere else. One that has ended will not: then
-  // this one goes on as if it had seen all that.
+  // What its thread has seen must be durable, since that thread will sit somewhere else. One that
+  // has ended will not: then this one goes on as if it had seen all that.
   if (!s.seen.empty() && !is_orphan(s)) {
     try {
       sync(writer_of(s));

@@ -33,8 +33,8 @@ void change(std::vector<std::byte>& image, const syndrome_run& x, size_t which) 
   for (size_t k = 0; k < by.size(); ++k) image[x.at + k] ^= by[k];
 }
 
-// All choices that cost less than this are no more than `attempts`: of the syndrome runs, with `others` ways each but the
-// likeliest one, none is taken another way, or one, and so on.
+// All choices that cost less than this are no more than `attempts`: of the syndrome runs, with
+// `others` ways each but the likeliest one, none is taken another way, or one, and so on.
 template <typename Others>
 size_t costs_within(size_t runs, Others&& others, uint64_t attempts) {
   std::array<uint64_t, 65> count{1};  // beyond that only where there are no more
@@ -132,7 +132,8 @@ void bitflip_search::choose(search& x, const variant& v, size_t i, size_t left, 
   }
 }
 
-// The average, of the cells that may be damaged: this fragment's, those of the others, blank ones, and a parity.
+// The average, of the cells that may be damaged: this fragment's, those of the others, blank ones,
+// and a parity.
 size_t bitflip_search::of_each_cell(size_t runs) const noexcept {
   const size_t cells = damaged_.size() + blank_ + 2;
   return (runs + cells / 2) / cells;
@@ -163,8 +164,8 @@ void bitflip_search::look(const std::vector<syndrome_run>& runs, uint64_t attemp
   choose_header(x, 0, 0);
   std::fill(x.chosen.begin(), x.chosen.end(), 0);
 
-  // BITFLIP-2, BITFLIP-4. Headers that do not fit in form count as well, the bytes behind what any header vouches for
-  // do not.
+  // BITFLIP-2, BITFLIP-4. Headers that do not fit in form count as well, the bytes behind what any
+  // header vouches for do not.
   size_t used = x.first;
   for (const variant& v : x.headers) used = std::max(used, x.first + v.words.size());
   const size_t costs =

@@ -1,27 +1,32 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The search for a fragment's true bytes where there are many small injuries in its columns, some of them its own and
-// some of other rows or of the parity: flipped bits. Decoded as a whole the fragment would inherit the others'. Each
-// syndrome run (repair/syndrome_runs.hpp) is put right or left alone by itself, and the checksum tells for which of them that is
-// right.
+// The search for a fragment's true bytes where there are many small injuries in its columns, some
+// of them its own and some of other rows or of the parity: flipped bits. Decoded as a whole the
+// fragment would inherit the others'. Each syndrome run (repair/syndrome_runs.hpp) is put right or
+// left alone by itself, and the checksum tells for which of them that is right.
 //
-// BITFLIP-1 A CRC is linear before it is scrambled (FRAG-2): a syndrome run's change changes the sum by a word that depends on
-//    nothing else. So the sum of every choice is an XOR of such words, and the payload is read once.
-// BITFLIP-2 A choice costs as much as it takes syndrome runs not the likeliest way; with one parity, as it takes syndrome runs
-//    for the fragment's own. Choices are looked at in the order of cost, and of each cost all of them or none.
-// BITFLIP-3 Wrong bytes are accepted once in 2^32 choices. attempts_max of them are looked at: a fragment that is beyond
-//    repair is taken for repaired with a probability of 2048 * 2^-32 = 2^-21 at most, and again when it is tried once more
-//    since others of its columns were put right. All are looked at, whatever is found: two that the checksum
-//    accepts refute each other, and neither is believed. So only a fragment whose truth is not among the choices can get
-//    wrong bytes.
-// BITFLIP-4 Nor is anything tried where the truth is hardly among the choices: with one parity, if they do not reach as
-//    many syndrome runs as a cell of these columns has of them on average, if they are spread over the fragment's own, those of
-//    fragments that are known to be damaged, those that nothing vouches for, and a parity. Noise over several rows, or
-//    more flips than can be told apart, costs few attempts then, or none.
-// BITFLIP-5 Where that is not enough the other damaged fragments of the columns are looked at, in memory, with beside_max
-//    choices for each: what one of them certainly has is not this one's. A wrong one among these (2^-18 each)
-//    does not make the fragment's checksum accept anything: it is asked about attempts_max choices in all, and no
-//    other fragment is explained by it.
-// BITFLIP-6 Adler-32 is not looked into: sums of small changes collide far more often than once in 2^32.
+// BITFLIP-1 A CRC is linear before it is scrambled (FRAG-2): a syndrome run's change changes the
+//    sum by a word that depends on nothing else. So the sum of every choice is an XOR of such
+//    words, and the payload is read once.
+// BITFLIP-2 A choice costs as much as it takes syndrome runs not the likeliest way; with one
+//    parity, as it takes syndrome runs for the fragment's own. Choices are looked at in the order
+//    of cost, and of each cost all of them or none.
+// BITFLIP-3 Wrong bytes are accepted once in 2^32 choices. attempts_max of them are looked at: a
+//    fragment that is beyond repair is taken for repaired with a probability of 2048 * 2^-32 =
+//    2^-21 at most, and again when it is tried once more since others of its columns were put
+//    right. All are looked at, whatever is found: two that the checksum accepts refute each other,
+//    and neither is believed. So only a fragment whose truth is not among the choices can get wrong
+//    bytes.
+// BITFLIP-4 Nor is anything tried where the truth is hardly among the choices: with one parity, if
+//    they do not reach as many syndrome runs as a cell of these columns has of them on average, if
+//    they are spread over the fragment's own, those of fragments that are known to be damaged,
+//    those that nothing vouches for, and a parity. Noise over several rows, or more flips than can
+//    be told apart, costs few attempts then, or none.
+// BITFLIP-5 Where that is not enough the other damaged fragments of the columns are looked at, in
+//    memory, with beside_max choices for each: what one of them certainly has is not this one's. A
+//    wrong one among these (2^-18 each) does not make the fragment's checksum accept anything: it
+//    is asked about attempts_max choices in all, and no other fragment is explained by it.
+// BITFLIP-6 Adler-32 is not looked into: sums of small changes collide far more often than once in
+//           2^32.
 #pragma once
 
 #include <vector>
@@ -35,18 +40,20 @@ class bitflip_search {
   static constexpr uint64_t attempts_max = 2048;             // BITFLIP-3
   static constexpr uint64_t beside_max = uint64_t{1} << 14;  // BITFLIP-5
 
-  // damaged: the rows of other fragments that fail their checksums in these columns. blank: how many rows there are of
-  // bytes that no checksum vouches for.
+  // damaged: the rows of other fragments that fail their checksums in these columns. blank: how
+  // many rows there are of bytes that no checksum vouches for.
   bitflip_search(pool::state& s, const pool::fragment& f, syndromes& sums,
                  std::vector<uint16_t> damaged, size_t blank = 0);
 
-  // Leaves header and payload, as units_of() lays them out, in image() if there is one choice that the checksum accepts.
+  // Leaves header and payload, as units_of() lays them out, in image() if there is one choice that
+  // the checksum accepts.
   bool find(uint64_t attempts = attempts_max);
   const std::vector<std::byte>& image() const noexcept { return image_; }
   // What was found is the fragment's damage, and nobody else's.
   void take_out();
 
-  // Whether so much else is damaged in these columns that the others are hard to tell as well (BITFLIP-5).
+  // Whether so much else is damaged in these columns that the others are hard to tell as well
+  // (BITFLIP-5).
   bool crowded() const noexcept { return crowded_; }
   // Of the fragment's bytes and what its columns say of them.
   uint64_t fingerprint();
@@ -55,7 +62,8 @@ class bitflip_search {
 
  private:
   using bytes = std::vector<std::byte>;
-  // One choice for the header, which fits in form, and what it makes of the payload's syndrome runs.
+  // One choice for the header, which fits in form, and what it makes of the payload's syndrome
+  // runs.
   struct variant {
     bytes header;
     size_t cost;
@@ -93,8 +101,8 @@ class bitflip_search {
   bool crowded_ = false;
 };
 
-// All of that, BITFLIP-5 included. failed: where searches are noted that need not be made again; may be null. Needs
-// parity; for threads without a stripe.
+// All of that, BITFLIP-5 included. failed: where searches are noted that need not be made again;
+// may be null. Needs parity; for threads without a stripe.
 bool find_bitflips(pool::state& s, const pool::fragment& f, std::vector<std::byte>& image,
                    pool::failed_searches* failed = nullptr);
 

@@ -63,8 +63,8 @@ bool find_sound(pool::state& s, const pool::fragment& f, const erasure_decoder::
   erasure_decoder(s, f, in_doubt).any([&](const pool::decoding& how) {
     for (const unit& u : units)
       if (!pool::decode(s, u.offset, decoded.data() + u.at, u.length, how)) return false;
-    // A transaction that frees an object changes its header alone; other cells of the payload's columns
-    // may be open to others.
+    // A transaction that frees an object changes its header alone; other cells of the payload's
+    // columns may be open to others.
     if (whole_but_for_lines(s, f, in_doubt, kept, decoded, found)) {
       image = found;
       if (hints != nullptr) note_damage(s, f, how, *hints);

@@ -3,14 +3,15 @@
 //
 // VERSION-1 A version counts if the fragment's checksum accepts it, whichever way it was decoded
 //    (repair/erasure_decoder.hpp, repair/erasure_search.hpp, repair/bitflip_search.hpp).
-// VERSION-2 With several parities a crash, or damage, can leave two: some parities have the new one of a decided
-//    transaction already, others still the one before. For a fragment that is damaged the new one is then
-//    the truth, since no parity changes before its transaction is decided. For one that is sound any
-//    version but the stored one tells that its columns are open.
-// VERSION-3 A fragment whose stored header is in doubt may be whole, and damaged in lines of 64 bytes that its transaction did
-//    not write, since when nobody may have verified it for a while (tx/replacer.hpp). So it is tried first whether one run of lines from its
-//    columns makes the stored header's checksum accept it: what was torn lacks new bytes, which its columns do not have either. Up to
-//    2,145 attempts, each of which is mistaken with 2^-32.
+// VERSION-2 With several parities a crash, or damage, can leave two: some parities have the new one
+//    of a decided transaction already, others still the one before. For a fragment that is damaged
+//    the new one is then the truth, since no parity changes before its transaction is decided. For
+//    one that is sound any version but the stored one tells that its columns are open.
+// VERSION-3 A fragment whose stored header is in doubt may be whole, and damaged in lines of 64
+//    bytes that its transaction did not write, since when nobody may have verified it for a while
+//    (tx/replacer.hpp). So it is tried first whether one run of lines from its columns makes the
+//    stored header's checksum accept it: what was torn lacks new bytes, which its columns do not
+//    have either. Up to 2,145 attempts, each of which is mistaken with 2^-32.
 #pragma once
 
 #include <vector>
@@ -25,8 +26,9 @@ struct decode_candidate {
   std::vector<std::byte> payload;  // what the header vouches for
 };
 
-// For an invalid fragment: header and payload, as units_of() lays them out, of the newest version that its
-// columns know, or that a mixture of them and what is stored makes. False if there is none.
+// For an invalid fragment: header and payload, as units_of() lays them out, of the newest version
+// that its columns know, or that a mixture of them and what is stored makes. False if there is
+// none.
 bool find_sound(pool::state& s, const pool::fragment& f, const erasure_decoder::doubt& in_doubt,
                 std::vector<std::byte>& image, pool::erasure_hints* hints = nullptr);
 

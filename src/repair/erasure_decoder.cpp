@@ -53,8 +53,8 @@ void erasure_decoder::find_neighbours(const doubt& in_doubt) {
           const uint64_t inside = row * g.row_size + column;
           if (row == own_row || inside >= end) continue;
           for_each_place(s_, g.zone_offset(zone) + inside, [&](const fragment_in_page& p) {
-            // Nothing need lie where no first header says so; but what is whole there may be prewritten, or
-            // of an object that was freed (repair/page_layout.hpp, LAYOUT-2).
+            // Nothing need lie where no first header says so; but what is whole there may be
+            // prewritten, or of an object that was freed (repair/page_layout.hpp, LAYOUT-2).
             if (!p.claimed && pool::valid(s_, first_of(p.fragment)) &&
                 (!in_doubt || !pool::valid(s_, p.fragment)))
               return;

@@ -159,7 +159,8 @@ void erasure_search::find_candidates() {
             [&](const auto& columns) { return columns.first >= from && columns.second <= to; });
         if (sound && as == standing::in_part) as = standing::beside;
         if (!sound && as == standing::unknown) as = standing::blank;
-        // Damage was found there before, and may have been repaired but for what nothing vouches for.
+        // Damage was found there before, and may have been repaired but for what nothing vouches
+        // for.
         const bool before = std::any_of(x.hints.begin(), x.hints.end(),
                                         [&](const pool::cell_set& h) { return h.has(row); });
         if (before && as != standing::vouched) as = standing::damaged;
@@ -389,8 +390,8 @@ bool erasure_search::find_other(bytes& image) {
     if (!c.decoded) continue;
     decode(head, c.unknown, head.begin, std::min(head.end, header_end), header);
     if (std::memcmp(header.data(), kept_.data(), header_end) == 0) return false;
-    // The payload with the same set; then by what is likely for each of its segments, as it is (its object
-    // was freed) among that.
+    // The payload with the same set; then by what is likely for each of its segments, as it is (its
+    // object was freed) among that.
     bool fits = true;
     for (const segment& g : segments_)
       fits = fits && c.unknown.has(areas_[g.in].cell.row) && !g.hopeless;

@@ -37,8 +37,8 @@ std::atomic<uint64_t> domains_process{0};  // whose they are (FAULT-5)
 
 constinit passed_on of_bus, of_segv;
 
-// Where this thread's last fault was on a page that can be read, and how often in a row: in a word, and not in the thread's
-// block, since the block may be lent for the time of one fault.
+// Where this thread's last fault was on a page that can be read, and how often in a row: in a word,
+// and not in the thread's block, since the block may be lent for the time of one fault.
 class last_fault {
  public:
   static unsigned times(const void* address) noexcept {
@@ -74,8 +74,8 @@ bool commits_rest(const pool::state& s) noexcept {
   return true;
 }
 
-// FAULT-4: nothing at this offset, or a sound fragment. What another thread is committing looks damaged for
-// a moment, or for as long as that thread is put off the CPU, so it is looked at again.
+// FAULT-4: nothing at this offset, or a sound fragment. What another thread is committing looks
+// damaged for a moment, or for as long as that thread is put off the CPU, so it is looked at again.
 bool sound_at(const pool::state& s, uint64_t offset) noexcept {
   const uint64_t page = round_down(offset, format::page);
   if (!s.has_checksums || !s.geo.in_data(page, format::page)) return true;

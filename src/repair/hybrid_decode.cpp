@@ -145,8 +145,8 @@ bool hybrid_decode::cut_payload(const bytes& header, bytes& image) {
     std::copy_n(header.begin(), header_end, image.begin());
     uint32_t sum =
         pool::unbind(pool::header_checksum(s_, f_, h, image.data() + header_end, n), f_.header);
-    // The cut moves on byte by byte, and the checksum with it. Cuts from `low` to the next byte that
-    // differs are the same.
+    // The cut moves on byte by byte, and the checksum with it. Cuts from `low` to the next byte
+    // that differs are the same.
     size_t low = 0;
     const auto fits = [&](size_t high) {
       if (low == 0 || !where.between(low, high)) return false;

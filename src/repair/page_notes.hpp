@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which pages are lost, or half repaired: notes in the pool itself, for whoever opens it next.
 //
-// NOTE-1 A page of the data rows or the parity is noted, durably, before the first byte of its repair is
-//    written, and the note is removed, durably, after the last. So a repair that was cut short is known
-//    and done again; without payload checksums nothing else could tell.
-// NOTE-2 A line of notes is written to one copy and fenced before the other copies are: of its three copies
-//    one is whole at any moment, and the one with the highest sequence counts.
-// NOTE-3 Everything here is async-signal-safe and takes no lock but its own. Writing a note may fault, since
-//    a superblock page may be lost itself; that page's repair needs neither note nor this lock.
+// NOTE-1 A page of the data rows or the parity is noted, durably, before the first byte of its
+//    repair is written, and the note is removed, durably, after the last. So a repair that was cut
+//    short is known and done again; without payload checksums nothing else could tell.
+// NOTE-2 A line of notes is written to one copy and fenced before the other copies are: of its
+//    three copies one is whole at any moment, and the one with the highest sequence counts.
+// NOTE-3 Everything here is async-signal-safe and takes no lock but its own. Writing a note may
+//    fault, since a superblock page may be lost itself; that page's repair needs neither note nor
+//    this lock.
 #pragma once
 
 #include <atomic>

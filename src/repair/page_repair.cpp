@@ -27,8 +27,8 @@ struct rebuilding {
   return part_of_thread<rebuilding>(own_thread_block().rebuilding);
 }
 
-// Runs body, which owns nothing that needs a destructor. If it meets a page that cannot be read, body is
-// left there and the page returned; else 0, which is no zone's.
+// Runs body, which owns nothing that needs a destructor. If it meets a page that cannot be read,
+// body is left there and the page returned; else 0, which is no zone's.
 template <typename Body>
 uint64_t until_second_loss(Body&& body) noexcept {
   std::jmp_buf way_out;
@@ -92,7 +92,7 @@ page_repairer::outcome page_repairer::repair(uint64_t page, beyond_repair then,
   return repair_zone_page(page, then, finder);
 }
 
-// ---- zones ------------------------------------------------------------------------------------------
+// ---- zones --------------------------------------------------------------------------------------
 
 page_repairer::outcome page_repairer::repair_zone_page(uint64_t page, beyond_repair then,
                                                        scute_finder finder) noexcept {
@@ -179,7 +179,8 @@ page_repairer::outcome page_repairer::rebuild(uint64_t page, beyond_repair then,
       return outcome::readable;
     }
     if (then == beyond_repair::revoked) return outcome::hopeless;
-    // PAGE-6. The other ones first, all of them: with the rest back, one would look as if it could be rebuilt.
+    // PAGE-6. The other ones first, all of them: with the rest back, one would look as if it could
+    // be rebuilt.
     uint64_t second = 0;
     for (uint64_t last = 0; other_loss(page, second) && second != last; last = second)
       condemn(second, *d, finder);
@@ -211,7 +212,8 @@ page_repairer::losses page_repairer::losses_beside(uint64_t page) const noexcept
   return l;
 }
 
-// Leaves in d.page what the page must hold. False if too many other pages of the column are lost as well.
+// Leaves in d.page what the page must hold. False if too many other pages of the column are lost as
+// well.
 bool page_repairer::compose(uint64_t page, desk& d) noexcept {
   d.undecodable = {};
   d.others = {};
@@ -223,7 +225,8 @@ bool page_repairer::compose(uint64_t page, desk& d) noexcept {
     return true;
   }
   pool::recipe r;
-  // What is overlaid may be stored to meanwhile, and is replaced. Out here: a second loss leaves gather() by a jump.
+  // What is overlaid may be stored to meanwhile, and is replaced. Out here: a second loss leaves
+  // gather() by a jump.
   const pool::optimistic_reads mark;
   for (bool whole = false; !whole;) {  // each round knows of one more loss
     const losses l = losses_beside(page);
@@ -250,7 +253,8 @@ bool page_repairer::compose(uint64_t page, desk& d) noexcept {
 
 namespace {
 
-// Calls fn(number, piece, its row, its place in the page) for the pieces of a window in a column block.
+// Calls fn(number, piece, its row, its place in the page) for the pieces of a window in a column
+// block.
 template <typename Fn>
 void for_each_piece_in(const pool::geometry& g, const pool::cell& c, const pool::lane& l, Fn&& fn) {
   const uint64_t from = round_down(c.column, format::page);
@@ -270,10 +274,10 @@ uint32_t done_by(const pool::lane& l, uint64_t step, uint32_t length) noexcept {
 
 }  // namespace
 
-// PAGE-3, in a window: some of the cells that the sums were made of hold what the window has written, and
-// some what was there before. Makes all sums those of one version: of the old one in the data phase; in
-// the parity phase, of the new one, but for in-place ranges, which count with their old bytes
-// (state::overlaid) until that is over.
+// PAGE-3, in a window: some of the cells that the sums were made of hold what the window has
+// written, and some what was there before. Makes all sums those of one version: of the old one in
+// the data phase; in the parity phase, of the new one, but for in-place ranges, which count with
+// their old bytes (state::overlaid) until that is over.
 void page_repairer::adjust_sums(const pool::cell& c, const pool::recipe& r,
                                 pool::gather_room& room) const noexcept {
   const pool::lane* l = pool::this_thread_in_flight().window;
@@ -415,8 +419,8 @@ void page_repairer::forget_suspects(medium::writer& w) noexcept {
 
 void page_repairer::lose(uint64_t page, const std::byte* noise) {
   const bool in_zone = page >= s_.geo.zones_offset && page < s_.geo.zones_end();
-  // A column that a log-free transaction has open to its second fence cannot lose anything else and be
-  // rolled back or finished after a crash. A drill, being one failure at a time, waits for that.
+  // A column that a log-free transaction has open to its second fence cannot lose anything else and
+  // be rolled back or finished after a crash. A drill, being one failure at a time, waits for that.
   const bool alone = in_zone && s_.parity_is_log;
   const pool::cell c = in_zone ? pool::cell_of(s_.geo, page) : pool::cell{};
   const uint32_t stripe = pool::stripes::index(c.zone, c.column / pool::column_block);
@@ -425,7 +429,8 @@ void page_repairer::lose(uint64_t page, const std::byte* noise) {
   if (in_zone && s_.has_parity && !alone && s_.resolving->pending())
     s_.resolving->before_write(page, format::page);
   bool noted = true;
-  // Without parity nobody looks for notes of pages in the zones; a log's are known to be damaged by what is in them.
+  // Without parity nobody looks for notes of pages in the zones; a log's are known to be damaged by
+  // what is in them.
   if (in_zone && s_.has_parity) {
     const desk_guard d(desks_);
     noted = notes.add(d->w, page);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rebuilding a page that cannot be read, at the moment somebody wants to (Pangolin 3.6 without freezing
-// the pool). Called by the handler of the fault in the faulting thread, so everything here is
-// async-signal-safe: no memory is allocated, and no lock is waited for that the thread itself could
-// hold. `scrub` and opening call it for pages that the kernel knows to be bad.
+// Rebuilding a page that cannot be read, at the moment somebody wants to (Pangolin 3.6 without
+// freezing the pool). Called by the handler of the fault in the faulting thread, so everything here
+// is async-signal-safe: no memory is allocated, and no lock is waited for that the thread itself
+// could hold. `scrub` and opening call it for pages that the kernel knows to be bad.
 //
 // What a page is made of:
 //   data row, parity   the other cells of its column block, under the block's stripe. As many may be lost
@@ -12,40 +12,47 @@
 //   superblock         the other two pages, and what memory has
 //   anything else      zeros
 //
-// Handlers have little stack: 8 KiB are usual, of which the kernel takes up to 3.4 KiB for its frame. So the buffers of a repair lie
-// on a desk, and all that is called from here needs 2.7 KiB at most (tests/repair/handler_stack_test.cpp).
+// Handlers have little stack: 8 KiB are usual, of which the kernel takes up to 3.4 KiB for its
+// frame. So the buffers of a repair lie on a desk, and all that is called from here needs 2.7 KiB
+// at most (tests/repair/handler_stack_test.cpp).
 //
-// PAGE-1 Until a page is whole nobody can read any of it: access stays revoked (medium::restore_page).
-// PAGE-2 Only the column block's stripe is held, and it is taken before anything else (a desk, the notes):
-//    whoever has those waits for nobody. So two pages repair at once unless they share a column block,
-//    and other blocks go on.
-// PAGE-3 A thread that faults while it holds the stripe itself is in the middle of a commit, or of a decode.
-//    pool::in_flight_write tells how far it came (INFLIGHT-2), and the page is given what the rest of its work expects:
+// PAGE-1 Until a page is whole nobody can read any of it: access stays revoked
+//        (medium::restore_page).
+// PAGE-2 Only the column block's stripe is held, and it is taken before anything else (a desk, the
+//    notes): whoever has those waits for nobody. So two pages repair at once unless they share a
+//    column block, and other blocks go on.
+// PAGE-3 A thread that faults while it holds the stripe itself is in the middle of a commit, or of
+//    a decode. pool::in_flight_write tells how far it came (INFLIGHT-2), and the page is given what
+//    the rest of its work expects:
 //      reading           the column as it is
 //      parity, exclusive the new parity of its piece, in DRAM
 //      parity, shared    each holder's delta as far as it has been XORed in; all of them are parked
 //      data              the new data of its piece
 //      window            finish_window()
 //    Holders in shared mode park until all are in their handlers; then one of them leads.
-// PAGE-4 What a user has stored in place is in nobody's parity. While the transaction runs the page gets
-//    the old bytes, and the commit fails; once it commits, there is a copy (overlays::keep()). So it is with a page beyond
-//    repair (PAGE-6): what had been stored there is gone as well, and what the page holds then is no content of an object.
-// PAGE-5 Repairs of zone pages are noted in the pool first (page_notes, NOTE-1). A crash anywhere leaves
-//    columns that decode to the same page, and the note.
-// PAGE-6 More lost pages in one column than parities are beyond the redundancy. Their bytes are then made
-//    invalid, so that every verifying call refuses them, and events name the objects. That is done only if the
-//    access comes from within the library; a program that reads through a direct pointer has to be told by its
-//    signal instead.
-// PAGE-7 Until recovery has recomputed the parity of what the crash left torn, decoding is a guess there.
-//    Pages that were rebuilt meanwhile are remembered and looked at again (suspect_pages.hpp).
-// PAGE-8 A page of a log that outlives transactions takes no stripe and no parity, which knows zeros of it: so a commit that
-//    appends to it needs no record of what it holds, and levels without parity have it back as well. What counts of it is
-//    in the log's other copies, and in the pool once the engine has checkpointed (pool/lost_log_pages.hpp). Other
-//    pages of its column are decoded without it, lost or not.
-// PAGE-9 Columns whose parity a crash has left older than their data (pool/resolver.hpp, undecodable()) are no ground for
-//    what a page held. Bytes that their own row has changed since would come back as they were before, in a version that a
-//    checksum may accept, so they are made invalid; and so are all bytes of such columns where no checksum would notice. What
-//    was lost by that is told by name; beyond that PAGE-6 holds.
+// PAGE-4 What a user has stored in place is in nobody's parity. While the transaction runs the page
+//    gets the old bytes, and the commit fails; once it commits, there is a copy (overlays::keep()).
+//    So it is with a page beyond repair (PAGE-6): what had been stored there is gone as well, and
+//    what the page holds then is no content of an object.
+// PAGE-5 Repairs of zone pages are noted in the pool first (page_notes, NOTE-1). A crash anywhere
+//    leaves columns that decode to the same page, and the note.
+// PAGE-6 More lost pages in one column than parities are beyond the redundancy. Their bytes are
+//    then made invalid, so that every verifying call refuses them, and events name the objects.
+//    That is done only if the access comes from within the library; a program that reads through a
+//    direct pointer has to be told by its signal instead.
+// PAGE-7 Until recovery has recomputed the parity of what the crash left torn, decoding is a guess
+//    there. Pages that were rebuilt meanwhile are remembered and looked at again
+//    (suspect_pages.hpp).
+// PAGE-8 A page of a log that outlives transactions takes no stripe and no parity, which knows
+//    zeros of it: so a commit that appends to it needs no record of what it holds, and levels
+//    without parity have it back as well. What counts of it is in the log's other copies, and in
+//    the pool once the engine has checkpointed (pool/lost_log_pages.hpp). Other pages of its column
+//    are decoded without it, lost or not.
+// PAGE-9 Columns whose parity a crash has left older than their data (pool/resolver.hpp,
+//    undecodable()) are no ground for what a page held. Bytes that their own row has changed since
+//    would come back as they were before, in a version that a checksum may accept, so they are made
+//    invalid; and so are all bytes of such columns where no checksum would notice. What was lost by
+//    that is told by name; beyond that PAGE-6 holds.
 #pragma once
 
 #include <algorithm>
@@ -81,16 +88,16 @@ class page_repairer {
   }
 
   // Emulates the loss of a page, for drills; noise: page bytes. It counts as lost until it has been
-  // repaired, in later sessions as well (page_notes). Throws failure(SCUTE_E_NOSPC) if it could not be
-  // noted and nothing else would tell. Not for signal handlers.
+  // repaired, in later sessions as well (page_notes). Throws failure(SCUTE_E_NOSPC) if it could not
+  // be noted and nothing else would tell. Not for signal handlers.
   void lose(uint64_t page, const std::byte* noise);
 
-  // A further page of the column that is being rebuilt by this thread cannot be read either. Does not
-  // return then; returns false if the thread is not rebuilding anything.
+  // A further page of the column that is being rebuilt by this thread cannot be read either. Does
+  // not return then; returns false if the thread is not rebuilding anything.
   static bool second_loss(uint64_t page) noexcept;
 
-  // While true, zone pages that are rebuilt are put on the list of suspect ones, and stay noted in the
-  // pool: should recovery be cut short, they are suspect for the next one as well (PAGE-7).
+  // While true, zone pages that are rebuilt are put on the list of suspect ones, and stay noted in
+  // the pool: should recovery be cut short, they are suspect for the next one as well (PAGE-7).
   void suspect(bool on) noexcept { suspecting_.store(on); }
   static constexpr uint32_t suspects_max = 256;
   uint32_t suspect_count() const noexcept { return std::min(suspects_.load(), suspects_max); }
@@ -124,8 +131,8 @@ class page_repairer {
   outcome repair_plain_page(uint64_t page, scute_finder finder) noexcept;
   outcome repair_log_page(uint64_t page, scute_finder finder) noexcept;
   outcome rebuild(uint64_t page, beyond_repair then, scute_finder finder) noexcept;
-  // The lost pages of a column block, as rows and parities. Counts beyond what can be rebuilt are not
-  // told apart.
+  // The lost pages of a column block, as rows and parities. Counts beyond what can be rebuilt are
+  // not told apart.
   struct losses {
     uint16_t rows[pool::parities_max] = {};
     uint32_t row_count = 0;

@@ -59,15 +59,16 @@ const void* restorer_of(const ucontext_t& interrupted) noexcept {
   return reinterpret_cast<const void* const*>(&interrupted)[-1];
 }
 
-// Whether the code that was interrupted has a stack of its own, besides the one that this runs on, and nothing but the kernel's
-// frame lies between the two.
+// Whether the code that was interrupted has a stack of its own, besides the one that this runs on,
+// and nothing but the kernel's frame lies between the two.
 bool has_other_stack(const ucontext_t& interrupted, const void* caller) noexcept {
   if (caller != restorer_of(interrupted)) return false;
   const stack_t& s = interrupted.uc_stack;
   const auto begin = reinterpret_cast<uint64_t>(s.ss_sp);
   const auto here = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
   const auto there = static_cast<uint64_t>(interrupted.uc_mcontext.gregs[REG_RSP]);
-  // (A stack that is disarmed while a handler runs on it is armed again by the end of that handler only.)
+  // (A stack that is disarmed while a handler runs on it is armed again by the end of that handler
+  // only.)
   constexpr int disarmed = static_cast<int>(1u << 31);
   return (s.ss_flags & (SS_DISABLE | disarmed)) == 0 && here - begin < s.ss_size &&
          there - begin >= s.ss_size;
@@ -75,8 +76,8 @@ bool has_other_stack(const ucontext_t& interrupted, const void* caller) noexcept
 
 extern "C" const char scute_touches_stack[] __attribute__((visibility("hidden")));
 
-// The fault of a stack that has come to its end is met here, and nowhere else: the kernel ends a program whose stack has no room
-// for the frame of its handler.
+// The fault of a stack that has come to its end is met here, and nowhere else: the kernel ends a
+// program whose stack has no room for the frame of its handler.
 [[gnu::noinline]] void touch(volatile std::byte* at) noexcept {
   __asm__ volatile("scute_touches_stack: orb $0, (%0)" : : "r"(at) : "memory", "cc");
 }
@@ -89,7 +90,8 @@ void copy(std::byte* to, const void* from, uint64_t n) noexcept {
   __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(n) : : "memory");
 }
 
-// Moves the kernel's frame there and goes on with the handler: the alternate stack is free again then, for signals that come meanwhile.
+// Moves the kernel's frame there and goes on with the handler: the alternate stack is free again
+// then, for signals that come meanwhile.
 [[noreturn]] void call_there(const struct sigaction& a, int signal, const siginfo_t& info,
                              const ucontext_t& interrupted) noexcept {
   auto* const end = reinterpret_cast<std::byte*>(interrupted.uc_mcontext.gregs[REG_RSP]) - red_zone;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a program has set for a signal before the library's handler was installed, and what becomes of signals that are
-// not the library's: all of it as if the kernel had called the program's handler itself (FAULT-1 in repair/fault_handler.hpp).
+// What a program has set for a signal before the library's handler was installed, and what becomes
+// of signals that are not the library's: all of it as if the kernel had called the program's
+// handler itself (FAULT-1 in repair/fault_handler.hpp).
 //
 //   SA_RESETHAND  the first one that is passed on finds the handler, the next one the default action
 //   SA_NODEFER    the signal itself is blocked in the handler, unless the handler asked for it
@@ -18,10 +19,11 @@ namespace scute::core::repair {
 
 class passed_on {
  public:
-  // Puts up `ours` with SA_SIGINFO, SA_NODEFER and SA_ONSTACK, unless it is there, and remembers what it replaces. Throws failure.
+  // Puts up `ours` with SA_SIGINFO, SA_NODEFER and SA_ONSTACK, unless it is there, and remembers
+  // what it replaces. Throws failure.
   void install(int signal, void (*ours)(int, siginfo_t*, void*));
-  // From `ours`, whose last act this is: may return, or not. caller: where `ours` returns to, which is the kernel's code unless another
-  // handler has called it. Async-signal-safe.
+  // From `ours`, whose last act this is: may return, or not. caller: where `ours` returns to, which
+  // is the kernel's code unless another handler has called it. Async-signal-safe.
   void pass(int signal, siginfo_t* info, void* context, const void* caller) noexcept;
 
  private:

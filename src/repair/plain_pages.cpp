@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lost pages that no parity knows: superblocks, lanes, logs in chunks, space in no use (repair/page_repair.hpp).
+// Lost pages that no parity knows: superblocks, lanes, logs in chunks, space in no use
+// (repair/page_repair.hpp).
 #include <cstring>
 
 #include "base/lock.hpp"
@@ -37,7 +38,8 @@ page_repairer::outcome page_repairer::repair_plain_page(uint64_t page,
   return outcome::readable;
 }
 
-// PAGE-8. One at a time: what a log's writer stores to the page from here on must not become zeros again.
+// PAGE-8. One at a time: what a log's writer stores to the page from here on must not become zeros
+// again.
 page_repairer::outcome page_repairer::repair_log_page(uint64_t page, scute_finder finder) noexcept {
   const locked turn(log_.taken);
   if (!s_.medium->is_revoked(page)) return outcome::readable;

@@ -66,8 +66,8 @@ struct outcome {
 outcome repair_once(pool::state& s, pool::lane* by, const pool::fragment& f, const char* what,
                     on_loss then, bool repaired) {
   if (pool::valid(s, f)) return {};  // another thread was faster
-  // Somebody may have cut the user's file off, or given its blocks away: what is stored behind its end is gone with the
-  // next write-back.
+  // Somebody may have cut the user's file off, or given its blocks away: what is stored behind its
+  // end is gone with the next write-back.
   if (s.foreign) s.medium->reserve(f.payload, f.room);
   if (!s.has_parity) {
     give_up(s, by, f, what, then, "the pool has no parity (protection below mlp)");
@@ -83,8 +83,8 @@ outcome repair_once(pool::state& s, pool::lane* by, const pool::fragment& f, con
       s.overlaid.substitute(u.offset, to.data() + u.at, u.length);
     }
   };
-  // REPAIR-4: what looks damaged may be a commit in the middle of its work, if the caller reads without
-  // the lock that it should hold. Then the bytes change under our eyes, and settle down.
+  // REPAIR-4: what looks damaged may be a commit in the middle of its work, if the caller reads
+  // without the lock that it should hold. Then the bytes change under our eyes, and settle down.
   for (int attempt = 0;; ++attempt) {
     look(kept);
     const auto with = [&](const pool::decoding& how) {
@@ -119,8 +119,8 @@ outcome repair_once(pool::state& s, pool::lane* by, const pool::fragment& f, con
   if (!s.has_checksums && format::meta_role(h.meta) == format::role::live)
     sure = format::header_size + std::min<uint64_t>(format::meta_size(h.meta), f.room);
   const pool::seen_headers headers{f.header, kept.data(), image.data()};
-  // What a transaction stored in place is its own business, and stays. If nothing is written after all, it was
-  // a commit at work, and no damage (REPAIR-4).
+  // What a transaction stored in place is its own business, and stays. If nothing is written after
+  // all, it was a commit at work, and no damage (REPAIR-4).
   const auto restore = [&](medium::writer& w) {
     outcome done;
     for (const unit& u : units) {

@@ -2,24 +2,26 @@
 // Rebuilding a damaged fragment from the rest of its columns (Pangolin 3.6, without freezing the
 // pool: only the column blocks being read are held, one at a time).
 //
-// REPAIR-1 Decoded bytes are believed only if the fragment's checksum accepts them. Until then nothing is
-//    written.
-// REPAIR-2 A repair is idempotent: cut short, it leaves a fragment that still fails its checksum, and
-//    columns that decode to the same bytes.
-// REPAIR-3 Damage may hit parts of a fragment differently: one part of the fragment itself, and for another
-//    one the parity or another row. So mixtures of kept and decoded bytes are tried, too.
+// REPAIR-1 Decoded bytes are believed only if the fragment's checksum accepts them. Until then
+//    nothing is written.
+// REPAIR-2 A repair is idempotent: cut short, it leaves a fragment that still fails its checksum,
+//    and columns that decode to the same bytes.
+// REPAIR-3 Damage may hit parts of a fragment differently: one part of the fragment itself, and for
+//    another one the parity or another row. So mixtures of kept and decoded bytes are tried, too.
 // REPAIR-4 A repair never overwrites what a commit has written since it looked.
-// REPAIR-5 A checksum of 32 bits accepts wrong bytes once in 2^32 attempts. So only such mixtures are tried
-//    as damage makes likely, 7 for a fragment, and more only where the traces of a long scribble are
-//    seen (repair/hybrid_decode.hpp has the probabilities). With P rows of parity there are several ways to decode
-//    (repair/erasure_decoder.hpp), each of which multiplies that. Then small injuries are told apart one by one
-//    (repair/bitflip_search.hpp), and what no checksum vouches for is searched for (repair/erasure_search.hpp); both count their
-//    own.
-// REPAIR-6 Nothing is given up while a commit may be in the middle of it: a fragment that cannot be decoded is lost only if it
-//    has the very same bytes when every commit that was decided before is in place. (Found by a campaign: a scrub told of a
-//    lost object that a thread was writing, which had been put off the CPU.)
-// REPAIR-7 Whoever tries again when other fragments have been repaired (SUSPECT-2 of scrub/suspect_repair.hpp) tells of a loss at
-//    the end, and once. (Found by the demo: a loss was told of and counted whose object was whole a moment later.)
+// REPAIR-5 A checksum of 32 bits accepts wrong bytes once in 2^32 attempts. So only such mixtures
+//    are tried as damage makes likely, 7 for a fragment, and more only where the traces of a long
+//    scribble are seen (repair/hybrid_decode.hpp has the probabilities). With P rows of parity
+//    there are several ways to decode (repair/erasure_decoder.hpp), each of which multiplies that.
+//    Then small injuries are told apart one by one (repair/bitflip_search.hpp), and what no
+//    checksum vouches for is searched for (repair/erasure_search.hpp); both count their own.
+// REPAIR-6 Nothing is given up while a commit may be in the middle of it: a fragment that cannot be
+//    decoded is lost only if it has the very same bytes when every commit that was decided before
+//    is in place. (Found by a campaign: a scrub told of a lost object that a thread was writing,
+//    which had been put off the CPU.)
+// REPAIR-7 Whoever tries again when other fragments have been repaired (SUSPECT-2 of
+//    scrub/suspect_repair.hpp) tells of a loss at the end, and once. (Found by the demo: a loss was
+//    told of and counted whose object was whole a moment later.)
 #pragma once
 
 #include <cstring>
@@ -39,16 +41,18 @@ enum class on_loss : uint8_t { tell, leave };
 // As an event, and counts it; by: the caller's lane, or null.
 void tell_lost(pool::state& s, pool::lane* by, const pool::fragment& f);
 
-// Puts a fragment right from its columns if it is damaged; what: what it is called in errors. When it returns, its bytes
-// in the pool are valid, or were changed by a commit that came first (REPAIR-4): who needs them valid looks again. Throws failure(SCUTE_E_CORRUPT) naming what was lost. Any thread without stripes; by: the
-// caller's lane, or null.
+// Puts a fragment right from its columns if it is damaged; what: what it is called in errors. When
+// it returns, its bytes in the pool are valid, or were changed by a commit that came first
+// (REPAIR-4): who needs them valid looks again. Throws failure(SCUTE_E_CORRUPT) naming what was
+// lost. Any thread without stripes; by: the caller's lane, or null.
 void repair_fragment(pool::state& s, pool::lane* by, const pool::fragment& f, const char* what,
                      on_loss then = on_loss::tell);
 
-// Repairs the descriptor of a zone, which says how far the zone's rows are in use, when nobody knows
-// that: whatever lies in rows that were never used takes no part in the parity. So it is decoded from
-// one row, from two, and so on, until its checksum accepts it; then s.used_end is set by it. Only while
-// a pool is being opened. (Found by the demo: noise in unused space, then the descriptor lost.)
+// Repairs the descriptor of a zone, which says how far the zone's rows are in use, when nobody
+// knows that: whatever lies in rows that were never used takes no part in the parity. So it is
+// decoded from one row, from two, and so on, until its checksum accepts it; then s.used_end is set
+// by it. Only while a pool is being opened. (Found by the demo: noise in unused space, then the
+// descriptor lost.)
 void repair_descriptor(pool::state& s, uint64_t zone);
 
 // Returns a validated copy of a metadata object, repairing it first if it is damaged.

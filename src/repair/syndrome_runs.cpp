@@ -36,7 +36,7 @@ constexpr uint8_t number(std::byte b) noexcept {
   return std::to_integer<uint8_t>(b);
 }
 
-// ---- one parity (SYNRUN-1) --------------------------------------------------------------------------------
+// ---- one parity (SYNRUN-1) ----------------------------------------------------------------------
 
 void add_if_odd(const columns& c, size_t from, size_t to, runs& cut) {
   syndrome_run x{c.where.at + from, to - from, {{}, {}}};
@@ -85,7 +85,7 @@ void cut_into_bits(const columns& c, runs& cut) {
   }
 }
 
-// ---- several parities (SYNRUN-2) --------------------------------------------------------------------------
+// ---- several parities (SYNRUN-2) ----------------------------------------------------------------
 
 constexpr int adds_up = -1, several = -2;
 
@@ -119,7 +119,8 @@ int wrong_cell(const pool::geometry& g, uint64_t rows, const of_column& sum) noe
   return row;
 }
 
-// What the syndromes make of `row` if `other` is wrong as well. False if the two do not explain them.
+// What the syndromes make of `row` if `other` is wrong as well. False if the two do not explain
+// them.
 bool wrong_with(const pool::geometry& g, const std::vector<of_column>& sums, size_t from, size_t to,
                 uint64_t row, uint16_t other, bytes& change) {
   const bool is_parity = other >= g.rows;

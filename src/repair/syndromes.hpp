@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The syndromes of column blocks as a search looks at them: read once, and less what is explained already by damage
-// that is known. Of one thread; nothing in the pool changes.
+// The syndromes of column blocks as a search looks at them: read once, and less what is explained
+// already by damage that is known. Of one thread; nothing in the pool changes.
 #pragma once
 
 #include <array>
@@ -17,7 +17,8 @@ namespace scute::core::repair {
 
 class syndromes {
  public:
-  // Needs parity. Reads a block when it is asked for first, under its stripe: for threads without one.
+  // Needs parity. Reads a block when it is asked for first, under its stripe: for threads without
+  // one.
   explicit syndromes(pool::state& s) : s_(s) {}
 
   using of_column =
@@ -25,8 +26,8 @@ class syndromes {
   // Of the columns of [offset, offset + to.size()) of the data rows.
   void read(uint64_t offset, std::span<of_column> to);
 
-  // The bytes of the data rows from `offset` on are known to be wrong by `change`: what the columns would be
-  // without that.
+  // The bytes of the data rows from `offset` on are known to be wrong by `change`: what the columns
+  // would be without that.
   void take_out(uint64_t offset, std::span<const std::byte> change);
 
  private:

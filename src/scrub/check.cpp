@@ -128,7 +128,8 @@ class checker {
     }
   }
 
-  // What was lost may be repaired once other fragments of its columns are (SUSPECT-2 of scrub/suspect_repair.hpp).
+  // What was lost may be repaired once other fragments of its columns are (SUSPECT-2 of
+  // scrub/suspect_repair.hpp).
   void retry_lost() {
     for (bool tried = true; tried;) {
       tried = false;
@@ -160,7 +161,8 @@ class checker {
     lost_.clear();
   }
 
-  // CHECK-1: the columns of lost fragments keep their syndrome; recomputing would bury the evidence.
+  // CHECK-1: the columns of lost fragments keep their syndrome; recomputing would bury the
+  //          evidence.
   void suspect(const pool::fragment& f) {
     suspect(f.header, f.header + format::header_size);
     suspect(f.payload, f.payload + f.room);
@@ -211,8 +213,8 @@ class checker {
     return true;
   }
 
-  // A chunk that is free in memory may be a run of free slots, or a freed span, in the file; the next
-  // opening goes by these headers.
+  // A chunk that is free in memory may be a run of free slots, or a freed span, in the file; the
+  // next opening goes by these headers.
   void free_headers(uint64_t from, uint64_t to) {
     std::vector<pool::fragment> found;
     for (uint64_t page = from; page < to; page += format::page)
@@ -245,7 +247,8 @@ class checker {
       fragment(o.fragment(i), "object fragment", oid);
   }
 
-  // CHECK-2. Whatever has bytes in the columns is looked at once more, and repaired. True if all of it was sound.
+  // CHECK-2. Whatever has bytes in the columns is looked at once more, and repaired. True if all of
+  // it was sound.
   bool sound_still(uint64_t z, uint64_t column) {
     std::vector<fragment_ref> odd;
     bool known = true;

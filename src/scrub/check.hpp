@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The full check of an open pool: every structure, object and column. No transaction may run.
 //
-// CHECK-1 Objects are checked (and repaired) before columns: a column is recomputed only when every byte
-//    that a checksum vouches for is known to be right, so damaged data is never made consistent.
-//    Without checksums of payloads nobody can know, so such columns are reported and left.
-// CHECK-2 What was found sound may be damaged before its columns are looked at. So before a parity is computed anew everything with
-//    bytes in its columns is looked at once more, and nothing is written unless the columns add up to the same as before that look.
-//    (Found by an attack from outside: one flipped bit while a check ran, and the object was gone for good.)
+// CHECK-1 Objects are checked (and repaired) before columns: a column is recomputed only when every
+//    byte that a checksum vouches for is known to be right, so damaged data is never made
+//    consistent. Without checksums of payloads nobody can know, so such columns are reported and
+//    left.
+// CHECK-2 What was found sound may be damaged before its columns are looked at. So before a parity
+//    is computed anew everything with bytes in its columns is looked at once more, and nothing is
+//    written unless the columns add up to the same as before that look. (Found by an attack from
+//    outside: one flipped bit while a check ran, and the object was gone for good.)
 #pragma once
 
 #include "heap/heap.hpp"

@@ -37,8 +37,8 @@ void column_walker::sum(uint64_t row, const std::byte* bytes, const std::byte* n
   }
 }
 
-// Tests slots from .. to-1 of a run of one-fragment slots: the loop that most of a scrub's time goes
-// into. Returns the first that looks wrong, or all_sound.
+// Tests slots from .. to-1 of a run of one-fragment slots: the loop that most of a scrub's time
+// goes into. Returns the first that looks wrong, or all_sound.
 uint64_t column_walker::slots(const chunk_view& v, uint64_t chunk, uint64_t from, uint64_t to,
                               walk_tally& t) const noexcept {
   const uint64_t size = v.slot_size;
@@ -165,7 +165,8 @@ void column_walker::walk(uint64_t zone, uint64_t block, walk_tally& t,
   if (columns && !codec::is_zero(sum_, g.parity * format::page)) look_again(zone, column, suspects);
 }
 
-// A commit at work leaves columns odd for an instant: looks again at those that are, and only those.
+// A commit at work leaves columns odd for an instant: looks again at those that are, and only
+// those.
 void column_walker::look_again(uint64_t zone, uint64_t column, std::vector<suspect>& suspects) {
   uint64_t first = format::page, last = 0;
   unsigned spins = 0;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reading a column block once: the page of every row and the parities, their sums, and the checksums of
-// all fragments that end in these pages.
+// Reading a column block once: the page of every row and the parities, their sums, and the
+// checksums of all fragments that end in these pages.
 //
-// WALK-1 Nothing is locked and nothing is written. What looks wrong may be a commit at work; it is noted
-//    as an suspect, and somebody else finds out (scrub/suspect_repair.hpp).
-// WALK-2 Pages are fetched ahead, and a fragment is tested with the page in which it ends: what it has in
-//    the page before was read with the column block before. So each byte comes from memory about once.
+// WALK-1 Nothing is locked and nothing is written. What looks wrong may be a commit at work; it is
+//    noted as an suspect, and somebody else finds out (scrub/suspect_repair.hpp).
+// WALK-2 Pages are fetched ahead, and a fragment is tested with the page in which it ends: what it
+//    has in the page before was read with the column block before. So each byte comes from memory
+//    about once.
 #pragma once
 
 #include <vector>

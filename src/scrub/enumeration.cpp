@@ -92,7 +92,8 @@ enumeration::outcome enumeration::put_right(const fragment_ref& g) {
   }
 }
 
-// A header that its checksum accepts, of what others may be writing. False if there is none any more, or none to be had.
+// A header that its checksum accepts, of what others may be writing. False if there is none any
+// more, or none to be had.
 bool enumeration::read_sound(const fragment_ref& g, format::fragment_header& h) const {
   constexpr unsigned looks = turns_before_sleep + 16;  // 1.2 ms
   for (unsigned spins = 0, k = 0; k < looks && still_there(g); ++k, spin_pause(spins))
@@ -100,7 +101,8 @@ bool enumeration::read_sound(const fragment_ref& g, format::fragment_header& h) 
   return false;
 }
 
-// What the slot of a header that looks damaged holds. False if nobody can tell; h is what is stored then.
+// What the slot of a header that looks damaged holds. False if nobody can tell; h is what is stored
+// then.
 bool enumeration::learn(const fragment_ref& g, uint32_t type, format::fragment_header& h) {
   const uint64_t repairs = s_.repaired.load();
   outcome is = outcome::lost;
@@ -205,7 +207,8 @@ void enumeration::conclude(uint32_t type) {
         std::memcpy(&h, s_.at(g.f.header), sizeof h);
       }
       if (is == outcome::lost && !std::exchange(u.told, true)) lost.push_back(g.f);
-      // (It may have been repaired since it was looked at; who has passed over it has done so all the same.)
+      // (It may have been repaired since it was looked at; who has passed over it has done so all
+      // the same.)
       const bool is_told = pool::covered(s_, g.f, h) != pool::not_covered && is_of(h, type) &&
                            !u.passed.contains(here(type));
       if (!is_told && slots++ == 0) first = g.f.header;

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The live objects of a pool one after the other, in the order of their addresses, whatever damage there is.
+// The live objects of a pool one after the other, in the order of their addresses, whatever damage
+// there is.
 //
-// ENUM-1 A slot is passed over only if a header that its checksum accepts says that it holds no live object (of the
-//    type asked for). What fails its checksum is repaired first, as opening the object would.
-// ENUM-2 What cannot be repaired but still looks like a live object (of the type) is told: who opens it learns
-//    what is lost.
-// ENUM-3 What cannot be told at all is remembered, and so are chunks whose header is lost. An enumeration that
-//    comes to its end while there is any ends with SCUTE_E_CORRUPT and their number. So the end is never taken
-//    for that of a complete list. Nor is it if a thread has passed over what was repaired later: the next enumeration has it. (Who goes on
-//    with another thread's enumeration is not told of that.)
-//    What is remembered is tried again at the end, and what is lost then is told of (REPAIR-7 of repair/repair.hpp), once.
-// ENUM-4 A commit of another thread can look like damage; scrub/damage_classifier.hpp tells. Who enumerates needs no lock.
+// ENUM-1 A slot is passed over only if a header that its checksum accepts says that it holds no
+//    live object (of the type asked for). What fails its checksum is repaired first, as opening the
+//    object would.
+// ENUM-2 What cannot be repaired but still looks like a live object (of the type) is told: who
+//    opens it learns what is lost.
+// ENUM-3 What cannot be told at all is remembered, and so are chunks whose header is lost. An
+//    enumeration that comes to its end while there is any ends with SCUTE_E_CORRUPT and their
+//    number. So the end is never taken for that of a complete list. Nor is it if a thread has
+//    passed over what was repaired later: the next enumeration has it. (Who goes on with another
+//    thread's enumeration is not told of that.)
+//    What is remembered is tried again at the end, and what is lost then is told of (REPAIR-7 of
+//    repair/repair.hpp), once.
+// ENUM-4 A commit of another thread can look like damage; scrub/damage_classifier.hpp tells. Who
+//        enumerates needs no lock.
 #pragma once
 
 #include <atomic>
@@ -30,8 +35,8 @@ class enumeration {
  public:
   enumeration(pool::state& s, heap::heap& h) : s_(s), heap_(h) {}
 
-  // The first live object of the type (or SCUTE_TYPE_ANY) at or after slot `slot` of chunk `chunk` of zone
-  // `zone`; null at the end. Throws what ENUM-3 says. Any thread.
+  // The first live object of the type (or SCUTE_TYPE_ANY) at or after slot `slot` of chunk `chunk`
+  // of zone `zone`; null at the end. Throws what ENUM-3 says. Any thread.
   scute_oid search(uint64_t zone, uint32_t chunk, uint32_t slot, uint32_t type);
 
  private:
@@ -43,7 +48,8 @@ class enumeration {
     bool told = false;
     std::set<walker> passed;  // by whom it was passed over
   };
-  // Objects that were passed over and are whole now. They count until who has passed over them begins anew after having been told.
+  // Objects that were passed over and are whole now. They count until who has passed over them
+  // begins anew after having been told.
   struct late {
     uint64_t objects = 0;
     bool told = false;

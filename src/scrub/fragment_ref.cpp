@@ -85,7 +85,8 @@ bool looks_sound(const pool::state& s, const fragment_ref& g, uint64_t* size) no
   const bool live = format::meta_role(h.meta) == format::role::live;
   if (g.f.index != 0) {
     if (pool::covered(s, g.head(), h) == pool::not_covered) return false;
-    // That it is nobody's is believed of a sound header only: damage may have made the object shorter.
+    // That it is nobody's is believed of a sound header only: damage may have made the object
+    // shorter.
     if (!live || format::meta_size(h.meta) <= g.f.index * format::fragment_payload)
       return SCUTE_PLANTED(fragment_ref_shorter) || pool::valid(s, g.head());
     return pool::valid(s, g.f);

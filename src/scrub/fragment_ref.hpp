@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which fragments lie in a page of the data rows, for those who walk a pool while it is in use.
 //
-// FRAGREF-1 What memory says of a chunk is read without a lock, and may be a mixture of two uses of it. So a
-//    fragment reference remembers what was read, and whoever finds its fragment damaged asks still_there()
-//    before believing it.
-// FRAGREF-2 Of an object of several fragments the first header decides which others count. It may change at
-//    any time, so that is asked again, too. It is asked only if it is sound: a damaged one may tell of a shorter object.
+// FRAGREF-1 What memory says of a chunk is read without a lock, and may be a mixture of two uses of
+//    it. So a fragment reference remembers what was read, and whoever finds its fragment damaged
+//    asks still_there() before believing it.
+// FRAGREF-2 Of an object of several fragments the first header decides which others count. It may
+//    change at any time, so that is asked again, too. It is asked only if it is sound: a damaged
+//    one may tell of a shorter object.
 #pragma once
 
 #include <algorithm>
@@ -57,9 +58,9 @@ struct chunk_view {
 // Of a chunk, or of the span that it is a part of.
 chunk_view view_of(heap::zone& z, uint32_t chunk) noexcept;
 
-// Of a chunk that is free in memory: as its header in the pool has it, which may still say run or span
-// (heap/zone_table.hpp, ZONE-1). The headers in it count until the chunk gets a new use: the next opening goes
-// by them. use: free if there are none.
+// Of a chunk that is free in memory: as its header in the pool has it, which may still say run or
+// span (heap/zone_table.hpp, ZONE-1). The headers in it count until the chunk gets a new use: the
+// next opening goes by them. use: free if there are none.
 chunk_view view_of_free(const pool::state& s, heap::zone& z, uint64_t zone,
                         uint32_t chunk) noexcept;
 
@@ -70,9 +71,10 @@ bool still_there(const fragment_ref& g) noexcept;
 // if this is its first fragment and it is live; may be null.
 bool looks_sound(const pool::state& s, const fragment_ref& g, uint64_t* size = nullptr) noexcept;
 
-// Calls fn(fragment reference) for each fragment place that ends in the page at `inside` of the zone, or
-// touches it. Slots beyond `formatted`, free chunks and those lent to logs have none. Returns
-// false if the fragments of the page are not known: its chunk's header is lost, or it is changing.
+// Calls fn(fragment reference) for each fragment place that ends in the page at `inside` of the
+// zone, or touches it. Slots beyond `formatted`, free chunks and those lent to logs have none.
+// Returns false if the fragments of the page are not known: its chunk's header is lost, or it is
+// changing.
 enum class that : uint8_t { ends, touches };
 template <typename Fn>
 bool for_each_fragment_ref(const pool::state& s, heap::zone& z, uint64_t zone, uint64_t inside,

@@ -112,8 +112,8 @@ class injector {
       : s_(s), pages_(pages), what_(what), visit_(visit), w_(*s.medium) {}
 
   // False if something was injured just there already.
-  // A crash and an injury are two failures, and a drill of one waits until the columns have got over the other; but with
-  // engine logfree, where resolution has to know them apart.
+  // A crash and an injury are two failures, and a drill of one waits until the columns have got
+  // over the other; but with engine logfree, where resolution has to know them apart.
   bool injure(const target::place& p) {
     const uint64_t n =
         what_.kind == SCUTE_INJURE_SCRIBBLE ? what_.length + format::page : format::page;

@@ -242,7 +242,7 @@ bool scrubber::zone_ready(uint64_t zone) {
   return zones_[zone].ready == readiness::ready;
 }
 
-// ---- the suspect repairer's thread -----------------------------------------------------------------
+// ---- the suspect repairer's thread --------------------------------------------------------------
 
 void scrubber::submit(task t) {
   if (alone_) return perform(t);

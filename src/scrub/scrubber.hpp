@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Verifying and repairing a whole pool while transactions run.
 //
-// The pool is cut into units, the column blocks of all zones. Walkers read them (column_walk.hpp), any
-// number of threads, which lock nothing and write nothing, so it does no harm to put them off the CPU.
-// What they find odd goes to one suspect repairer (suspect_repair.hpp): the thread that called run().
+// The pool is cut into units, the column blocks of all zones. Walkers read them (column_walk.hpp),
+// any number of threads, which lock nothing and write nothing, so it does no harm to put them off
+// the CPU. What they find odd goes to one suspect repairer (suspect_repair.hpp): the thread that
+// called run().
 //
-// SCRUB-1 A unit counts as done when it was read and its suspects were looked into. The mark in the pool
-//    (scrub_mark.hpp) never says more than that, so an interrupted scrub misses nothing.
+// SCRUB-1 A unit counts as done when it was read and its suspects were looked into. The mark in the
+//    pool (scrub_mark.hpp) never says more than that, so an interrupted scrub misses nothing.
 // SCRUB-2 A zone is ended, and its losses are told, when all of its units are done.
 // SCRUB-3 Callbacks run in the suspect repairer's thread.
 #pragma once

@@ -61,7 +61,8 @@ suspect_repairer::outcome suspect_repairer::fragment(uint64_t zone, const fragme
     case damage_class::damaged: break;
   }
   if (g.f.index != 0) {
-    // Whether this part counts at all is for the first header to say; others may put that right meanwhile.
+    // Whether this part counts at all is for the first header to say; others may put that right
+    // meanwhile.
     switch_point();
     fragment_ref head = g;
     head.f = g.head();
@@ -107,7 +108,8 @@ suspect_repairer::outcome suspect_repairer::try_repair(uint64_t zone, const frag
     lost_[key] = {g, repairs_};
     return outcome::lost;
   }
-  // REPAIR-4: where a commit came first, nothing has been written, and what was damaged may be so still.
+  // REPAIR-4: where a commit came first, nothing has been written, and what was damaged may be so
+  //           still.
   if (!looks_sound(s_, g) && !SCUTE_PLANTED(repair_believed)) {
     if (!known) --tallies_[zone].damaged;
     return outcome::busy;
@@ -140,7 +142,8 @@ void suspect_repairer::count_if_sound(uint64_t zone, const fragment_ref& g, outc
   if (still_there(g)) count(zone, g, h);
 }
 
-// Whether everything that a checksum vouches for in these columns is sound, which it may have to be made first.
+// Whether everything that a checksum vouches for in these columns is sound, which it may have to be
+// made first.
 suspect_repairer::vouched suspect_repairer::vouched_for(const columns& c) {
   if (s_.being_prewritten.touches(s_.geo, c.zone, c.column, c.length)) return vouched::changing;
   const auto& g = s_.geo;

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Examines suspects that a walk over the pool has found, and repairs them while transactions run.
 //
-// SUSPECT-1 CHECK-1 (scrub/check.hpp) holds here as well: the parity of a column is computed anew only if every
-//    fragment with a byte in it was found sound between two readings of its syndrome that are alike, and the
-//    third one, in the moment of writing, is too. Columns of fragments that are lost, or whose
-//    fragments are not known, keep their syndrome: it may be what brings them back.
-// SUSPECT-2 Objects come before columns, and what was lost is tried again as long as anything else could be
-//    repaired since.
-//    A column, or a fragment, that others are at work on whenever it is looked at is told as damaged, or makes the run an incomplete
-//    one: nothing is left out and called sound. (Found by reading.)
-// SUSPECT-3 A column's stripe is held while its syndrome is read, or its parity written; never while a
-//    fragment is tested.
+// SUSPECT-1 CHECK-1 (scrub/check.hpp) holds here as well: the parity of a column is computed anew
+//    only if every fragment with a byte in it was found sound between two readings of its syndrome
+//    that are alike, and the third one, in the moment of writing, is too. Columns of fragments that
+//    are lost, or whose fragments are not known, keep their syndrome: it may be what brings them
+//    back.
+// SUSPECT-2 Objects come before columns, and what was lost is tried again as long as anything else
+//    could be repaired since.
+//    A column, or a fragment, that others are at work on whenever it is looked at is told as
+//    damaged, or makes the run an incomplete one: nothing is left out and called sound. (Found by
+//    reading.)
+// SUSPECT-3 A column's stripe is held while its syndrome is read, or its parity written; never
+//    while a fragment is tested.
 #pragma once
 
 #include <functional>

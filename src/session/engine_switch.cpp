@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A pool gets another engine. Its superblock names the one that it has. An engine whose log is gone, or is made anew elsewhere
-// or of another size, goes by way of another one, the lender of logs (pool/engines.hpp), and the superblock names besides which
-// engine the pool is to have again: its goal.
+// A pool gets another engine. Its superblock names the one that it has. An engine whose log is
+// gone, or is made anew elsewhere or of another size, goes by way of another one, the lender of
+// logs (pool/engines.hpp), and the superblock names besides which engine the pool is to have again:
+// its goal.
 //
 //   spec --superblock: lender, goal spec--> --log is durable--> superblock: spec, no goal
 //
@@ -12,12 +13,13 @@
 //   there is no room for the log                    the opening fails and says why; the goal stays, the objects can be read
 //   an older library has opened the pool meanwhile  it has kept the goal, and the lender
 //
-// GOAL-1 The superblock that takes the engine from a pool which is to have it again says so itself; and the one that gives it
-//    back says it no longer. Between them log_cap is that of the engine to come.
-// GOAL-2 A goal counts where the engine is the lender: what an older library, which knows no goals, has switched the pool to
-//    stays. Each opening for writing writes the goal that counts, or none.
-// GOAL-3 An opening for writing that finds a goal ends the switch before its caller has the pool. It may be killed, and be
-//    repeated, at any moment.
+// GOAL-1 The superblock that takes the engine from a pool which is to have it again says so itself;
+//    and the one that gives it back says it no longer. Between them log_cap is that of the engine
+//    to come.
+// GOAL-2 A goal counts where the engine is the lender: what an older library, which knows no goals,
+//    has switched the pool to stays. Each opening for writing writes the goal that counts, or none.
+// GOAL-3 An opening for writing that finds a goal ends the switch before its caller has the pool.
+//    It may be killed, and be repeated, at any moment.
 #include <exception>
 
 #include "base/planted.hpp"
@@ -29,8 +31,9 @@
 
 namespace scute::core {
 
-// Nothing runs. A crash before the superblock leaves the pool with the engine it had, and some chunks lent, which the next
-// open takes back; one behind it leaves a pool of the other engine that has nothing to recover.
+// Nothing runs. A crash before the superblock leaves the pool with the engine it had, and some
+// chunks lent, which the next open takes back; one behind it leaves a pool of the other engine that
+// has nothing to recover.
 void instance::switch_engine(const pool::engine_facts& to, uint64_t log_cap,
                              const pool::engine_facts* goal) {
   pool::lane& l = s.lanes.front();
@@ -102,7 +105,8 @@ void instance::set_engine(const pool::engine_facts& to, uint64_t log_cap) {
   }
 }
 
-// What it is about is done and durable by then: an opening finds the log under its other name as well.
+// What it is about is done and durable by then: an opening finds the log under its other name as
+// well.
 void instance::name_log() {
   try {
     engine::log_in_file::name(s);
@@ -128,11 +132,12 @@ void instance::tell_goal(const pool::engine_facts* goal) noexcept {
   s.sb.goal = goal == nullptr ? 0 : static_cast<uint32_t>(goal->id);
 }
 
-// If nobody can tell where the log is: after a clean close nothing of it is needed. The pool is opened with the engine that it
-// was made with, which takes the chunks back, and switched.
+// If nobody can tell where the log is: after a clean close nothing of it is needed. The pool is
+// opened with the engine that it was made with, which takes the chunks back, and switched.
 //
-// After an unclean end the same is done if whoever opens the pool says so, and a log in a file is gone. What the pool holds is
-// what checkpoints have written back, and more: its parity is wrong where commits had come half way, and a check puts that right.
+// After an unclean end the same is done if whoever opens the pool says so, and a log in a file is
+// gone. What the pool holds is what checkpoints have written back, and more: its parity is wrong
+// where commits had come half way, and a check puts that right.
 void instance::look_for_log(const pool::engine_facts& kind, const scute_options& o) {
   s.salt = pool::pool_salt(s.sb);
   if (s.read_only) return;

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Foreign pools: the user's file is found, compared with what it was, and joined; and it grows.
 //
-// IDENT-1 After a clean close the superblock has the file's inode, size and times. (Of a guarded file the time of its last change of state says
-//    nothing: each opening changes its permissions. So it is known by inode, size and time of modification.) A file of another size is refused. One
-//    whose inode or times differ is looked at, read-only, before anything is written: if every checksum and every column is
-//    right, nothing has happened to it; else it is refused, since what one calls damage, and would repair, another one has
-//    written there. (`--damaged` says that it is damage. It says nothing where FILE.scute has a second name and knows another inode: then it
+// IDENT-1 After a clean close the superblock has the file's inode, size and times. (Of a guarded
+//    file the time of its last change of state says nothing: each opening changes its permissions.
+//    So it is known by inode, size and time of modification.) A file of another size is refused.
+//    One whose inode or times differ is looked at, read-only, before anything is written: if every
+//    checksum and every column is right, nothing has happened to it; else it is refused, since what
+//    one calls damage, and would repair, another one has written there. (`--damaged` says that it
+//    is damage. It says nothing where FILE.scute has a second name and knows another inode: then it
 //    is the other file's.)
-// IDENT-2 After any other end the times say nothing. A file of another inode or size is refused; what differs in it is damage.
-// IDENT-3 Before the file gets longer the superblock says how long it is going to be. So after a crash in a growth a size
-//    from the old to that one is not somebody else's doing; the opening finishes the growth.
+// IDENT-2 After any other end the times say nothing. A file of another inode or size is refused;
+//         what differs in it is damage.
+// IDENT-3 Before the file gets longer the superblock says how long it is going to be. So after a
+//    crash in a growth a size from the old to that one is not somebody else's doing; the opening
+//    finishes the growth.
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -47,13 +51,15 @@ std::string bytes(uint64_t n) {
   return std::to_string(n) + " bytes";
 }
 
-// Two names of one FILE.scute protect two files to the look of it. What it holds is the content of one of them, which the inode tells.
+// Two names of one FILE.scute protect two files to the look of it. What it holds is the content of
+// one of them, which the inode tells.
 bool has_further_names(const std::string& path) noexcept {
   struct stat st{};
   return ::stat(path.c_str(), &st) == 0 && st.st_nlink > 1;
 }
 
-// GUARDED-2: those that an opening has left which was killed, and those that somebody has given it by hand.
+// GUARDED-2: those that an opening has left which was killed, and those that somebody has given it
+//            by hand.
 void take_permissions_away(pool::state& s) {
   if (s.sb.foreign.guard == 0) return;
   guard_lock alone;
@@ -142,7 +148,8 @@ void instance::require_unchanged(const std::string& path, const scute_options& o
             "checksums or parity fail in " + std::to_string(report.damaged) +
                 " places, and its inode or times are others",
             way_back(in->s.user->path()));
-  // What the look has repaired by itself, in its own copy, on the way to something that is damaged in FILE.scute.
+  // What the look has repaired by itself, in its own copy, on the way to something that is damaged
+  // in FILE.scute.
   if (const std::optional<uint64_t> at = in->first_repaired_byte())
     changed(
         in->s.user->path(),

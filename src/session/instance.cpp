@@ -301,7 +301,8 @@ void instance::close() {
   heap->clear_chunk_cache(s.lanes.front());
   drain();
   s.require_healthy();
-  // Chunks that could not be taken back for want of memory: the next open does it, as after a crash.
+  // Chunks that could not be taken back for want of memory: the next open does it, as after a
+  // crash.
   if (heap->lent() != 0) return;
   note_user_file();
   engine->closing();

@@ -67,15 +67,15 @@ struct unknown_user_file {};
 
 class instance {
  public:
-  // foreign: the pool is to protect a file; then the pool is made durable, and gets its name, when that is as it was
-  // before.
+  // foreign: the pool is to protect a file; then the pool is made durable, and gets its name, when
+  // that is as it was before.
   static std::unique_ptr<instance> create(const std::string& path, const scute_options& options,
                                           foreign_request* foreign = nullptr);
   static std::unique_ptr<instance> open(const std::string& path, const scute_options& options);
-  // On top of a medium that somebody else made; what testing/ uses with its simulated one. identity:
-  // 18 bytes, of which the pool's uuid and tag are made; null for random ones. beside: where the log of the pool may lie; null:
-  // in the pool alone. A new one gets its name when the pool has its own (engine/speculative/log_in_file.hpp,
-  // log_in_file::name()).
+  // On top of a medium that somebody else made; what testing/ uses with its simulated one.
+  // identity: 18 bytes, of which the pool's uuid and tag are made; null for random ones. beside:
+  // where the log of the pool may lie; null: in the pool alone. A new one gets its name when the
+  // pool has its own (engine/speculative/log_in_file.hpp, log_in_file::name()).
   static std::unique_ptr<instance> format(std::unique_ptr<medium::medium> m,
                                           const std::string& path, const scute_options& options,
                                           const std::byte* identity = nullptr,
@@ -109,15 +109,17 @@ class instance {
   bool inherited() const noexcept { return process_ != this_process(); }
 
   uint64_t root(uint64_t size, uint32_t type);
-  // Nobody is in the pool, and no recovery is going on. What the file holds is objects of no engine in particular. goal: the
-  // engine that the pool gets behind that (GOAL-1); null: it has come there.
+  // Nobody is in the pool, and no recovery is going on. What the file holds is objects of no engine
+  // in particular. goal: the engine that the pool gets behind that (GOAL-1); null: it has come
+  // there.
   void switch_engine(const pool::engine_facts& to, uint64_t log_cap,
                      const pool::engine_facts* goal = nullptr);
   // The same for a pool that was just opened, with whatever recovery there is.
   void set_engine(const pool::engine_facts& to, uint64_t log_cap);
   // A log that was made with the pool, or for another engine, gets its name.
   void name_log();
-  // The same for a pool that is about to be replaced, and that nobody opens any more: until then it is whole.
+  // The same for a pool that is about to be replaced, and that nobody opens any more: until then it
+  // is whole.
   static void name_log_of(const std::string& path, const format::superblock& sb);
   // Of a pool that is about to be removed: its log goes.
   static void remove_log_of(const std::string& path, const format::superblock& sb);
@@ -172,8 +174,8 @@ class instance {
                                                  bool accepted = true);
   void watch_pages(const scute_options& options);
   void repair_known_losses();
-  // Threads of the pool's own. On a simulated medium there are none: threads take turns there, and are the
-  // test's to make.
+  // Threads of the pool's own. On a simulated medium there are none: threads take turns there, and
+  // are the test's to make.
   void start_threads(bool scan);
 
   // From here on nobody else ends its transactions.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Opening a pool that is there: what the superblock says, recovery, and what this session has chosen.
+// Opening a pool that is there: what the superblock says, recovery, and what this session has
+// chosen.
 #include <chrono>
 #include <cstring>
 
@@ -120,8 +121,9 @@ void instance::take_options(const scute_options& o) {
   s.events.call(o.event, o.event_arg);
 }
 
-// From here on a page that cannot be read is rebuilt when somebody accesses it. Those that are known to
-// be lost are put out of reach first, so that nobody takes what is there for their content.
+// From here on a page that cannot be read is rebuilt when somebody accesses it. Those that are
+// known to be lost are put out of reach first, so that nobody takes what is there for their
+// content.
 void instance::watch_pages(const scute_options& o) {
   pages = std::make_unique<repair::page_repairer>(s);
   faults_.emplace(s, *pages, (o.flags & SCUTE_NO_FAULT_HANDLER) == 0);
@@ -186,7 +188,8 @@ void instance::begin_session(const scute_options& o) {
   repair_known_losses();
   // What could not be rebuilt, or was given up, is told before the logs that say why are void.
   if (pages->suspect_count() != 0 || goal_ != nullptr) s.events.notify_all(s);
-  // The logs of the old epoch are void from here on, all at once. What is log-free is resolved later.
+  // The logs of the old epoch are void from here on, all at once. What is log-free is resolved
+  // later.
   const uint64_t resolved = s.sb.resolved_epoch;
   const bool unresolved = engine->has_unresolved(resolved);
   if (!unresolved || SCUTE_PLANTED(resolved_early)) s.sb.resolved_epoch = s.sb.epoch;
@@ -206,8 +209,8 @@ void instance::begin_session(const scute_options& o) {
     resolving.begin();
   }
   if (!was_clean) {
-    // Who only reads has nothing to append steps to where the log is a file of its own; what stays lent is in
-    // nobody's way.
+    // Who only reads has nothing to append steps to where the log is a file of its own; what stays
+    // lent is in nobody's way.
     const bool steps = !s.read_only || (s.sb.incompat & format::incompat_log_file) == 0;
     if (steps) heap->reclaim_lent(s.lanes.front());
     if (o.progress != nullptr) o.progress(o.progress_arg, "recover", 1, 1);

@@ -17,7 +17,8 @@ struct replaced_pool {
   medium::pool_uuid uuid() const noexcept;
 };
 
-// The pool at path, which nobody uses; none if there is nothing. Anything else is left alone: SCUTE_E_EXISTS.
+// The pool at path, which nobody uses; none if there is nothing. Anything else is left alone:
+// SCUTE_E_EXISTS.
 std::optional<replaced_pool> check_overwrite(const std::string& path);
 
 }  // namespace scute::core

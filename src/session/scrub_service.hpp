@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The scrubs of an open pool: one at a time, in the caller's thread or in the background, and by policy
-// after every so many transactions.
+// The scrubs of an open pool: one at a time, in the caller's thread or in the background, and by
+// policy after every so many transactions.
 //
 // SCRUBSVC-1 Whoever sets running_ has the scrub to itself until it clears it.
-// SCRUBSVC-2 Policy: threads count their lane's transactions in steps, so that the common counter is touched
-//    once in a while. The thread that waits for it starts the scrub.
+// SCRUBSVC-2 Policy: threads count their lane's transactions in steps, so that the common counter
+//    is touched once in a while. The thread that waits for it starts the scrub.
 #pragma once
 
 #include <atomic>

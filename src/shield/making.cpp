@@ -57,7 +57,8 @@ old_sidecar lock_sidecar(const std::string& path) {
   return old;
 }
 
-// SUPLOCK-4: a program that was faster than the lock has the file, with its protection. why: it should have gone again.
+// SUPLOCK-4: a program that was faster than the lock has the file, with its protection. why: it
+//            should have gone again.
 old_sidecar lock_unless_used(const std::string& path, const failure& why) {
   try {
     return lock_sidecar(path);
@@ -79,7 +80,8 @@ bool is_there(const std::string& path) {
   return ::lstat(path.c_str(), &st) == 0;
 }
 
-// What is written by another name is changed without the shield; and two shields of one file would undo each other's writes.
+// What is written by another name is changed without the shield; and two shields of one file would
+// undo each other's writes.
 void require_one_name(const std::string& file) {
   struct stat st{};
   if (::stat(file.c_str(), &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink > 1)
@@ -139,7 +141,8 @@ void sync_folder(const std::string& path) {
     throw_errno("write the folder of " + path, errno);
 }
 
-// Durable before FILE.scute goes, which alone knows them (MAKE-3): not every file system keeps the two in this order.
+// Durable before FILE.scute goes, which alone knows them (MAKE-3): not every file system keeps the
+// two in this order.
 void give_back_permissions(const std::string& file, unsigned mode) {
   if (::chmod(file.c_str(), mode) != 0) throw_errno("give back the permissions of " + file, errno);
   if (SCUTE_PLANTED(remove_unsynced)) return;
@@ -154,7 +157,8 @@ unsigned guarded_mode(const old_sidecar& old) {
   return old.sb && old.sb->foreign.guard != 0 ? old.sb->foreign.guard & 0777 : 0;
 }
 
-// FILE has all that is in FILE.scute, which nobody has open. mode: permissions that FILE gets back; 0: it has them.
+// FILE has all that is in FILE.scute, which nobody has open. mode: permissions that FILE gets back;
+// 0: it has them.
 void take_away(const std::string& file, const std::string& sidecar, const format::superblock& sb,
                unsigned mode) {
   guard_lock alone;  // GUARDED-2
@@ -215,7 +219,8 @@ void adopt(const std::string& file, const scute_options& options, const making& 
     o.rows = old.sb->foreign.rows;
     o.lanes = old.sb->lane_count;
     const uint64_t capacity = old.sb->foreign.share * old.sb->zone_count;
-    // Headers alone are a 128th of it: a superblock that says more than the sidecar has room for is not to be believed.
+    // Headers alone are a 128th of it: a superblock that says more than the sidecar has room for is
+    // not to be believed.
     const uint64_t plausible = old.bytes->size() * (format::fragment_payload / format::header_size);
     struct stat st{};
     if (as.capacity == 0 && ::stat(file.c_str(), &st) == 0 &&

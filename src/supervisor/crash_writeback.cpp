@@ -22,8 +22,9 @@
 namespace scute::core::supervisor {
 namespace {
 
-// Lines of an audited view that its program has not made durable are noted with the places that they were stored to and flushed from. Of a
-// pool of libpmemobj nobody knows here which of those that were never flushed its run-time keeps.
+// Lines of an audited view that its program has not made durable are noted with the places that
+// they were stored to and flushed from. Of a pool of libpmemobj nobody knows here which of those
+// that were never flushed its run-time keeps.
 class noted_lines final : public view::audit_sink {
  public:
   explicit noted_lines(std::span<std::byte> at) {
@@ -56,7 +57,8 @@ class nobody_stores final : public view::page_guard {
   bool hold_all() noexcept override { return true; }
 };
 
-// SUPER-4: the view has its last length. A program that died growing it has left it shorter than its file; where there is no room for that made_longer() says so.
+// SUPER-4: the view has its last length. A program that died growing it has left it shorter than
+//          its file; where there is no room for that made_longer() says so.
 void end_growth(const held_view& held, const view_memory& memory, uint64_t size) {
   if (SCUTE_PLANTED(supervisor_grows)) return;
   try {

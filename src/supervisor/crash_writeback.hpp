@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a dead image has left in a view reaches the file.
 //
-// CRASHWB-1 The pool is recovered first; then what was flushed is committed; then, after an end that was not the program's own
-//    fault, all that differs. The file then holds what an unshielded program would have left in it.
-// CRASHWB-2 After a fault, or if the user says so, what was never flushed is written to FILE.scute-unflushed, and not to the file.
-// CRASHWB-3 The kernel may close the connection of an image that has ended before it lets go of the pool's lock, which a mapping keeps.
-//    So the supervisor waits for the lock.
+// CRASHWB-1 The pool is recovered first; then what was flushed is committed; then, after an end
+//    that was not the program's own fault, all that differs. The file then holds what an unshielded
+//    program would have left in it.
+// CRASHWB-2 After a fault, or if the user says so, what was never flushed is written to
+//           FILE.scute-unflushed, and not to the file.
+// CRASHWB-3 The kernel may close the connection of an image that has ended before it lets go of the
+//    pool's lock, which a mapping keeps. So the supervisor waits for the lock.
 #pragma once
 
 #include <cstdint>

@@ -11,8 +11,8 @@
 
 namespace scute::core::supervisor {
 
-// libscute-shield.so: what the caller has named, or one beside this library or the program, or in lib beside the program's
-// folder. Throws failure(SCUTE_E_NOENT).
+// libscute-shield.so: what the caller has named, or one beside this library or the program, or in
+// lib beside the program's folder. Throws failure(SCUTE_E_NOENT).
 std::string find_runtime(const char* named);
 
 // What a program has of its parent's signals.

@@ -12,13 +12,15 @@
 
 namespace scute::core::supervisor {
 
-// Why what has the name FILE.scute does not protect the file (OUTLOOK-2), and what is to be done; empty: it may well do.
+// Why what has the name FILE.scute does not protect the file (OUTLOOK-2), and what is to be done;
+// empty: it may well do.
 std::string why_unprotected(const std::string& path);
 
 class pool_backing final : public view::backing {
  public:
   // Opens the pool of the file, and recovers it. Throws failure.
-  // Of a pool that is open elsewhere: SCUTE_E_BUSY at once, or after some seconds in which nobody has let go of it (CRASHWB-3).
+  // Of a pool that is open elsewhere: SCUTE_E_BUSY at once, or after some seconds in which nobody
+  // has let go of it (CRASHWB-3).
   enum class if_busy : uint8_t { refuse, wait };
   // For the supervisor of its view (SUPLOCK-2), or for somebody whom nobody holds.
   enum class opened_for : uint8_t { itself, supervisor };
@@ -35,7 +37,8 @@ class pool_backing final : public view::backing {
   // The time of the file's last change, where stores to a mapping do not set it (tmpfs).
   void set_time() noexcept;
 
-  // Nothing that was committed is in a log alone when this returns (scute_drain()). False: see why().
+  // Nothing that was committed is in a log alone when this returns (scute_drain()). False: see
+  // why().
   bool drain() noexcept;
 
   uint64_t capacity() const noexcept { return capacity_; }

@@ -28,7 +28,8 @@
 namespace scute::core::supervisor {
 namespace {
 
-// All that can be meant for a program. (Faults are our own, and of what stops a job a shell tells the whole group.)
+// All that can be meant for a program. (Faults are our own, and of what stops a job a shell tells
+// the whole group.)
 sigset_t set_of_handled() {
   sigset_t set;
   ::sigemptyset(&set);
@@ -39,7 +40,8 @@ sigset_t set_of_handled() {
   return set;
 }
 
-// A terminal sends it to the program as well, and what a write of the supervisor's brings is not meant for the program.
+// A terminal sends it to the program as well, and what a write of the supervisor's brings is not
+// meant for the program.
 bool is_meant_for_program(const signalfd_siginfo& s) {
   const auto number = static_cast<int>(s.ssi_signo);
   const bool of_terminal =
@@ -49,8 +51,8 @@ bool is_meant_for_program(const signalfd_siginfo& s) {
            (s.ssi_code > 0 || static_cast<pid_t>(s.ssi_pid) == ::getpid()));
 }
 
-// Blocks what the supervisor takes from a descriptor; what was blocked before is the program's to inherit. Nobody who does not listen to what is said ends the
-// supervisor.
+// Blocks what the supervisor takes from a descriptor; what was blocked before is the program's to
+// inherit. Nobody who does not listen to what is said ends the supervisor.
 class signals_held {
  public:
   signals_held() {
@@ -144,8 +146,8 @@ void supervisor::serve() {
   for (image& i : images_)
     if (all[k++].revents != 0 && !i.ended && !answer_one(i)) end_image(i);
   images_.remove_if([](const image& i) { return i.ended; });
-  // After those ends: a process that has ended closed its connection before, so they are looked at in one order on any machine, with
-  // the process still there for take_signals() (END-2).
+  // After those ends: a process that has ended closed its connection before, so they are looked at
+  // in one order on any machine, with the process still there for take_signals() (END-2).
   if (all[0].revents != 0) take_signals();
   if (all[1].revents != 0) accept_image();
 }
@@ -226,7 +228,8 @@ int supervisor::claim(image& i, const file_key& key, const std::string& path) {
   if (SCUTE_PLANTED(supervisor_none) || i.claims.contains(key)) return 0;
   kept_file& kept = kept_[key];
   const int why = kept.lock.is_taken() ? 0 : kept.lock.take(path + ".scute");
-  // Who may not write to FILE.scute leaves nothing in it; and whether it is there the program finds out itself.
+  // Who may not write to FILE.scute leaves nothing in it; and whether it is there the program finds
+  // out itself.
   if (why != 0 && why != EACCES && why != EPERM && why != EROFS && why != ENOENT) {
     if (kept.images == 0) kept_.erase(key);
     return why;

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Who runs a program and keeps its views over its death.
 //
-// SUPER-1 A view belongs to the image that opened it. When that image has ended, what it has left is written back, once, before
-//    anybody is told that the file is free.
-// SUPER-2 Ends come before questions: an image that another one has replaced is written back before the new one gets an answer.
-// SUPER-3 The supervisor itself touches no file of the program while the program has it open; of FILE.scute it has a lock (SUPLOCK-1), and no byte.
-// SUPER-4 An image that finds the bytes of a view behind a descriptor that it was given, and whose view nobody has any more, is told the file. What was
-//    written there before the end of the view is in it, and nothing can be written there after (F_SEAL_FUTURE_WRITE).
+// SUPER-1 A view belongs to the image that opened it. When that image has ended, what it has left
+//    is written back, once, before anybody is told that the file is free.
+// SUPER-2 Ends come before questions: an image that another one has replaced is written back before
+//         the new one gets an answer.
+// SUPER-3 The supervisor itself touches no file of the program while the program has it open; of
+//         FILE.scute it has a lock (SUPLOCK-1), and no byte.
+// SUPER-4 An image that finds the bytes of a view behind a descriptor that it was given, and whose
+//    view nobody has any more, is told the file. What was written there before the end of the view
+//    is in it, and nothing can be written there after (F_SEAL_FUTURE_WRITE).
 // SUPER-5 A signal that is sent to the supervisor is the program's.
 #pragma once
 
@@ -75,7 +78,8 @@ class supervisor {
     size_t images = 0;  // that have claimed it
   };
   std::map<file_key, kept_file> kept_;  // SUPLOCK-1
-  // What views were of which files, the newest first; also of views that have ended, since their descriptors may live on.
+  // What views were of which files, the newest first; also of views that have ended, since their
+  // descriptors may live on.
   struct known_view {
     uint64_t device = 0, inode = 0;  // of its bytes
     std::string path;

@@ -41,7 +41,8 @@ int memory_file(const char* name, uint64_t size) {
   return fd;
 }
 
-// Of [from, to). By the kernel or not at all: what the C library does in its place writes to blocks that are in use.
+// Of [from, to). By the kernel or not at all: what the C library does in its place writes to blocks
+// that are in use.
 int give_blocks(int fd, uint64_t from, uint64_t to, int how = 0) noexcept {
   if (from >= to) return 0;
   int result = 0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The two files of a view, and where they are mapped: the head, which is the view's own, and the file's bytes, of which the
-// program has descriptors and mappings. They are files in memory; or the bytes are a file without a name in a folder, which the
-// kernel keeps in memory as far as there is some.
+// The two files of a view, and where they are mapped: the head, which is the view's own, and the
+// file's bytes, of which the program has descriptors and mappings. They are files in memory; or the
+// bytes are a file without a name in a folder, which the kernel keeps in memory as far as there is
+// some.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +16,9 @@ namespace scute::core::supervisor {
 
 class view_memory {
  public:
-  // New ones. In memory, the bytes cannot be cut short, by whoever has them. Behind the view's own, the head has `more` bytes.
-  // folder: where the bytes lie; empty: in memory. There they get their blocks, so that no store meets a full disk. Throws failure.
+  // New ones. In memory, the bytes cannot be cut short, by whoever has them. Behind the view's own,
+  // the head has `more` bytes. folder: where the bytes lie; empty: in memory. There they get their
+  // blocks, so that no store meets a full disk. Throws failure.
   static view_memory make(const view::region_shape& shape, uint64_t file_size, uint64_t more = 0,
                           const std::string& folder = {});
   // Takes the descriptors over. Throws failure.
@@ -40,13 +42,16 @@ class view_memory {
   uint64_t length() const noexcept;
   // It gets n bytes long, for which there is room: reserve() has been called. Throws failure.
   void lengthen(uint64_t n) const;
-  // In memory, each huge page that lies in these bytes as a whole becomes one page, where Linux grants it (base/huge_pages.hpp).
+  // In memory, each huge page that lies in these bytes as a whole becomes one page, where Linux
+  // grants it (base/huge_pages.hpp).
   void use_huge_pages(uint64_t offset, uint64_t n) const noexcept;
   // Of a file in a folder: blocks. Throws failure.
   void reserve(uint64_t n) const;
-  // Nobody writes to such bytes by a descriptor any more, or maps them to store there. (A file in a folder cannot do that.)
+  // Nobody writes to such bytes by a descriptor any more, or maps them to store there. (A file in a
+  // folder cannot do that.)
   static void end_writes(int bytes) noexcept;
-  // Nor does its length change by them: what they are told they have made longer would not be in the file. As soon as it has its last length.
+  // Nor does its length change by them: what they are told they have made longer would not be in
+  // the file. As soon as it has its last length.
   static void end_growth(int bytes) noexcept;
   static bool has_ended(int bytes) noexcept;  // end_writes() of it has been called
   // Changes of the head are this process's own from now on. False: it stays as it is.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a shielded program and its supervisor say to each other, over a Unix socket of packets. Each image of a program (a process,
-// from the start or an exec on) has a connection of its own, which ends with it.
+// What a shielded program and its supervisor say to each other, over a Unix socket of packets. Each
+// image of a program (a process, from the start or an exec on) has a connection of its own, which
+// ends with it.
 //
-// WIRE-1 The program asks, the supervisor answers each question with one packet. The program waits for it, so what the supervisor does for
-//    a question has happened when the program goes on.
+// WIRE-1 The program asks, the supervisor answers each question with one packet. The program waits
+//    for it, so what the supervisor does for a question has happened when the program goes on.
 // WIRE-2 A view's two memory files have been handed over before the program can store to it.
 #pragma once
 
@@ -34,12 +35,14 @@ constexpr uint32_t wire_version = 4;
 
 enum class question : uint32_t {
   hello = 1,  // version: the image is there
-  claim =
-      2,  // device, inode, path: about to open the file; the supervisor has written back what dead images had of it, and keeps it (SUPLOCK-1); or an error number, EBUSY if another supervisor does
+  // device, inode, path: about to open the file; the supervisor has written back what dead images
+  // had of it, and keeps it (SUPLOCK-1); or an error number, EBUSY if another supervisor does
+  claim = 2,
   hold = 3,     // device, inode, path, view, and two descriptors: the view's head, and its bytes
   release = 4,  // view, audit: closed by the program, everything is in the file
-  whose =
-      5,  // device, inode of a view's bytes: the answer has the path of its file, or an error number: EBUSY if an image still has the view
+  // device, inode of a view's bytes: the answer has the path of its file, or an error number: EBUSY
+  // if an image still has the view
+  whose = 5,
   disclaim = 6,  // device, inode: it was not opened
 };
 
@@ -54,7 +57,8 @@ struct packet {
   char path[4096] = {};
 };
 
-// Sends and receives one packet, with up to two descriptors. False with errno; EPIPE: the other side is gone.
+// Sends and receives one packet, with up to two descriptors. False with errno; EPIPE: the other
+// side is gone.
 bool send_packet(int socket, const packet& p, const int* descriptors, size_t count);
 // count: how many descriptors there may be; becomes how many there were.
 bool receive_packet(int socket, packet& p, int* descriptors, size_t& count);

@@ -54,8 +54,8 @@ std::string shortened(const std::string& text) {
 
 }  // namespace
 
-// Listens to a recovery and keeps the image that a crash before one of its fences leaves. The model says
-// what is durable when it begins.
+// Listens to a recovery and keeps the image that a crash before one of its fences leaves. The model
+// says what is durable when it begins.
 class judge::snapshot final : public model::memory_listener {
  public:
   // The image is written to `to`.

@@ -37,7 +37,8 @@ found look_at(const pool::state& s, const member& m) noexcept {
   if (tag == m.origin) return found::same;
   switch_point();  // somebody may repair it now
   format::fragment_header tested;
-  // More of it than the stripes that are held may have, and a page of that may be lost (INFLIGHT-3).
+  // More of it than the stripes that are held may have, and a page of that may be lost
+  // (INFLIGHT-3).
   if (SCUTE_PLANTED(conflict_faults) ? !pool::valid(s, m.where, tested)
                                      : !pool::valid_unless_lost(s, m.where, tested))
     return found::damaged;

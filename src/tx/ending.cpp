@@ -19,8 +19,8 @@ namespace {
 constexpr uint64_t prewrite_min = uint64_t{16} << 10;
 // One prewriting step; bounds the columns that a crash leaves for recovery to recompute.
 constexpr uint64_t prewrite_step = uint64_t{256} << 10;
-// Where each of its fences is a sync: prewriting costs several of them, so new objects up to this many bytes in all go through
-// the log, and more in larger steps.
+// Where each of its fences is a sync: prewriting costs several of them, so new objects up to this
+// many bytes in all go through the log, and more in larger steps.
 constexpr uint64_t unstaged_max = uint64_t{1} << 20;
 constexpr uint64_t prewrite_step_dear = uint64_t{4} << 20;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a transaction needs of a commit engine (docs/internals/architecture.md, "A transaction"). An engine makes a
-// write set durable, atomically, and knows how to recover.
+// What a transaction needs of a commit engine (docs/internals/architecture.md, "A transaction"). An
+// engine makes a write set durable, atomically, and knows how to recover.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,8 @@ struct inplace_range {
   const std::byte* old;
 };
 
-// A fragment whose header a transaction writes, with payload or without (docs/internals/logfree.md, "The protocol").
+// A fragment whose header a transaction writes, with payload or without (docs/internals/logfree.md,
+// "The protocol").
 struct member {
   pool::fragment where;
   std::byte* header;  // its new header, complete, in DRAM; an engine may put it into a ring
@@ -32,11 +33,12 @@ struct member {
   uint64_t origin;    // tag of the header that the transaction has read; of no meaning if fresh
 };
 
-// A member that is a whole object of one fragment, in one row: what the short way of a commit needs to know of it, most
-// of it since the object was opened or allocated (docs/internals/logfree.md, "The short way").
+// A member that is a whole object of one fragment, in one row: what the short way of a commit needs
+// to know of it, most of it since the object was opened or allocated (docs/internals/logfree.md,
+// "The short way").
 struct small_member {
-  // in_place: the user stores to ranges of it on the medium. Its columns are held since then, and the image is
-  // what it held before.
+  // in_place: the user stores to ranges of it on the medium. Its columns are held since then, and
+  // the image is what it held before.
   enum class change : uint8_t { contents, fresh, freed, in_place };
   uint64_t header;               // file offset; the payload follows
   std::byte* image;              // in DRAM: room for the new header, and the new payload behind it
@@ -49,8 +51,9 @@ struct small_member {
   uint32_t type;                 // of the object
   uint16_t generation;           // of its chunk
   change what;
-  // Of contents that no checksum vouches for: what the transaction may change of the payload. All else of the image is
-  // nobody's, and other transactions may write it (tx/conflict.hpp, CONFLICT-4).
+  // Of contents that no checksum vouches for: what the transaction may change of the payload. All
+  // else of the image is nobody's, and other transactions may write it
+  // (tx/conflict.hpp, CONFLICT-4).
   std::span<const byte_range> open;
 
   // Bytes from the header on that a window over it covers.
@@ -62,8 +65,9 @@ inline constexpr size_t small_members_max = 8;
 
 class slot_reclaimer {
  public:
-  // The transaction is decided and durable. Slots only, no spans: the caller holds stripes, and whoever
-  // waits for a stripe may hold what a span's release needs. Calls after the first one do nothing.
+  // The transaction is decided and durable. Slots only, no spans: the caller holds stripes, and
+  // whoever waits for a stripe may hold what a span's release needs. Calls after the first one do
+  // nothing.
   virtual void give_back() noexcept = 0;
 
  protected:
@@ -75,8 +79,9 @@ struct write_set {
   std::span<const inplace_range> in_place;  // disjoint from each other and from the patches
   std::span<const member> members;          // of both; none without checksums
   bool metadata = false;                    // there is a patch that belongs to no member
-  // Slots that are free as soon as the transaction is decided. An engine may tell so before it returns, when
-  // the lock that this takes costs least: right behind its fence, before anything else is written.
+  // Slots that are free as soon as the transaction is decided. An engine may tell so before it
+  // returns, when the lock that this takes costs least: right behind its fence, before anything
+  // else is written.
   slot_reclaimer* freed = nullptr;
 };
 
@@ -90,7 +95,8 @@ class recovery_watch {
  public:
   // The logs have been read; nothing has been written yet.
   virtual void replay_begins() = 0;
-  // All data is as it shall be. In the columns of `written` the parity may be the old one, the new one, or torn.
+  // All data is as it shall be. In the columns of `written` the parity may be the old one, the new
+  // one, or torn.
   virtual void parity_begins(std::span<const pool::data_range> written) = 0;
 
  protected:
@@ -107,37 +113,45 @@ using log_finding_fn = std::function<void(const log_finding&)>;
 
 class engine : public heap::step_engine {
  public:
-  // ---- its life: what the session calls --------------------------------------------------------------
+  // ---- its life: what the session calls ---------------------------------------------------------
 
-  // Before anything is recovered or repaired: which chunks are a log, and so not in the parity, is told to state::overlaid.
+  // Before anything is recovered or repaired: which chunks are a log, and so not in the parity, is
+  // told to state::overlaid.
   virtual void find_log() {}
-  // The pool was not closed properly: whatever its logs say is brought about, durably. Alone in the pool, before any
-  // lane is in use; may be cut short anywhere and run again, until the superblock names the next epoch. Throws
-  // failure(SCUTE_E_CORRUPT) if a log contradicts the geometry; nothing was changed then.
+  // The pool was not closed properly: whatever its logs say is brought about, durably. Alone in the
+  // pool, before any lane is in use; may be cut short anywhere and run again, until the superblock
+  // names the next epoch. Throws failure(SCUTE_E_CORRUPT) if a log contradicts the geometry;
+  // nothing was changed then.
   virtual recovery_report recover(medium::writer& w, recovery_watch* watch) = 0;
-  // True if transactions of epochs after `resolved`, the superblock's resolved_epoch, have left more than recover()
-  // repairs. Then resume() follows, as soon as the superblock names the next epoch, and state::resolving has work.
+  // True if transactions of epochs after `resolved`, the superblock's resolved_epoch, have left
+  // more than recover() repairs. Then resume() follows, as soon as the superblock names the next
+  // epoch, and state::resolving has work.
   virtual bool has_unresolved(uint64_t resolved) const noexcept = 0;
   virtual void resume(uint64_t resolved) = 0;
-  // The superblock is about to name the next epoch: recovery is over, or was not needed, in which case the pool was closed
-  // properly. May be cut short anywhere and run again. Throws what opening a file can throw.
+  // The superblock is about to name the next epoch: recovery is over, or was not needed, in which
+  // case the pool was closed properly. May be cut short anywhere and run again. Throws what opening
+  // a file can throw.
   virtual void prepare() {}
-  // The superblock is about to say that the pool is closed properly: all is drained, and nobody else is in it. Throws SCUTE_E_IO.
+  // The superblock is about to say that the pool is closed properly: all is drained, and nobody
+  // else is in it. Throws SCUTE_E_IO.
   virtual void closing() {}
   // The superblock says that the pool is closed properly.
   virtual void closed() noexcept {}
   // The pool is about to be used: recovery is over, and the superblock names this session's epoch.
   virtual void start() {}
-  // A log that outlives transactions: its size, what is in use of it, and up to which sequence it is void. All 0: none.
+  // A log that outlives transactions: its size, what is in use of it, and up to which sequence it
+  // is void. All 0: none.
   struct log_state {
     uint64_t cap = 0, used = 0, truncation_point = 0;
     uint64_t file = 0;  // bytes of the file that it has to itself; 0: none
   };
   virtual log_state log() const noexcept { return {}; }
-  // What it has borrowed from the heap, and needs no more, goes back, by steps in the lane. True if some did: so there is more
-  // room for objects. The lane has no patches planned. Throws as commit() does.
+  // What it has borrowed from the heap, and needs no more, goes back, by steps in the lane. True if
+  // some did: so there is more room for objects. The lane has no patches planned. Throws as
+  // commit() does.
   virtual bool give_back_log(pool::lane&) { return false; }
-  // Looks for damage to what counts of it, and with `repair` puts it right. Any thread without locks.
+  // Looks for damage to what counts of it, and with `repair` puts it right. Any thread without
+  // locks.
   virtual void look_at_log(bool /*repair*/, const log_finding_fn& /*tell*/) {}
   // Calls fn(offset, length) for the parts of the file where something of it counts now.
   virtual void for_each_live_log(
@@ -146,37 +160,39 @@ class engine : public heap::step_engine {
   virtual const medium::counters* background_count() const noexcept { return nullptr; }
   // Transactions leave things for an idle moment: a thread shall call background() every so often.
   virtual bool has_background() const noexcept = 0;
-  // Does what is due. False if nothing is left; who leaves something after that tells state::watch. Any one thread.
+  // Does what is due. False if nothing is left; who leaves something after that tells state::watch.
+  // Any one thread.
   virtual bool background() noexcept = 0;
-  // What the lane's transactions have left is durable as well, or the medium has failed. Any thread without locks. Throws
-  // std::bad_alloc: then some of it may not be.
+  // What the lane's transactions have left is durable as well, or the medium has failed. Any thread
+  // without locks. Throws std::bad_alloc: then some of it may not be.
   virtual void drain(pool::lane& l) = 0;
 
-  // ---- transactions: each with the lane of its own thread ----------------------------------------------
+  // ---- transactions: each with the lane of its own thread ---------------------------------------
 
-  // Makes a transaction durable: all of it, or on an exception nothing. SCUTE_E_CONFLICT if a member is
-  // not of the version that the transaction has read. SCUTE_E_NOSPC if its log
-  // finds no room; SCUTE_E_IO if the medium failed, in which case the outcome is known only to the
-  // next recovery.
+  // Makes a transaction durable: all of it, or on an exception nothing. SCUTE_E_CONFLICT if a
+  // member is not of the version that the transaction has read. SCUTE_E_NOSPC if its log finds no
+  // room; SCUTE_E_IO if the medium failed, in which case the outcome is known only to the next
+  // recovery.
   virtual void commit(pool::lane& l, const write_set& w) = 0;
 
-  // A short way to the same for 1 to small_members_max small objects, and for nothing else. in_place: all ranges of
-  // the transaction, every one in a member; commit_short() brings the images up to date. False, with nothing
-  // written, if commit() has to do it. Calls freed->give_back() where commit() would, if anything is freed.
+  // A short way to the same for 1 to small_members_max small objects, and for nothing else.
+  // in_place: all ranges of the transaction, every one in a member; commit_short() brings the
+  // images up to date. False, with nothing written, if commit() has to do it. Calls
+  // freed->give_back() where commit() would, if anything is freed.
   virtual bool commit_short(pool::lane&, std::span<const small_member>,
                             std::span<const inplace_range> /*in_place*/,
                             slot_reclaimer* /*freed*/) {
     return false;
   }
 
-  // Makes the present bytes of a range come back unless the running transaction commits. The
-  // caller has copied them to r.old. fragments: those that the range touches, with what their headers
+  // Makes the present bytes of a range come back unless the running transaction commits. The caller
+  // has copied them to r.old. fragments: those that the range touches, with what their headers
   // vouch for. SCUTE_E_CONFLICT as in commit().
   virtual void save(pool::lane& l, const inplace_range& r, std::span<const member> fragments) = 0;
-  // A short way to the same for a range of a small object. opened: the object is new to the transaction; its header
-  // was read without a lock, and its payload is now copied to the image, and verified. Copies what the range holds
-  // to `old`, which r.old is. False, with nothing changed but these, if save() has to do it, or to tell
-  // what is wrong.
+  // A short way to the same for a range of a small object. opened: the object is new to the
+  // transaction; its header was read without a lock, and its payload is now copied to the image,
+  // and verified. Copies what the range holds to `old`, which r.old is. False, with nothing changed
+  // but these, if save() has to do it, or to tell what is wrong.
   enum class member_state : uint8_t { opened, known };
   virtual bool save_short(pool::lane&, const small_member&, member_state,
                           const inplace_range& /*r*/, std::byte* /*old*/) {

@@ -24,7 +24,8 @@ struct micro_buffer {
   std::byte* bytes = nullptr;  // of the whole object; only what `open` lists was copied
   range_set open;              // ranges the user may change in `bytes`
   range_set known;             // ranges of `bytes` that hold the object's bytes (open or read)
-  // A small object that was opened for the sake of ranges is open as a whole; these are the ones that were asked for.
+  // A small object that was opened for the sake of ranges is open as a whole; these are the ones
+  // that were asked for.
   bool by_ranges = false;
   range_set asked;
   range_set in_place_set;
@@ -46,8 +47,9 @@ struct micro_buffer {
     return std::min(format::fragment_payload, size - i * format::fragment_payload);
   }
 
-  // Whether h, which was verified, is what the first header of an object was meant to be. One that is freed may have been beyond
-  // repair then, and somebody has repaired it since: damage has hardly changed both its tag and its checksum.
+  // Whether h, which was verified, is what the first header of an object was meant to be. One that
+  // is freed may have been beyond repair then, and somebody has repaired it since: damage has
+  // hardly changed both its tag and its checksum.
   bool is_version(const format::fragment_header& h) const noexcept {
     return h.tag == origins.of(0) ||
            (freed && h.checksum == head.checksum && !SCUTE_PLANTED(verify_freed));

@@ -38,8 +38,9 @@ class object_lock_guard {
   size_t held_ = 0;
 };
 
-// The object lock of one object, for whoever repairs it in engine redo: what looks damaged may be a commit in the
-// middle of its work. Nothing if the lane has it already, or in engine logfree, whose columns tell.
+// The object lock of one object, for whoever repairs it in engine redo: what looks damaged may be a
+// commit in the middle of its work. Nothing if the lane has it already, or in engine logfree, whose
+// columns tell.
 class repair_lock {
  public:
   repair_lock(pool::state& s, const pool::lane* l, uint64_t payload) noexcept

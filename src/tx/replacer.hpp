@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Changes of live objects by somebody who has verified the bytes that he changes, and still has them: as the view of a shielded
-// file, which tests each line that it commits (view/commit_set.hpp). They become a write set without a micro-buffer, and no fragment
-// is read as a whole: of a page of 4 KiB in which a line has changed, the line, its parity and the page's header are touched.
+// Changes of live objects by somebody who has verified the bytes that he changes, and still has
+// them: as the view of a shielded file, which tests each line that it commits
+// (view/commit_set.hpp). They become a write set without a micro-buffer, and no fragment is read as
+// a whole: of a page of 4 KiB in which a line has changed, the line, its parity and the page's
+// header are touched.
 //
-// REPLACE-1 Checksums are brought up to date from the bytes that the caller has verified, and only where the medium holds
-//    the same; the parity by the difference to these very bytes (COL-3), for the medium may be damaged a moment later.
-// REPLACE-2 A header is built upon if its fragment was verified within the last half minute, and it is
-//    the same, byte by byte, as it was then, or as this has written it since. Any other is verified first, with all that it vouches for: a checksum that was damaged
-//    is no number to go on from, and its difference would reach the parity.
-//    What else is damaged in such a page stays so, as in a page that nobody writes: checksum and parity go on accusing it. But a power
-//    failure right behind a commit may then take the commit back, if it is more than a run of lines (docs/internals/logfree.md, "The
-//    price"; repair/versions.hpp, VERSION-3): so what was verified long ago does not count.
-// REPLACE-3 Where something is not as it should be, or is not settled, nothing is written, and the caller takes the long way
-//    (transaction.hpp), which repairs or refuses.
+// REPLACE-1 Checksums are brought up to date from the bytes that the caller has verified, and only
+//    where the medium holds the same; the parity by the difference to these very bytes (COL-3), for
+//    the medium may be damaged a moment later.
+// REPLACE-2 A header is built upon if its fragment was verified within the last half minute, and it
+//    is the same, byte by byte, as it was then, or as this has written it since. Any other is
+//    verified first, with all that it vouches for: a checksum that was damaged is no number to go
+//    on from, and its difference would reach the parity. What else is damaged in such a page stays
+//    so, as in a page that nobody writes: checksum and parity go on accusing it. But a power
+//    failure right behind a commit may then take the commit back, if it is more than a run of lines
+//    (docs/internals/logfree.md, "The price"; repair/versions.hpp, VERSION-3): so what was verified
+//    long ago does not count.
+// REPLACE-3 Where something is not as it should be, or is not settled, nothing is written, and the
+//    caller takes the long way (transaction.hpp), which repairs or refuses.
 #pragma once
 
 #include <cstdlib>
@@ -33,9 +38,9 @@ class replacer {
   replacer(pool::state& s, uint64_t fragments);
 
   void begin() noexcept;
-  // [offset, offset + length) of an object is to become `bytes`, and is `old`; both stay the caller's until the write set is
-  // committed. In the order of the objects' places and of the offsets, and none overlaps another. first: the number of the
-  // object's first fragment among all.
+  // [offset, offset + length) of an object is to become `bytes`, and is `old`; both stay the
+  // caller's until the write set is committed. In the order of the objects' places and of the
+  // offsets, and none overlaps another. first: the number of the object's first fragment among all.
   void put(const heap::object& o, uint64_t first, uint64_t offset, const std::byte* bytes,
            const std::byte* old, uint64_t length);
   // The caller has the objects' locks (CONFLICT-1). False: REPLACE-3.

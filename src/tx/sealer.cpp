@@ -72,7 +72,8 @@ const std::byte* sealer::keep(const format::fragment_header* h, const std::byte*
   return at + front;
 }
 
-// Writes the complete header of a fragment that is in the buffer as a whole into the room before its payload.
+// Writes the complete header of a fragment that is in the buffer as a whole into the room before
+// its payload.
 void sealer::fill_header(micro_buffer& b, uint64_t fragment) {
   const pool::fragment f = b.where.fragment(fragment);
   format::fragment_header h{};
@@ -137,15 +138,16 @@ void sealer::seal_anchor(uint64_t at, format::root_anchor& anchor) {
   add(at, &anchor, sizeof anchor, medium::purpose::metadata);
 }
 
-// The header of a fragment that another transaction may have written, or damage struck, since it was opened.
-// Repairs it; throws SCUTE_E_FREED if the object is gone, SCUTE_E_CONFLICT if it is another version.
+// The header of a fragment that another transaction may have written, or damage struck, since it
+// was opened. Repairs it; throws SCUTE_E_FREED if the object is gone, SCUTE_E_CONFLICT if it is
+// another version.
 format::fragment_header sealer::present_header(const micro_buffer& b, const pool::fragment& f) {
   constexpr int attempts_max = 100;
   const pool::optimistic_reads mark;
   format::fragment_header h;
   std::memcpy(&h, s_.at(f.header), sizeof h);
-  // A header of another version may be a damaged one, for which nobody is to be blamed, and somebody may have repaired it since:
-  // what is believed of it is what was tested (CONFLICT-1).
+  // A header of another version may be a damaged one, for which nobody is to be blamed, and
+  // somebody may have repaired it since: what is believed of it is what was tested (CONFLICT-1).
   for (int attempt = 0; pool::covered(s_, f, h) == pool::not_covered ||
                         h.tag != b.origins.of(f.index) || !b.is_freed_head(h);
        ++attempt) {
@@ -164,7 +166,8 @@ format::fragment_header sealer::present_header(const micro_buffer& b, const pool
   return h;
 }
 
-// Throws SCUTE_E_CONFLICT if a fragment is not of this version any more; one that is damaged is repaired first.
+// Throws SCUTE_E_CONFLICT if a fragment is not of this version any more; one that is damaged is
+// repaired first.
 void sealer::require_version(const pool::fragment& f, uint64_t tag) {
   constexpr int attempts_max = 100;
   format::fragment_header tested;
@@ -175,9 +178,9 @@ void sealer::require_version(const pool::fragment& f, uint64_t tag) {
   if (tested.tag != tag) refuse_change(s_, f.header);
 }
 
-// SEAL-3. Takes a copy of the parts of the fragment that are open, verifies the fragment where it lies, and returns the header
-// that was verified with it. Whoever else repairs the fragment may do so between the two: so the copy counts if it is what
-// lies there behind the test as well.
+// SEAL-3. Takes a copy of the parts of the fragment that are open, verifies the fragment where it
+// lies, and returns the header that was verified with it. Whoever else repairs the fragment may do
+// so between the two: so the copy counts if it is what lies there behind the test as well.
 format::fragment_header sealer::take_origin(const micro_buffer& b, const pool::fragment& f,
                                             uint64_t base, uint64_t size) {
   const auto each_open = [&](auto&& fn) {
@@ -287,7 +290,8 @@ bool sealer::derive_change(micro_buffer& b, uint64_t index) {
   if (!changed) {
     patches_.resize(placeholder);
     if (!whole || SCUTE_PLANTED(conflict_test) || SCUTE_PLANTED(seal_unchanged)) return true;
-    // Or somebody is writing just what this transaction wanted to write, or damage has just done that (SEAL-3).
+    // Or somebody is writing just what this transaction wanted to write, or damage has just done
+    // that (SEAL-3).
     require_version(f, h.tag);
     for (const byte_range& r : b.open) {
       const uint64_t begin = std::max(r.begin, base), end = std::min(r.end, base + size);

@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Turns what a transaction changed into patches: finds the bytes that differ, completes headers and
-// checksums. What it produces is the same for every engine (docs/internals/architecture.md, "A transaction").
+// checksums. What it produces is the same for every engine (docs/internals/architecture.md, "A
+// transaction").
 //
 // SEAL-1 Patches are disjoint: ranges of one object are, and objects are.
-// SEAL-2 A fragment that changes gets a new header exactly if headers vouch for payloads; its checksum
-//    is brought up to date from the bytes that differ, so a commit costs what it changes.
-// SEAL-3 A checksum is never derived from bytes that the pool holds by now and that nobody has verified since:
-//    damage that came after the opening would be sealed in, and pass for the truth. A fragment that is
-//    open as a whole gets its checksum from the buffer alone; for parts of one, the old bytes are copied
-//    first and the fragment verified then. (Found by reading, while the live fault campaign was written.) Whoever else
-//    repairs the fragment may do it between any two of these steps: the copy counts if it is what was verified, so does the
-//    header; and that nothing changes is true of a verified fragment only. (Found by a second reading.)
-// SEAL-4 Old bytes of parts that were verified so go with the patches, for the parity (COL-3). Of a fragment that is open as a whole there
-//    are none: all of it that differs by now is written, whatever has made it differ, and damage from then to the end of the commit
-//    counts twice (docs/guides/recover.md, "How much is covered").
+// SEAL-2 A fragment that changes gets a new header exactly if headers vouch for payloads; its
+//    checksum is brought up to date from the bytes that differ, so a commit costs what it changes.
+// SEAL-3 A checksum is never derived from bytes that the pool holds by now and that nobody has
+//    verified since: damage that came after the opening would be sealed in, and pass for the truth.
+//    A fragment that is open as a whole gets its checksum from the buffer alone; for parts of one,
+//    the old bytes are copied first and the fragment verified then. (Found by reading, while the
+//    live fault campaign was written.) Whoever else repairs the fragment may do it between any two
+//    of these steps: the copy counts if it is what was verified, so does the header; and that
+//    nothing changes is true of a verified fragment only. (Found by a second reading.)
+// SEAL-4 Old bytes of parts that were verified so go with the patches, for the parity (COL-3). Of a
+//    fragment that is open as a whole there are none: all of it that differs by now is written,
+//    whatever has made it differ, and damage from then to the end of the commit counts twice
+//    (docs/guides/recover.md, "How much is covered").
 #pragma once
 
 #include <vector>

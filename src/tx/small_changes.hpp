@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the short way of a commit derives from small members, for engines that lock objects (pool/object_locks.hpp) and write
-// their changes piece by piece: whether a member still is what was read, its new header, and the parts of it that are written.
+// What the short way of a commit derives from small members, for engines that lock objects
+// (pool/object_locks.hpp) and write their changes piece by piece: whether a member still is what
+// was read, its new header, and the parts of it that are written.
 #pragma once
 
 #include "codec/diff.hpp"
@@ -9,7 +10,8 @@
 
 namespace scute::core::tx {
 
-// CONFLICT-1: the caller has its object lock. What is odd about a header is for the general way to find out, and to repair.
+// CONFLICT-1: the caller has its object lock. What is odd about a header is for the general way to
+//             find out, and to repair.
 bool is_unchanged(const pool::state& s, const pool::lane& l, const small_member& m) noexcept;
 
 // Its header is written. Without checksums a change leaves it as it is (CONFLICT-4).
@@ -20,17 +22,19 @@ inline bool writes_header(const pool::state& s, const small_member& m) noexcept 
 // Puts the new header into the image, as one of the lane's next entry.
 void seal_small(const pool::state& s, const pool::lane& l, const small_member& m) noexcept;
 
-// The first range of bytes of [from, end) in which the two differ; gaps of join_gap equal bytes end it. False: they do not.
+// The first range of bytes of [from, end) in which the two differ; gaps of join_gap equal bytes end
+// it. False: they do not.
 bool find_change(const std::byte* there, const std::byte* here, uint64_t from, uint64_t end,
                  codec::diff_range& d) noexcept;
 
-// A range is written in at most that many parts, with join_gap equal bytes between two of them: a record of its own costs 16
-// bytes and a piece. The first change is one part with the header if it begins within join_head bytes.
+// A range is written in at most that many parts, with join_gap equal bytes between two of them: a
+// record of its own costs 16 bytes and a piece. The first change is one part with the header if it
+// begins within join_head bytes.
 inline constexpr size_t small_parts_max = 8;
 inline constexpr uint64_t small_join_gap = 64, small_join_head = 64;
 
-// Calls part(begin, end, why) for what differs in the payload from `from` on, in [begin, end) of the member, header
-// included.
+// Calls part(begin, end, why) for what differs in the payload from `from` on, in [begin, end) of
+// the member, header included.
 template <typename Fn>
 void for_each_difference(const pool::state& s, const small_member& m, uint64_t from, uint64_t end,
                          size_t parts, Fn&& part) {
@@ -43,8 +47,8 @@ void for_each_difference(const pool::state& s, const small_member& m, uint64_t f
   }
 }
 
-// The same for all of a member that is written, but for ranges in place: its header (writes_header()), which is sealed,
-// and what differs of its payload. False if nothing does.
+// The same for all of a member that is written, but for ranges in place: its header
+// (writes_header()), which is sealed, and what differs of its payload. False if nothing does.
 template <typename Fn>
 bool for_each_change(const pool::state& s, const small_member& m, Fn&& part) {
   using is = small_member::change;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Objects of one fragment, open as a whole: the short way through a transaction (tx/engine.hpp, small_member).
+// Objects of one fragment, open as a whole: the short way through a transaction (tx/engine.hpp,
+// small_member).
 #include <algorithm>
 #include <cstring>
 
@@ -13,7 +14,8 @@
 
 namespace scute::core::tx {
 
-// Of the object that add() has entered last, which lies at c. Null if the transaction has to go the general way.
+// Of the object that add() has entered last, which lies at c. Null if the transaction has to go the
+// general way.
 small_member* transaction::add_small(const heap::object& o, const pool::cell& c,
                                      small_member::change what) noexcept {
   if ((!s_.takes_small && what != small_member::change::freed) || small_count_ + 1 != count_ ||
@@ -33,7 +35,8 @@ small_member* transaction::add_small(const heap::object& o, const pool::cell& c,
 
 namespace {
 
-// As two blocks of constant size, which may overlap, where that will do: the usual sizes need no loop.
+// As two blocks of constant size, which may overlap, where that will do: the usual sizes need no
+// loop.
 void copy_payload(std::byte* to, const std::byte* from, uint64_t n) noexcept {
   if (n >= 32 && n <= 128) {
     for (uint64_t i = 0; i + 32 < n; i += 32) std::memcpy(to + i, from + i, 32);
@@ -74,8 +77,9 @@ void transaction::prefetch(uint64_t oid) const noexcept {
   fetch_ahead(o, pool::cell_of(s_.geo, o.header));
 }
 
-// An object of one fragment that is new to the transaction, whole; the copy is what its checksum is tested on (TX-2).
-// Null if anything is unusual about it: what is wrong is for enter_filled() to find out and to tell.
+// An object of one fragment that is new to the transaction, whole; the copy is what its checksum is
+// tested on (TX-2). Null if anything is unusual about it: what is wrong is for enter_filled() to
+// find out and to tell.
 [[gnu::flatten]] micro_buffer* transaction::open_small(uint64_t oid, uint64_t room_max) {
   const uint64_t payload = oid ^ s_.oid_tag;  // of another pool if that leaves any of its tag
   heap::object o;
@@ -119,9 +123,9 @@ void transaction::prefetch(uint64_t oid) const noexcept {
   return &b;
 }
 
-// The same where no checksum tells whether a copy is the object's: of these bytes alone, or of all if length is
-// UINT64_MAX. What else the object holds may be changed by others meanwhile (CONFLICT-4), so it is copied when it is
-// asked for.
+// The same where no checksum tells whether a copy is the object's: of these bytes alone, or of all
+// if length is UINT64_MAX. What else the object holds may be changed by others meanwhile
+// (CONFLICT-4), so it is copied when it is asked for.
 [[gnu::flatten]] micro_buffer* transaction::open_unchecked(uint64_t oid, uint64_t offset,
                                                            uint64_t length) {
   const uint64_t payload = oid ^ s_.oid_tag;
@@ -187,8 +191,9 @@ constexpr size_t in_place_ranges = 8;
 
 }  // namespace
 
-// Enters an object of one fragment, new to the transaction, for the sake of ranges in place. Its header is read without
-// any lock: the engine compares it when it has the columns. Null if it has to go the general way.
+// Enters an object of one fragment, new to the transaction, for the sake of ranges in place. Its
+// header is read without any lock: the engine compares it when it has the columns. Null if it has
+// to go the general way.
 small_member* transaction::open_in_place(uint64_t oid) {
   const uint64_t payload = oid ^ s_.oid_tag;
   heap::object o;
@@ -227,8 +232,8 @@ small_member* transaction::open_in_place(uint64_t oid) {
   return m;
 }
 
-// A range in place of an object of one fragment that has nothing but such. Null if it has to go the general way, or there
-// is something to tell.
+// A range in place of an object of one fragment that has nothing but such. Null if it has to go the
+// general way, or there is something to tell.
 void* transaction::in_place_small(uint64_t oid, uint64_t offset, uint64_t length) {
   using change = small_member::change;
   using member_state = engine::member_state;

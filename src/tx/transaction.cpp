@@ -21,7 +21,8 @@ constexpr uint64_t in_place_max = uint64_t{1} << 30;
 static_assert(SCUTE_SIZE_MIN > SCUTE_DIRECT_MAX);
 
 void transaction::begin() {
-  // The one before has ended, and nothing of it is left in the lane, unless its abort met a failed medium.
+  // The one before has ended, and nothing of it is left in the lane, unless its abort met a failed
+  // medium.
   SCUTE_ASSERT(count_ == 0 && lane_.object_locks.empty());
   SCUTE_ASSERT(
       (lane_.reservation.load(std::memory_order_relaxed) == 0 && lane_.reserved.stripes.empty()) ||
@@ -31,7 +32,8 @@ void transaction::begin() {
   reads = {s_.verify_on_read ? 0 : (s_.geo.file_size - SCUTE_DIRECT_MAX) / 32, 0};
 }
 
-// Engine redo writes an object piece by piece; of larger ones a window covers a part (pool/object_locks.hpp, OBJLOCK-2).
+// Engine redo writes an object piece by piece; of larger ones a window covers a part
+// (pool/object_locks.hpp, OBJLOCK-2).
 bool transaction::needs_object_lock(const micro_buffer& b) const noexcept {
   return !s_.parity_is_log || b.size > format::fragment_payload;
 }
@@ -48,7 +50,7 @@ void transaction::require_same(const micro_buffer& b) {
     refuse_change(s_, b.where.header);
 }
 
-// ---- finding objects ------------------------------------------------------------------------------
+// ---- finding objects ----------------------------------------------------------------------------
 
 micro_buffer* transaction::find(uint64_t payload) noexcept {
   if (index_.empty()) {
@@ -92,8 +94,8 @@ void transaction::make_room() {
   for (size_t i = 0; i < count_; ++i) enter_index(i);
 }
 
-// Takes back the last add(): its entry in the index as well, or many of them would fill it. Nothing was
-// entered since, so no other entry was put behind this one.
+// Takes back the last add(): its entry in the index as well, or many of them would fill it. Nothing
+// was entered since, so no other entry was put behind this one.
 void transaction::drop_last() noexcept {
   micro_buffer& b = *buffers_[count_ - 1];
   if (small_count_ == count_) --small_count_;
@@ -115,8 +117,8 @@ micro_buffer& transaction::enter(uint64_t oid, verification how) {
     return *b;
   }
   const heap::object o = heap_.zones().locate(payload);
-  // The object and its parity are about to be read, and most likely written. The parity of a larger one
-  // has time until the object has been copied: see fill().
+  // The object and its parity are about to be read, and most likely written. The parity of a larger
+  // one has time until the object has been copied: see fill().
   pool::prefetch_data(s_, o.header, std::min<uint64_t>(o.room + 32, data_ahead));
   pool::prefetch_parity(s_, o.header, std::min<uint64_t>(o.room + 32, parity_ahead));
   const format::fragment_header h = how == verification::to_free ? header_to_free(s_, &lane_, o)
@@ -143,8 +145,8 @@ micro_buffer& transaction::enter_filled(uint64_t oid, uint64_t offset, uint64_t 
     if (b->in_place.empty()) fill(*b, offset, length == UINT64_MAX ? b->size : offset + length);
     return *b;
   }
-  // TX-2: the first fragment is verified with its copy, if it is copied at all. Should it turn out to be
-  // damaged, so was perhaps its header, which said how much there is to copy.
+  // TX-2: the first fragment is verified with its copy, if it is copied at all. Should it turn out
+  // to be damaged, so was perhaps its header, which said how much there is to copy.
   for (bool trust = s_.has_checksums && offset < format::fragment_payload;; trust = false) {
     micro_buffer& b = enter(oid, trust ? verification::with_copy : verification::now);
     const uint64_t size = b.size;
@@ -186,7 +188,7 @@ void transaction::check_range(uint64_t size, uint64_t offset, uint64_t length) c
                                      " bytes");
 }
 
-// ---- the calls --------------------------------------------------------------------------------------
+// ---- the calls ----------------------------------------------------------------------------------
 
 // In the chunks that a log has borrowed, if there is no other room.
 heap::object transaction::reserve(uint64_t size) {
@@ -313,8 +315,8 @@ void* transaction::add_range(uint64_t oid, uint64_t offset, uint64_t length) {
   return b.bytes + offset;
 }
 
-// Of a small object that was opened for the sake of ranges: from now on these alone are open, and the transaction goes
-// the general way.
+// Of a small object that was opened for the sake of ranges: from now on these alone are open, and
+// the transaction goes the general way.
 void transaction::narrow(micro_buffer& b) {
   if (!b.by_ranges) return;
   b.open = b.asked;

@@ -4,9 +4,9 @@
 // TX-1 Until commit nothing of it is on the medium except in-place ranges, whose old bytes are
 //    durable in an undo entry, and reserved slots, whose headers say free.
 // TX-2 An object is verified when it enters the transaction: whole if it is opened whole, else each
-//    fragment that a range touches. What fails is repaired or reported, never built upon. Verified is
-//    what was copied: first the copy is made, and then the fragment tested where it lies, so that damage
-//    in between is found. (Found by the live fault campaign.)
+//    fragment that a range touches. What fails is repaired or reported, never built upon. Verified
+//    is what was copied: first the copy is made, and then the fragment tested where it lies, so
+//    that damage in between is found. (Found by the live fault campaign.)
 // TX-3 commit() ends the transaction, whatever happens. If it throws, the transaction has been
 //    aborted (or, SCUTE_E_IO, its outcome is left to recovery).
 #pragma once
@@ -33,14 +33,15 @@ class transaction final : private slot_reclaimer {
 
   void begin();
   void commit();
-  // Commits what somebody else has made, in a transaction that has opened nothing. TX-3 as with commit().
+  // Commits what somebody else has made, in a transaction that has opened nothing. TX-3 as with
+  // commit().
   void commit(const write_set& made);
   void abort() noexcept;
 
   unsigned depth = 0;
   bool doomed = false;
-  // touched: never clear for an object in buffers_. Between transactions everything counts as touched:
-  // whoever still reads through one that has ended comes to the library, and is told.
+  // touched: never clear for an object in buffers_. Between transactions everything counts as
+  // touched: whoever still reads through one that has ended comes to the library, and is told.
   scute_tx_reads reads{0, UINT64_MAX};
 
   uint64_t alloc(uint64_t size, uint32_t type, void** bytes);
@@ -54,10 +55,12 @@ class transaction final : private slot_reclaimer {
   // The micro-buffer of an object if it has one that is whole; else null.
   const void* peek(uint64_t oid) noexcept;
 
-  // An object that is open as a whole must hold these bytes when it is committed, or SCUTE_E_CONFLICT.
+  // An object that is open as a whole must hold these bytes when it is committed, or
+  // SCUTE_E_CONFLICT.
   void expect(uint64_t oid, const std::byte* bytes) { find(oid & ~s_.oid_tag)->expected = bytes; }
 
-  // What an object's first header said when it was verified: its tag. The object is open as a whole.
+  // What an object's first header said when it was verified: its tag. The object is open as a
+  // whole.
   uint64_t version(uint64_t oid) noexcept { return find(oid & ~s_.oid_tag)->origins.of(0); }
 
   // Makes `oid` the pool's root when the transaction commits; `at` is the root anchor's offset.
@@ -76,11 +79,12 @@ class transaction final : private slot_reclaimer {
 
  private:
   static constexpr size_t linear_max = 8;  // buffers that are found without an index
-  // A range of an object of up to this many bytes opens all of it: its checksum is then that of the buffer,
-  // which costs less than to bring the old one up to date.
+  // A range of an object of up to this many bytes opens all of it: its checksum is then that of the
+  // buffer, which costs less than to bring the old one up to date.
   static constexpr uint64_t whole_max = 512;
-  // Bytes of an object, and of its parity, that are fetched ahead when it is opened, and when it has been
-  // copied. Measured: more at once than a core has line buffers for only holds up the first.
+  // Bytes of an object, and of its parity, that are fetched ahead when it is opened, and when it
+  // has been copied. Measured: more at once than a core has line buffers for only holds up the
+  // first.
   static constexpr uint64_t data_ahead = 1088, parity_ahead = 320, parity_later = 4160;
 
   micro_buffer* find(uint64_t payload) noexcept;
@@ -129,7 +133,8 @@ class transaction final : private slot_reclaimer {
   std::vector<std::unique_ptr<micro_buffer>>
       buffers_;  // the first count_ are in use; the rest keep theirs
   size_t count_ = 0;
-  // What the short way of a commit needs of the same objects, in the same order, as long as all are small.
+  // What the short way of a commit needs of the same objects, in the same order, as long as all are
+  // small.
   small_member smalls_[small_members_max];
   size_t small_count_ = 0;
   uint64_t anchor_at_ = 0;

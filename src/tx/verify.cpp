@@ -31,8 +31,8 @@ bool is_place_of(const pool::state& s, const heap::chunk_record& c,
   return pool::payload_room(size) == f.object_room;
 }
 
-// What cannot be repaired, looked at again when others have ended what they were at. What the object's head says of it is believed if
-// that is sound.
+// What cannot be repaired, looked at again when others have ended what they were at. What the
+// object's head says of it is believed if that is sound.
 damage look_again(pool::state& s, const pool::lane* l, const heap::object& o,
                   const pool::fragment& f) {
   for (int attempt = 0; attempt < 3; ++attempt) {
@@ -53,8 +53,8 @@ damage look_again(pool::state& s, const pool::lane* l, const heap::object& o,
   return damage::there;
 }
 
-// VERIFY-1 Who reads what another thread frees finds fragments that nobody has ever written, or will again: they are not damaged.
-// (Found by an attack from outside.)
+// VERIFY-1 Who reads what another thread frees finds fragments that nobody has ever written, or
+// will again: they are not damaged. (Found by an attack from outside.)
 void repair(pool::state& s, pool::lane* l, const heap::object& o, const pool::fragment& f,
             repair::on_loss then = repair::on_loss::tell) {
   const repair_lock mine(s, l, o.payload);
@@ -97,8 +97,8 @@ uint64_t payload_of(const pool::state& s, uint64_t oid) {
 
 namespace {
 
-// Repairs the fragment until it is sound as it was read. One repair may end without it: another page was lost meanwhile, or
-// another thread was at work (REPAIR-4).
+// Repairs the fragment until it is sound as it was read. One repair may end without it: another
+// page was lost meanwhile, or another thread was at work (REPAIR-4).
 void make_valid(pool::state& s, pool::lane* l, const heap::object& o, const pool::fragment& f,
                 format::fragment_header& h, repair::on_loss then = repair::on_loss::tell) {
   for (int attempt = 0; !pool::valid(s, f, h); ++attempt) {
@@ -133,13 +133,15 @@ format::fragment_header live_header(pool::state& s, pool::lane* l, const heap::o
   return verified_header(s, l, o, repair::on_loss::tell);
 }
 
-// VERIFY-2 The new header of an object that is freed gets into the parity as the difference to the old one. So that one is verified,
-// and repaired, before: damage in it would be in the parity from then on, where no checksum tells of it, and its tag would not be
-// that of the version. What vouches for it is its checksum, and so the first fragment is read, 4 KiB at most. (The columns of its 32
-// bytes would do as well; but they have a line in each row, and stripes.) Further fragments are not looked at, however many there
-// are: nothing is derived from them, and they stay in the parity as they are (LF-5). From then on to the commit the header has to stay
-// as it is, bit by bit. What cannot be repaired is freed all the same, since nobody will read it again.
-// (Found by an attack from outside.)
+// VERIFY-2 The new header of an object that is freed gets into the parity as the difference to the
+// old one. So that one is verified, and repaired, before: damage in it would be in the parity from
+// then on, where no checksum tells of it, and its tag would not be that of the version. What
+// vouches for it is its checksum, and so the first fragment is read, 4 KiB at most. (The columns of
+// its 32 bytes would do as well; but they have a line in each row, and stripes.) Further fragments
+// are not looked at, however many there are: nothing is derived from them, and they stay in the
+// parity as they are (LF-5). From then on to the commit the header has to stay as it is, bit by
+// bit. What cannot be repaired is freed all the same, since nobody will read it again. (Found by an
+// attack from outside.)
 format::fragment_header header_to_free(pool::state& s, pool::lane* l, const heap::object& o) {
   try {
     return verified_header(s, l, o, repair::on_loss::leave);
@@ -164,10 +166,11 @@ format::fragment_header live_header_unverified(pool::state& s, pool::lane* l,
 
 namespace {
 
-// Copies [from, to) of a fragment to `out` and returns true if that is part of what its header, h, vouches
-// for. A checksum over the copy itself says so. If only some of the fragment is copied, all of it is tested
-// where it lies, and then the copy compared: should it be of another version all the same, by chance, then h
-// is not the header any more when the transaction is committed (CONFLICT-1).
+// Copies [from, to) of a fragment to `out` and returns true if that is part of what its header, h,
+// vouches for. A checksum over the copy itself says so. If only some of the fragment is copied, all
+// of it is tested where it lies, and then the copy compared: should it be of another version all
+// the same, by chance, then h is not the header any more when the transaction is committed
+// (CONFLICT-1).
 bool copy_sound(const pool::state& s, const pool::fragment& f, uint32_t from, uint32_t to,
                 std::byte* out, format::fragment_header& h) {
   const pool::optimistic_reads mark;

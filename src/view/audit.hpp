@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a view notices about the program, for nothing: see file_view::counters(). With a line_watch that remembers what lines held
-// (flushed_contents.hpp) it notices as well what became part of the file without having been made durable by the program:
+// What a view notices about the program, for nothing: see file_view::counters(). With a line_watch
+// that remembers what lines held (flushed_contents.hpp) it notices as well what became part of the
+// file without having been made durable by the program:
 //
-// AUDIT-6 A line that was flushed, and differs from the file when it is unmapped or the program has ended, was never fenced if nobody has fenced since:
-//    a commit set takes what any thread has flushed, so a fence of any thread that waited for something is one, and so is a sync. A fence that a
-//    window has put off counts when it is made, not when the window ends.
-// AUDIT-7 A line was flushed too early if it holds something else, when it is unmapped or the program has ended, than at its last flush, and was
-//    not synced since. It is compared then and not when it is committed: whoever stores beside another one's flush may flush later himself. It
-//    counts as never flushed.
-// AUDIT-8 What a program has left behind when it was killed, or became another one, counts as what it leaves at an end of its own.
+// AUDIT-6 A line that was flushed, and differs from the file when it is unmapped or the program has
+//    ended, was never fenced if nobody has fenced since: a commit set takes what any thread has
+//    flushed, so a fence of any thread that waited for something is one, and so is a sync. A fence
+//    that a window has put off counts when it is made, not when the window ends.
+// AUDIT-7 A line was flushed too early if it holds something else, when it is unmapped or the
+//    program has ended, than at its last flush, and was not synced since. It is compared then and
+//    not when it is committed: whoever stores beside another one's flush may flush later himself.
+//    It counts as never flushed.
+// AUDIT-8 What a program has left behind when it was killed, or became another one, counts as what
+//         it leaves at an end of its own.
 #pragma once
 
 #include <cstdint>
@@ -38,8 +42,8 @@ struct audit_counters {
 // What a line is left as.
 enum class left_as : uint8_t { never_flushed, flushed_early, never_fenced };
 
-// Told of lines that count as never_flushed or never_fenced, in the order of their offsets for each kind. Called with the commit lock held: it may
-// not call the view.
+// Told of lines that count as never_flushed or never_fenced, in the order of their offsets for each
+// kind. Called with the commit lock held: it may not call the view.
 class audit_sink {
  public:
   audit_sink() = default;

@@ -146,7 +146,8 @@ bool commit_set::take_listed() noexcept {
   return any;
 }
 
-// After a failed commit set, or when a handler found its list full: all that is marked, listed or not.
+// After a failed commit set, or when a handler found its list full: all that is marked, listed or
+// not.
 bool commit_set::take_marked() noexcept {
   uint32_t wanted = 1;
   if (!region_.head().scan.compare_exchange_strong(wanted, 2)) return false;
@@ -248,7 +249,8 @@ bool commit_set::old_line(uint64_t line, struct line& to) noexcept {
   return true;
 }
 
-// What is to be committed has another digest than what is there; and nothing else is read of the medium.
+// What is to be committed has another digest than what is there; and nothing else is read of the
+// medium.
 size_t commit_set::find_changed() noexcept {
   size_t changed = 0, unchanged = 0;
   for (size_t i = 0; i < count_; ++i) {

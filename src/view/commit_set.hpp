@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One commit set after the other: which lines it has, their copies, and the set that is committed (SHIELD-5, SHIELD-8, and the
-// VIEW rules of file_view.hpp). Whoever makes a commit set holds the lock; all memory for it is there beforehand.
+// One commit set after the other: which lines it has, their copies, and the set that is committed
+// (SHIELD-5, SHIELD-8, and the VIEW rules of file_view.hpp). Whoever makes a commit set holds the
+// lock; all memory for it is there beforehand.
 #pragma once
 
 #include <atomic>
@@ -51,13 +52,16 @@ class commit_set {
   // Flushes wait while this is so (VIEW-5).
   bool gate_closed() const noexcept { return gate_.load(std::memory_order_acquire); }
 
-  // Takes all that is flushed, and these lines besides, and commits it. `extra` has room() lines at most.
+  // Takes all that is flushed, and these lines besides, and commits it. `extra` has room() lines at
+  // most.
   bool make(std::span<const uint64_t> extra) noexcept SCUTE_REQUIRES(lock);
   size_t room() const noexcept { return listed_max_; }
 
-  // The line as the medium has it, padded with zeros behind the end of the file. False if it is lost.
+  // The line as the medium has it, padded with zeros behind the end of the file. False if it is
+  // lost.
   bool old_line(uint64_t line, struct line& to) noexcept SCUTE_REQUIRES(lock);
-  // What make() would commit of the line now. False: its page is not there, so nobody has stored to it (VIEW-11).
+  // What make() would commit of the line now. False: its page is not there, so nobody has stored to
+  // it (VIEW-11).
   bool view_line(uint64_t line, struct line& to) noexcept SCUTE_REQUIRES(lock);
 
   // A commit has failed, and none has succeeded since (VIEW-10).

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a supervisor does with the region of a process that has died (VIEW-1, VIEW-3, VIEW-6, VIEW-8).
+// What a supervisor does with the region of a process that has died
+// (VIEW-1, VIEW-3, VIEW-6, VIEW-8).
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -11,8 +12,9 @@
 
 namespace scute::core::view {
 
-// The commit set under way may have been decided or not, and what its lines have as digests may be of before or after. So the
-// backing is asked, and all of them are to be in a commit set again: with the bytes that they have now.
+// The commit set under way may have been decided or not, and what its lines have as digests may be
+// of before or after. So the backing is asked, and all of them are to be in a commit set again:
+// with the bytes that they have now.
 bool file_view::renew(uint64_t& flushed) {
   const uint64_t words = lines_of(size() + 63 * line_size) / 64;
   for (uint64_t i = 0; i < words; ++i) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lines of a view that are not what the medium has, flushed or not (SHIELD-4). With the commit lock held.
+// Lines of a view that are not what the medium has, flushed or not (SHIELD-4). With the commit lock
+// held.
 #pragma once
 
 #include <algorithm>
@@ -38,7 +39,8 @@ bool file_view::for_each_different(uint64_t offset, uint64_t n, Fn&& fn) {
   return true;
 }
 
-// In commit sets of their own, each with all that is flushed: nobody flushed these, so there is no order among them.
+// In commit sets of their own, each with all that is flushed: nobody flushed these, so there is no
+// order among them.
 template <typename Fn>
 bool file_view::commit_different(uint64_t offset, uint64_t n, Fn&& on_line) {
   size_t count = 0;

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which lines a thread has flushed, in order: a ring in the shared region, read by whoever makes a commit set.
+// Which lines a thread has flushed, in order: a ring in the shared region, read by whoever makes a
+// commit set.
 //
-// FLUSH-1 An entry is one word, of line and position, so it is there or not, wherever a process is killed. It is
-//    put by an exchange that fails if the place was changed meanwhile, which a handler does that interrupts the
-//    thread, or a thread that shares the list: then the next place is tried. So entries have no gaps, and
-//    none is overwritten before it was taken: what is exchanged is the entry of a ring before, or nothing, and whoever finds
-//    anything else there has looked at taken() too long ago.
+// FLUSH-1 An entry is one word, of line and position, so it is there or not, wherever a process is
+//    killed. It is put by an exchange that fails if the place was changed meanwhile, which a
+//    handler does that interrupts the thread, or a thread that shares the list: then the next place
+//    is tried. So entries have no gaps, and none is overwritten before it was taken: what is
+//    exchanged is the entry of a ring before, or nothing, and whoever finds anything else there has
+//    looked at taken() too long ago.
 // FLUSH-2 Who takes entries writes to taken() only; it does not touch the ring.
 //
-// The position in an entry has 30 bits: it would have to be overtaken by 2^30 entries between two instructions of a
-// thread to be mistaken.
+// The position in an entry has 30 bits: it would have to be overtaken by 2^30 entries between two
+// instructions of a thread to be mistaken.
 #pragma once
 
 #include <atomic>

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What each line of a file held when it was flushed last (AUDIT-7). It lies in memory of an audit, which the supervisor has as well: a bit and a
-// word for each line, so what was never flushed takes none.
+// What each line of a file held when it was flushed last (AUDIT-7). It lies in memory of an audit,
+// which the supervisor has as well: a bit and a word for each line, so what was never flushed takes
+// none.
 //
-// Threads: note() and forget() may be called by any thread and in handlers, for the same line at once. What is known of a line is of the
-// flush that has looked at it last: a word has a number that rises with each note, so who was held up between his look and his note looks again.
+// Threads: note() and forget() may be called by any thread and in handlers, for the same line at
+// once. What is known of a line is of the flush that has looked at it last: a word has a number
+// that rises with each note, so who was held up between his look and his note looks again.
 #pragma once
 
 #include <atomic>
@@ -19,7 +21,8 @@ class flushed_contents {
   // size() bytes, zero at first, aligned to 4096.
   flushed_contents(std::span<std::byte> at, uint64_t lines) noexcept;
 
-  // The line is flushed: `digest_now` is called for what it holds, perhaps more than once, and says false if that cannot be known.
+  // The line is flushed: `digest_now` is called for what it holds, perhaps more than once, and says
+  // false if that cannot be known.
   template <typename Fn>
   void note(uint64_t line, Fn&& digest_now) noexcept {
     if (line >= lines_) return;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the program has left to others to make durable: lines that are flushed and not fenced, and that were flushed too early (AUDIT-6, AUDIT-7).
+// What the program has left to others to make durable: lines that are flushed and not fenced, and
+// that were flushed too early (AUDIT-6, AUDIT-7).
 #include <algorithm>
 #include <bit>
 
@@ -74,7 +75,8 @@ void file_view::count_left(uint64_t line, left_as how) noexcept {
     commit_set_->count(counted::flushed_early);
 }
 
-// AUDIT-6. Into the batch, which no list together with the others has more entries than. With the commit lock held, these three.
+// AUDIT-6. Into the batch, which no list together with the others has more entries than. With the
+// commit lock held, these three.
 size_t file_view::find_unfenced(uint64_t offset, uint64_t n) noexcept {
   const uint64_t size = this->size();
   if (parts_.watch == nullptr || parts_.watch->contents() == nullptr || n == 0 || offset >= size ||

@@ -22,8 +22,8 @@ void copy_words(line& to, const std::byte* from, unsigned first, unsigned end) n
 }
 
 #if SCUTE_CODEC_X86
-// Not by an intrinsic: a compiler may divide what that loads, or load it sooner. Registers above 15, so that no upper
-// halves are left dirty.
+// Not by an intrinsic: a compiler may divide what that loads, or load it sooner. Registers above
+// 15, so that no upper halves are left dirty.
 SCUTE_TARGET("avx512f")
 void copy_whole(line& to, const std::byte* from) noexcept {
   asm volatile(

@@ -117,7 +117,8 @@ bool file_view::place_pages(uint64_t first, uint64_t count) {
 
 bool file_view::is_clean(uint64_t page) noexcept {
   commit_set_->lock.assume_held();
-  // What write(2) may have put behind the end lies in the last page as well, and is in nobody's digest.
+  // What write(2) may have put behind the end lies in the last page as well, and is in nobody's
+  // digest.
   if ((page + 1) * page_size > region_.file_size()) return false;
   for (uint64_t i = page * page_lines; i < (page + 1) * page_lines; ++i) {
     line now;

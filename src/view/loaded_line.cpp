@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is looked at before instrumented code loads: general registers only (HOOK-7 of scute/shield_hooks.h).
+// What is looked at before instrumented code loads: general registers only (HOOK-7 of
+// scute/shield_hooks.h).
 #include <sys/syscall.h>
 #include <unistd.h>
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The shared part of a view: what another process needs to go on when the program has died. It holds no addresses.
-// All of it is zeros at first, and sparse: what no line needs takes no memory.
+// The shared part of a view: what another process needs to go on when the program has died. It
+// holds no addresses. All of it is zeros at first, and sparse: what no line needs takes no memory.
 //
-//   head | flush lists | pending bits, one per line | in-set bits | page states, one byte each | digests, 8 bytes per line
+//   head | flush lists | pending bits, one per line | in-set bits | page states, one byte each |
+//   digests, 8 bytes per line
 //
 // REGION-1 The head's mark is written last: a region that has it is complete.
-// REGION-2 Every word that a process may be killed at is written by one store. What belongs together is written
-//    in an order that any prefix of is a state which crash_writeback() knows (VIEW-1, VIEW-3, VIEW-8).
+// REGION-2 Every word that a process may be killed at is written by one store. What belongs
+//    together is written in an order that any prefix of is a state which crash_writeback() knows
+//    (VIEW-1, VIEW-3, VIEW-8).
 #pragma once
 
 #include <atomic>
@@ -30,8 +32,8 @@ struct region_shape {
 inline constexpr size_t lines_least = 256, lines_most = 65536;
 inline constexpr uint64_t capacity_max = uint64_t{1} << 40;
 
-// zeros: loaded as well, with digests of 0, and no bytes of it were ever stored by the view; so it is a hole of the view unless
-// the program stores to it, and may be one in all files.
+// zeros: loaded as well, with digests of 0, and no bytes of it were ever stored by the view; so it
+// is a hole of the view unless the program stores to it, and may be one in all files.
 // coming: VIEW-11.
 enum class page_state : uint8_t { absent = 0, loaded = 1, zeros = 2, coming = 3 };
 
@@ -48,7 +50,8 @@ struct region_head {
   uint32_t zero;
   uint64_t capacity;
   std::atomic<uint64_t> size;  // of the file
-  // Pending bits have to be read one by one: entries were left out, or a commit set has failed (region.cpp).
+  // Pending bits have to be read one by one: entries were left out, or a commit set has failed
+  // (region.cpp).
   std::atomic<uint32_t> scan;
   std::atomic<uint32_t> halted;  // VIEW-9
   uint64_t seed;                 // of the digests, random
@@ -61,7 +64,8 @@ class region {
   static uint64_t size(const region_shape& s);
   // Of zeroed memory, aligned to 4096.
   static void format(std::span<std::byte> at, const region_shape& s, uint64_t file_size);
-  // Throws failure (SCUTE_E_CORRUPT, SCUTE_E_VERSION) if there is no region that this build can use.
+  // Throws failure (SCUTE_E_CORRUPT, SCUTE_E_VERSION) if there is no region that this build can
+  // use.
   explicit region(std::span<std::byte> at);
 
   region_head& head() const noexcept { return *head_; }

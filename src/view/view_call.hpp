@@ -20,8 +20,9 @@ class view_call {
 
   bool nested() const noexcept { return nested_; }
 
-  // The end of the call, which would return `done`. Fences of handlers that have interrupted it are made now. One
-  // that comes after the last look at the note finds the thread outside, and makes its fence itself.
+  // The end of the call, which would return `done`. Fences of handlers that have interrupted it are
+  // made now. One that comes after the last look at the note finds the thread outside, and makes
+  // its fence itself.
   template <typename Fence>
   bool leave(bool done, Fence&& make) noexcept {
     if (nested_) return done;
@@ -49,7 +50,8 @@ class view_call {
   bool left_ = false;
 };
 
-// While one lives, calls with this flusher count as ones that interrupt another (VIEW-7): the thread is in another view, or on its way there.
+// While one lives, calls with this flusher count as ones that interrupt another (VIEW-7): the
+// thread is in another view, or on its way there.
 class interruption {
  public:
   explicit interruption(flusher& by) noexcept : by_(by) { change(1); }

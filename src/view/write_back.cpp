@@ -50,7 +50,8 @@ bool file_view::grow(uint64_t size, const std::function<void()>& make_room) {
   if (SCUTE_PLANTED(grow_clears))
     std::memset(parts_.bytes + before, 0,
                 std::min(size, (before / page_size + 1) * page_size) - before);
-  // VIEW-8: loaded before they are of the file, or what was appended to them would count as nothing after a death.
+  // VIEW-8: loaded before they are of the file, or what was appended to them would count as nothing
+  //         after a death.
   for (uint64_t page = (before + page_size - 1) / page_size; page * page_size < size; ++page) {
     auto& state = region_.page(page);
     if (state.load(std::memory_order_relaxed) == page_state::absent)

@@ -284,8 +284,8 @@ TEST_F(policy, the_account_is_exact) {
   EXPECT_EQ(pool.stats().unverified_max, expected) << "no scrub has ended";
 }
 
-// "object bytes handed out untested" and "the most of them between two scrubs": both to the byte, whatever is
-// read in which way.
+// "object bytes handed out untested" and "the most of them between two scrubs": both to the byte,
+// whatever is read in which way.
 TEST_F(policy, the_account_of_any_reads_is_exact_between_scrubs) {
   SCUTE_RANDOM(random);
   start({.account = true});

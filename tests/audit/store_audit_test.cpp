@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an audit by places in the source notices, and that it blames nobody (AUDIT-1 to AUDIT-4, AUDIT-6, AUDIT-7, CLOCK-1 to CLOCK-3).
+// What an audit by places in the source notices, and that it blames nobody (AUDIT-1
+// to AUDIT-4, AUDIT-6, AUDIT-7, CLOCK-1 to CLOCK-3).
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -253,7 +254,8 @@ TEST_F(store_audits, CountsStandAtTheirPlaces) {
   EXPECT_EQ(a->unreported(), "libold.so");
 }
 
-// Where it was stored to, or where it was flushed (AUDIT-6, AUDIT-7); and what lines held is kept in the same memory, if that is asked for.
+// Where it was stored to, or where it was flushed (AUDIT-6, AUDIT-7); and what lines held is kept
+// in the same memory, if that is asked for.
 TEST_F(store_audits, WhatIsLeftHasItsPlaces) {
   const named_site stores("left.c", "stores", 71), flushes("left.c", "flushes", 72);
   {
@@ -388,8 +390,8 @@ TEST_F(careless_audits, NobodyIsBlamed) {
   EXPECT_TRUE(a->may_commit());
 }
 
-// Threads store to words of the same lines; each tells, stores, flushes, and fences now and then, which commits what was
-// flushed. No commit set may find a stray, whatever comes between what.
+// Threads store to words of the same lines; each tells, stores, flushes, and fences now and then,
+// which commits what was flushed. No commit set may find a stray, whatever comes between what.
 TEST_F(store_audits, ThreadsThatReportAreNeverBlamed) {
   constexpr unsigned threads = 4, shared = 6, turns = 30000;
   static std::atomic<uint64_t> medium[shared][8], view[shared][8];

@@ -311,7 +311,8 @@ TEST(every_call, HasEveryExportedFunction) {
   char line[512];
   while (std::fgets(line, sizeof line, nm) != nullptr) {
     const std::string name(line, std::strcspn(line, "@ \n"));
-    // Stores have no transactions and no pages that fault; their calls in a child: tests/pow/calls_test.cpp.
+    // Stores have no transactions and no pages that fault; their calls in a child:
+    // tests/pow/calls_test.cpp.
     if (name.rfind("scute_pow_", 0) == 0) continue;
     if (name.rfind("scute_", 0) == 0) exported.insert(name);
   }

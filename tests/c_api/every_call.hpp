@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A proper call of every exported function of the library that does more than to look something up in a
-// table: for tests of what holds for all calls, whatever they do. The list is compared with what the shared
-// library exports.
+// A proper call of every exported function of the library that does more than to look something up
+// in a table: for tests of what holds for all calls, whatever they do. The list is compared with
+// what the shared library exports.
 #pragma once
 
 #include <string>
@@ -26,8 +26,8 @@ struct every_call {
 
   const char* name;
   with needs;
-  // The code that the function returns; of those that return none, SCUTE_E_FORKED if they return null or 0
-  // instead of what they are asked for.
+  // The code that the function returns; of those that return none, SCUTE_E_FORKED if they return
+  // null or 0 instead of what they are asked for.
   int (*make)(call_subject&);
   bool silent = false;  // returns neither
 

@@ -18,7 +18,8 @@ using namespace core;
 namespace {
 
 // A sanitizer for threads allows no new ones in the child of a process that had several, has a
-// handler of SIGSEGV of its own, and does not know of children that its wrapper of fork() did not make.
+// handler of SIGSEGV of its own, and does not know of children that its wrapper of fork() did not
+// make.
 #if defined(__SANITIZE_THREAD__)
 constexpr bool plain = false, threads_in_children = false;
 #elif defined(__SANITIZE_ADDRESS__)
@@ -323,7 +324,8 @@ TEST(fork, AChildSavesACopy) {
   }
 }
 
-// What an opening has in hand goes to no child that is made meanwhile by another thread. (PROC-3, PROC-4)
+// What an opening has in hand goes to no child that is made meanwhile by another thread.
+// (PROC-3, PROC-4)
 TEST(fork, WhileAnotherThreadOpens) {
   forking_pool f;
   f.fill();
@@ -352,8 +354,8 @@ TEST(fork, WhileAnotherThreadOpens) {
   opener.join();
 }
 
-// A child for which no fork handler ran may find the tables of the process taken, by a thread that it does not
-// have (PROC-5), and half changed.
+// A child for which no fork handler ran may find the tables of the process taken, by a thread that
+// it does not have (PROC-5), and half changed.
 TEST(fork, TablesThatAnotherThreadHasTaken) {
   if (!plain) return;
   forking_pool f;

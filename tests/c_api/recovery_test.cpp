@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Recovery of log-free pools as programs see it: waiting for it, watching it, leaving it to the next
-// session; and making deferred parity durable.
+// Recovery of log-free pools as programs see it: waiting for it, watching it, leaving it to the
+// next session; and making deferred parity durable.
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -209,7 +209,7 @@ TEST(recovery_of_redo, ThereIsNothingToWaitFor) {
   EXPECT_EQ(f.stats().drains, 0u);
 }
 
-// ---- scute_drain --------------------------------------------------------------------------------------
+// ---- scute_drain --------------------------------------------------------------------------------
 
 bool anything_deferred(pool_file& f) {
   for (pool::lane& l : f.in().s.lanes)
@@ -249,9 +249,10 @@ TEST(drain, HappensByItselfWhenNothingElseDoes) {
   EXPECT_TRUE(f.read(oid) == pattern(2, 500));
 }
 
-// As in a large pool: what a range in place holds is the lock of blocks that are still to be resolved. Of
-// another range that is done when it is opened; of a new object when the transaction commits, and nobody can
-// take the lock from the lane by then (engine/logfree/column_reservation.hpp, RESERVE-2). In a child, since it would hang.
+// As in a large pool: what a range in place holds is the lock of blocks that are still to be
+// resolved. Of another range that is done when it is opened; of a new object when the transaction
+// commits, and nobody can take the lock from the lane by then
+// (engine/logfree/column_reservation.hpp, RESERVE-2). In a child, since it would hang.
 TEST_F(recovery, RangesInPlaceWhereBlocksShareLocks) {
   f.close();
   for (const uint32_t stripes : {1u, 2u, 8u}) {
@@ -281,8 +282,8 @@ TEST_F(recovery, RangesInPlaceWhereBlocksShareLocks) {
   }
 }
 
-// Two threads, each with ranges in place in blocks that the other one's lock guards, before anything is
-// resolved: who resolves waits for locks, and nobody may wait for him with one.
+// Two threads, each with ranges in place in blocks that the other one's lock guards, before
+// anything is resolved: who resolves waits for locks, and nobody may wait for him with one.
 TEST_F(recovery, ThreadsInPlaceWhereBlocksShareLocks) {
   f.close();
   pool::stripes::use(2);

@@ -48,7 +48,8 @@ TEST(session, LossesAreCounted) {
   const scute_oid oid = f.alloc(pattern(1, 100));
   const auto& g = f.in().s.geo;
   const pool::cell c = pool::cell_of(g, f.offset_of(oid));
-  // A bit that both rows have wrong: no choice among the bits that do not add up is right (BITFLIP-3).
+  // A bit that both rows have wrong: no choice among the bits that do not add up is right
+  // (BITFLIP-3).
   f.raw(f.offset_of(oid))[50] ^= std::byte{3};
   f.raw(g.zone_offset(c.zone) + g.data_size + c.column)[50] ^= std::byte{6};
   const void* bytes = nullptr;

@@ -288,7 +288,8 @@ TEST(cancellation, NoCallIsAPointOfIt) {
   }
 }
 
-// AddressSanitizer does not see that a cancelled thread leaves its frames, and stumbles over them when the thread ends.
+// AddressSanitizer does not see that a cancelled thread leaves its frames, and stumbles over them
+// when the thread ends.
 void forget_frames() {
 #if defined(__SANITIZE_ADDRESS__)
   __asan_handle_no_return();

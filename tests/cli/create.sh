@@ -78,8 +78,8 @@ for command in create info "kv count"; do
   in_err 'PATH: the path is empty'
 done
 
-# Symbolic links (FILE-4): what is replaced is the pool behind them, and one that leads nowhere is told as that by
-# everybody.
+# Symbolic links (FILE-4): what is replaced is the pool behind them, and one that leads nowhere is
+# told as that by everybody.
 mkdir "$pools/elsewhere"
 expect 0 "$scute" create "$pools/elsewhere/real.pool" --size 1M
 ln -s elsewhere/real.pool "$pools/link"
@@ -154,7 +154,8 @@ rm "$pools/large.pool"
 expect 0 "$scute" create "$pools/large.pool" --size 1M
 silent
 
-# Names of any length: it works, or the message says how long a name may be; nothing is left of what failed.
+# Names of any length: it works, or the message says how long a name may be; nothing is left of what
+# failed.
 mkdir "$pools/names"
 for length in 200 231 232 237 238 245 246 251 252 255 256; do
   name=$pools/names/$(head -c $length /dev/zero | tr '\0' n)

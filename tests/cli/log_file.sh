@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# A pool on a disk with engine spec has its log in a second file. After a kill it is opened with its own log and no
-# other, by every command; after a close it needs none. Both files are moved and copied together.
+# A pool on a disk with engine spec has its log in a second file. After a kill it is opened with its
+# own log and no other, by every command; after a close it needs none. Both files are moved and
+# copied together.
 . "${BASH_SOURCE[0]%/*}/lib.bash"
 pools=$PWD
 export SCUTE_MEDIUM=file SCUTE_ENGINE=spec
@@ -29,8 +30,8 @@ has_loaded() {
 }
 loaded() { "$scute" kv scan "$1" | wc -l; }
 
-# Every command refuses the pool, in one line that names the log, says what is wrong with it and what can be done; and
-# neither file changes.
+# Every command refuses the pool, in one line that names the log, says what is wrong with it and
+# what can be done; and neither file changes.
 refused() { # STATUS WORDS
   local command before after
   before=$(md5sum "$pool"*)
@@ -128,7 +129,8 @@ expect 0 "$scute" kv put "$pools/b.pool" one 1
 expect 0 "$scute" check "$pools/b.pool"
 in_out '^result  *clean$'
 
-# One file of a pool that was closed: it needs no log, for reading; who writes gets one that is made anew.
+# One file of a pool that was closed: it needs no log, for reading; who writes gets one that is made
+# anew.
 expect 0 "$scute" kv get "$pools/b.pool" one
 cp "$pools/b.pool" "$pools/c.pool"
 expect 0 "$scute" kv get "$pools/c.pool" one
@@ -160,8 +162,8 @@ equal "$(loaded "$pool")" "$n"
 expect 0 "$scute" check "$pool"
 in_out '^result  *clean$'
 
-# Without a log and without a backup: what the log alone had is given up, if that is asked for. (The process was killed and
-# the power did not fail, so all of it is in the pool.)
+# Without a log and without a backup: what the log alone had is given up, if that is asked for. (The
+# process was killed and the power did not fail, so all of it is in the pool.)
 again
 rm "$pool.log"
 expect 1 "$scute" check "$pool" --without-log

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# On overlayfs, which the root of every container is, and on a FUSE file system: what a running program has open is busy (status 5)
-# for every command, and free when it has ended.
+# On overlayfs, which the root of every container is, and on a FUSE file system: what a running
+# program has open is busy (status 5) for every command, and free when it has ended.
 if [ -z "${SCUTE_TEST_MOUNTED:-}" ]; then
   # Mounts of its own, which go with it.
   [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null && exec env SCUTE_TEST_MOUNTED=1 unshare -m "$BASH" "$0"

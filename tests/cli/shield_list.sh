@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# scute shield list: each state that a shielded file may be in, as a table and as JSON, and what the next opening then makes of it
-# (OUTLOOK-1).
+# scute shield list: each state that a shielded file may be in, as a table and as JSON, and what the
+# next opening then makes of it (OUTLOOK-1).
 . "${BASH_SOURCE[0]%/*}/lib.bash"
 cd "$pools"
 mkdir -p data/deep

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A file system without room for a pool's log: met when the log is made, or made larger, and in no commit (LOGFILE-6).
+// A file system without room for a pool's log: met when the log is made, or made larger, and in no
+// commit (LOGFILE-6).
 #include <gtest/gtest.h>
 
 #include "disk/small_disk.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The short way into a window (engine/logfree/short_commit.hpp): what goes it, what does not, and that what it writes is
-// what the general way writes.
+// The short way into a window (engine/logfree/short_commit.hpp): what goes it, what does not, and
+// that what it writes is what the general way writes.
 #include <gtest/gtest.h>
 
 #include <unistd.h>
@@ -85,7 +85,8 @@ TEST_F(short_commit, WhatGoesTheShortWay) {
   f.expect_sound();
 }
 
-// SHORT-1: parity, checksums and content are right, whatever differs and wherever it lies; with several parities too.
+// SHORT-1: parity, checksums and content are right, whatever differs and wherever it lies; with
+//          several parities too.
 TEST_F(short_commit, AnyChangeOfAnySize) {
   SCUTE_RANDOM(random);
   for (const int parity : {1, 2, 4}) {
@@ -191,7 +192,8 @@ TEST_F(short_commit, RangesAndPlacesOfOneObject) {
   f.expect_sound();
 }
 
-// A header that is damaged after its object was opened is repaired first, and does not get into the parity.
+// A header that is damaged after its object was opened is repaired first, and does not get into the
+// parity.
 TEST_F(short_commit, AHeaderThatIsDamagedMeanwhile) {
   create();
   const scute_oid a = f.alloc(pattern(1, 200));
@@ -311,7 +313,8 @@ TEST_F(short_commit, AnyMixtureWithRangesInPlace) {
   }
 }
 
-// Somebody needs a column that is held: the transaction goes through the log, and neither loses anything.
+// Somebody needs a column that is held: the transaction goes through the log, and neither loses
+// anything.
 TEST_F(short_commit, AHoldThatSomebodyTakes) {
   create();
   std::vector<scute_oid> oids;
@@ -375,7 +378,8 @@ TEST_F(short_commit, AHoldThatSomebodyTakesMeanwhile) {
   f.expect_sound();
 }
 
-// A second range in place is refused while another thread has one of the object, and nothing of it is left.
+// A second range in place is refused while another thread has one of the object, and nothing of it
+// is left.
 TEST_F(short_commit, AnObjectThatAnotherThreadHasInPlace) {
   create();
   const scute_oid a = f.alloc(pattern(1, 100)), b = f.alloc(pattern(2, 100));
@@ -399,8 +403,8 @@ TEST_F(short_commit, AnObjectThatAnotherThreadHasInPlace) {
   f.expect_sound();
 }
 
-// TX-2: a damaged object is repaired when a range of it is opened in place. What is damaged beside the ranges
-// afterwards does not get a checksum that accepts it, and a check finds it.
+// TX-2: a damaged object is repaired when a range of it is opened in place. What is damaged beside
+// the ranges afterwards does not get a checksum that accepts it, and a check finds it.
 TEST_F(short_commit, DamageBeforeAndAfterARangeInPlace) {
   create();
   for (const bool before : {true, false}) {

@@ -61,8 +61,9 @@ class spec_checkpoint : public testing::Test {
   std::optional<engine::checkpoint> checkpoint;
 };
 
-// CKPT-4. It used to say that nothing was left, as did a drain: so a pool was closed with frames that counted, and the next
-// session drew sequences below theirs. (Found by torture: what a crash of that session left lost to the older frames.)
+// CKPT-4. It used to say that nothing was left, as did a drain: so a pool was closed with frames
+// that counted, and the next session drew sequences below theirs. (Found by torture: what a crash
+// of that session left lost to the older frames.)
 TEST_F(spec_checkpoint, IsNotAtItsEndBehindACommitThatIsNearlyOver) {
   checkpoint->enter(0, begin + 1);
   apply(7, begin + 5);
@@ -75,8 +76,9 @@ TEST_F(spec_checkpoint, IsNotAtItsEndBehindACommitThatIsNearlyOver) {
   EXPECT_FALSE(checkpoint->cycle());
 }
 
-// CKPT-3. While a commit had one block pinned, checkpoints renewed another one again and again, until all that is kept for them
-// was full of records above those of the pinned block: then nobody could checkpoint that one, and so nobody had room ever again.
+// CKPT-3. While a commit had one block pinned, checkpoints renewed another one again and again,
+// until all that is kept for them was full of records above those of the pinned block: then nobody
+// could checkpoint that one, and so nobody had room ever again.
 TEST_F(spec_checkpoint, RenewsNothingBehindABlockThatIsPinned) {
   const size_t kept = engine::commit_log::kept_least + 2;
   ASSERT_EQ(log->keep_back(kept, 0).missing, 0U);
@@ -95,8 +97,8 @@ TEST_F(spec_checkpoint, RenewsNothingBehindABlockThatIsPinned) {
   EXPECT_GT(log->truncation_point(), begin + 6);
 }
 
-// The same while a commit is under way whose lane has rested since long ago: it holds the truncation point no further back than
-// where it was when the commit began.
+// The same while a commit is under way whose lane has rested since long ago: it holds the
+// truncation point no further back than where it was when the commit began.
 TEST_F(spec_checkpoint, RenewsNothingThatACommitKeepsTheTruncationPointFrom) {
   ASSERT_EQ(log->keep_back(engine::commit_log::kept_least + 2, 0).missing, 0U);
   open(7, begin + 5);
@@ -114,8 +116,8 @@ TEST_F(spec_checkpoint, RenewsNothingThatACommitKeepsTheTruncationPointFrom) {
   EXPECT_GT(log->truncation_point(), moved);
 }
 
-// CLOG-6, ROOM-4. Another lane's segments used to count as gone while it wrote to them: so who came in between was refused, or
-// had chunks lent to the log.
+// CLOG-6, ROOM-4. Another lane's segments used to count as gone while it wrote to them: so who came
+// in between was refused, or had chunks lent to the log.
 TEST_F(spec_checkpoint, WaitsForWhatOtherLanesHaveTaken) {
   using engine::commit_log;
   const size_t rest = log->segments() - commit_log::kept_least;
@@ -126,8 +128,9 @@ TEST_F(spec_checkpoint, WaitsForWhatOtherLanesHaveTaken) {
   EXPECT_FALSE(log->will_have_room({rest + 1, 64, 0})) << "that is more than there is";
 }
 
-// ROOM-2. What a lane had taken used to count as neither free nor its own: so in a log that is as small as can be a range in place
-// found no room while somebody was about to append. (Found by torture: churn in 1 MiB, 6 threads on 2 lanes.)
+// ROOM-2. What a lane had taken used to count as neither free nor its own: so in a log that is as
+// small as can be a range in place found no room while somebody was about to append. (Found by
+// torture: churn in 1 MiB, 6 threads on 2 lanes.)
 TEST_F(spec_checkpoint, CountsWhatLanesHaveTakenAsTheirs) {
   const size_t lanes = s().geo.lane_count, all = log->segments();
   for (uint32_t lane = 0; lane < lanes; ++lane) ASSERT_TRUE(log->make_room(lane, {2, 0, 0}));
@@ -135,8 +138,8 @@ TEST_F(spec_checkpoint, CountsWhatLanesHaveTakenAsTheirs) {
   EXPECT_EQ(log->keep_back(all - 2 * lanes + 1, 2).missing, 1U);
 }
 
-// SPEC-5. What is stored to a block without a record leaves the records that it has as they are. The block used to forget the
-// oldest one of them, so that the truncation point could pass it.
+// SPEC-5. What is stored to a block without a record leaves the records that it has as they are.
+// The block used to forget the oldest one of them, so that the truncation point could pass it.
 TEST_F(spec_checkpoint, StoresWithoutARecordLeaveTheOldestOne) {
   apply(7, begin + 5);
   apply(7, 0);
@@ -144,8 +147,8 @@ TEST_F(spec_checkpoint, StoresWithoutARecordLeaveTheOldestOne) {
   EXPECT_EQ(table->lowest(), begin + 5);
 }
 
-// CKPT-4. A drain that came while another thread was in a checkpoint saw an empty list, and returned before what was on it was
-// durable.
+// CKPT-4. A drain that came while another thread was in a checkpoint saw an empty list, and
+// returned before what was on it was durable.
 TEST_F(spec_checkpoint, ADrainWaitsForTheRoundOfAnotherThread) {
   apply(7, begin + 5);
   std::thread other;
@@ -164,8 +167,8 @@ TEST_F(spec_checkpoint, ADrainWaitsForTheRoundOfAnotherThread) {
   drain->join();
 }
 
-// CKPT-5. A transaction that did nothing but have a range open had the checkpoint renew it at every look, with a sync of two
-// files each time on a disk.
+// CKPT-5. A transaction that did nothing but have a range open had the checkpoint renew it at every
+// look, with a sync of two files each time on a disk.
 TEST_F(spec_checkpoint, RestsWhenAllThatIsLeftIsOpen) {
   EXPECT_TRUE(checkpoint->rests());
   open(7, begin + 5);
@@ -209,8 +212,8 @@ TEST_F(spec_checkpoint, WhoHelpsFoldsAPartTheOldestFirst) {
   EXPECT_EQ(log->truncation_point(), begin + blocks);
 }
 
-// ROOM-8. Nobody checkpoints until the log is three quarters full. From there on commits do, a part at each segment that is begun, so it gets
-// no fuller, and none of them has to wait for room.
+// ROOM-8. Nobody checkpoints until the log is three quarters full. From there on commits do, a part
+// at each segment that is begun, so it gets no fuller, and none of them has to wait for room.
 TEST(spec_help, CommitsFoldFromThreeQuartersOn) {
   pool_file f;
   scute_options o = options(16 * mib, {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_SPEC});

@@ -29,7 +29,8 @@ class spec_in_place : public testing::TestWithParam<scute_protection> {
   pool_file pool_;
 };
 
-// SPEC-2: the first range of an object takes a fence, for its undo record; later ones rest on the records of the first.
+// SPEC-2: the first range of an object takes a fence, for its undo record; later ones rest on the
+//         records of the first.
 TEST_P(spec_in_place, TakesTheShortWayAndOneFenceOnceItIsLogged) {
   pool_.in()
       .idle.stop();  // a checkpoint makes the log forget what it has, and has fences of its own
@@ -94,7 +95,8 @@ TEST_P(spec_in_place, GoesWithNewFreedAndBufferedObjects) {
   }
 }
 
-// Nothing but its header is known of a freed object: its size is of no meaning, and may be one of a transaction before.
+// Nothing but its header is known of a freed object: its size is of no meaning, and may be one of a
+// transaction before.
 TEST_P(spec_in_place, GoesBehindAFreedObjectThatLiesBeforeIt) {
   const scute_oid large = pool_.alloc(bytes(4000, 5));
   std::vector<scute_oid> freed, ranged;
@@ -121,8 +123,9 @@ TEST_P(spec_in_place, GoesBehindAFreedObjectThatLiesBeforeIt) {
   pool_.expect_sound();
 }
 
-// ROOM-6, ROOM-7: threads open more than the checkpoint keeps room for, and less, by turns; nothing is refused, and in the end
-// the log keeps no more than before, so that a transaction larger than the log can borrow and give back.
+// ROOM-6, ROOM-7: threads open more than the checkpoint keeps room for, and less, by turns; nothing
+// is refused, and in the end the log keeps no more than before, so that a transaction larger than
+// the log can borrow and give back.
 TEST_P(spec_in_place, ThreadsReserveAndGiveBack) {
   constexpr unsigned threads = 4, objects = 12, rounds = 60;
   constexpr uint64_t size = 3000;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pools that are larger than 4 GiB, and than the machine's memory by far: files with holes, of which little is ever touched.
+// Pools that are larger than 4 GiB, and than the machine's memory by far: files with holes, of
+// which little is ever touched.
 #include <gtest/gtest.h>
 
 #include "engine/speculative/block_table.hpp"
@@ -8,7 +9,8 @@
 namespace scute::test {
 namespace {
 
-// Chunks of a zone take more than 4 GiB; the largest span is what the log leaves of it, in the session that makes it and in others.
+// Chunks of a zone take more than 4 GiB; the largest span is what the log leaves of it, in the
+// session that makes it and in others.
 TEST(spec_large_pool, SaysWhatObjectsItCanHold) {
   for (const auto where : {scratch::memory, scratch::disk}) {
     pool_file f(where);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Engine spec: an object that was placed lies where the log has records of an older one (SPEC-2, SPEC-4, TABLE-3). A range in
-// place of it needs an undo record, whatever the log has of its granules.
+// Engine spec: an object that was placed lies where the log has records of an older one
+// (SPEC-2, SPEC-4, TABLE-3). A range in place of it needs an undo record, whatever the log has of
+// its granules.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +24,8 @@ class spec_placed : public testing::TestWithParam<scute_protection> {
     o.chunk_size = 64 * kib;  // slots of more than prewrite_min
     pool_.create(o);
   }
-  // The log gets records of an object, and another one is placed in its slot. No checkpoint comes between.
+  // The log gets records of an object, and another one is placed in its slot. No checkpoint comes
+  // between.
   void replace(uint64_t first_size, uint64_t second_size) {
     pool_.in().idle.stop();
     const scute_oid first = pool_.alloc(bytes(first_size, 'a'));

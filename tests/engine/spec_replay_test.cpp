@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What recovery makes of records of engine spec (SPEC-4): compared with a model of bytes, and with logs that nobody writes who
-// wants to be done with them.
+// What recovery makes of records of engine spec (SPEC-4): compared with a model of bytes, and with
+// logs that nobody writes who wants to be done with them.
 #include <gtest/gtest.h>
 
 #include <ctime>
@@ -103,8 +103,8 @@ TEST_F(spec_replay, TheNewestRecordOfAByteCounts) {
   EXPECT_EQ(f.read(oid), now);
 }
 
-// A log full of small placed records beside small records of bytes, and of placed ones that are as long as a zone: it used to be
-// looked through once for each record.
+// A log full of small placed records beside small records of bytes, and of placed ones that are as
+// long as a zone: it used to be looked through once for each record.
 TEST_F(spec_replay, TakesNoTimeForEachPairOfRecords) {
   make(64 * mib, 16 * mib, SCUTE_PROTECT_MLPC);
   const bytes content = pattern(1, 8);

@@ -106,7 +106,8 @@ void overwrite(pool_file& pool, scute_oid large, uint64_t size, int with) {
   ASSERT_EQ(tx.commit(), SCUTE_OK) << scute_errormsg();
 }
 
-// CLOG-4. The lane of a thread that had ended stayed at one of the chunks, and so none of them ever went back.
+// CLOG-4. The lane of a thread that had ended stayed at one of the chunks, and so none of them ever
+// went back.
 TEST(spec_room, AThreadThatIsGoneKeepsNoChunks) {
   pool_file pool;
   pool.create(small_log(32 * mib, mib));
@@ -144,8 +145,8 @@ TEST(spec_room, ObjectsHaveTheRoomThatTheLogNeedsNoMore) {
   pool.expect_sound();
 }
 
-// What a crash had left lent and listed was overlaid twice, and once when it had gone back: objects in it read as zeros. (Found
-// by torture.)
+// What a crash had left lent and listed was overlaid twice, and once when it had gone back: objects
+// in it read as zeros. (Found by torture.)
 TEST(spec_room, ChunksThatACrashLeftInTheLogHoldObjectsAgain) {
   for (const auto level : {SCUTE_PROTECT_ML, SCUTE_PROTECT_MLPC}) {
     pool_file pool;
@@ -197,7 +198,8 @@ TEST(spec_room, APoolThatIsTooSmallForTheLogIsToldTheLeastSize) {
     EXPECT_NE(pool.alloc(bytes(100, 1)), 0U);
     pool.expect_sound();
   };
-  // (The smallest pool holds objects beside a log of the least size, but not beside one that is asked for.)
+  // (The smallest pool holds objects beside a log of the least size, but not beside one that is
+  // asked for.)
   refused(small_log(256 * kib, 256 * kib));
   refused(small_log(mib, mib));
   scute_options o = options(512 * kib, {SCUTE_PROTECT_NONE, SCUTE_ENGINE_SPEC});
@@ -205,7 +207,8 @@ TEST(spec_room, APoolThatIsTooSmallForTheLogIsToldTheLeastSize) {
   refused(o);
 }
 
-// ROOM-3, CKPT-3: all of an object that is larger than the log is open in place while another thread turns the log over.
+// ROOM-3, CKPT-3: all of an object that is larger than the log is open in place while another
+// thread turns the log over.
 TEST(spec_room, ThereIsRoomForTheOldBytesOfWhatIsOpen) {
   pool_file pool;
   pool.create(small_log(32 * mib, mib));
@@ -231,7 +234,8 @@ TEST(spec_room, ThereIsRoomForTheOldBytesOfWhatIsOpen) {
   pool.expect_sound();
 }
 
-// ROOM-2: allocations go on, steps of the allocator included, while ranges in place have reserved what there is.
+// ROOM-2: allocations go on, steps of the allocator included, while ranges in place have reserved
+//         what there is.
 TEST(spec_room, StepsFindRoomWhileMuchIsReserved) {
   pool_file pool;
   pool.create(small_log(16 * mib, mib));

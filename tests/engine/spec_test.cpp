@@ -168,7 +168,8 @@ TEST_P(spec_engine, OutlivesKills) {
   }
 }
 
-// A range that is open in place for a long time, while others turn the log over, and then the process dies (CLOG-3).
+// A range that is open in place for a long time, while others turn the log over, and then the
+// process dies (CLOG-3).
 TEST_P(spec_engine, RenewsWhatIsOpen) {
   const scute_options how = wanted();
   pool.create(how);

@@ -30,8 +30,8 @@ class status_words : public testing::TestWithParam<pool_kind> {
   void put(bytes& image, uint32_t replica, status_word which, uint64_t w) const {
     std::memcpy(image.data() + g.lane_offset(0, replica) + place_of(which), &w, sizeof w);
   }
-  // Two objects of n bytes that meet in a column: what is written to both in one transaction is logged, whichever
-  // engine it is.
+  // Two objects of n bytes that meet in a column: what is written to both in one transaction is
+  // logged, whichever engine it is.
   std::array<scute_oid, 2> pair(uint64_t n) {
     std::array<scute_oid, 2> two{f.alloc(pattern(1, n)), 0};
     const auto meets = [&](scute_oid oid) {
@@ -122,8 +122,8 @@ TEST_P(status_words, UndoneBeyondTheEntriesCountsForNothing) {
     }
 }
 
-// An entry that lies where its predecessor was is torn; what `applied` names is not there any more, and an entry
-// from long before still is, unless somebody has seen to it.
+// An entry that lies where its predecessor was is torn; what `applied` names is not there any more,
+// and an entry from long before still is, unless somebody has seen to it.
 TEST_P(status_words, NoEntryFromLongBeforeIsLeftWhereTheLastOneIsOverwritten) {
   // Two records an entry, with headers of theirs.
   const auto half = [&](uint64_t of_ring) { return (ring * of_ring / 100 / 2) & ~uint64_t{63}; };

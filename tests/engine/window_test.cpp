@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Windows of log-free commits, step by step: what they lock, when they fence, and who may take a deferred
-// one away from its lane.
+// Windows of log-free commits, step by step: what they lock, when they fence, and who may take a
+// deferred one away from its lane.
 #include "engine/logfree/window.hpp"
 
 #include <gtest/gtest.h>
@@ -47,7 +47,8 @@ class window : public testing::Test {
   }
   bool plan(uint32_t l, std::vector<extent> x) { return engine::window(*s, lane(l)).plan(x); }
 
-  // What engine::logfree::commit() does with a write of `n` bytes of `content` at each of these places.
+  // What engine::logfree::commit() does with a write of `n` bytes of `content` at each of these
+  // places.
   void begin(uint32_t l, const std::vector<uint64_t>& places, const bytes& content) {
     patches.clear();
     contents.push_back(content);
@@ -90,7 +91,7 @@ class window : public testing::Test {
   std::vector<bytes> contents;  // what the patches point to
 };
 
-// ---- plan() -------------------------------------------------------------------------------------------
+// ---- plan() -------------------------------------------------------------------------------------
 
 TEST_F(window, PlanListsColumnsAndBlocks) {
   ASSERT_TRUE(plan(0, {{at(1, 5 * block + 100), 64}}));
@@ -166,7 +167,7 @@ TEST_F(window, ColumnsOfDifferentZonesAreDifferent) {
   s->geo = real;
 }
 
-// ---- one lane -----------------------------------------------------------------------------------------
+// ---- one lane -----------------------------------------------------------------------------------
 
 // LF-1, WIN-2.
 TEST_F(window, DataThenParityAndWhatItCounts) {
@@ -311,7 +312,7 @@ TEST_F(window, ItsOrderIsAsserted) {
   EXPECT_DEATH(engine::window(*s, lane(0)).leave(), "point");
 }
 
-// ---- several lanes ------------------------------------------------------------------------------------
+// ---- several lanes ------------------------------------------------------------------------------
 
 // WIN-2.
 TEST_F(window, WhoeverWantsAStripeDrains) {

@@ -144,7 +144,8 @@ TEST_P(chunk_cache, IsFreeAfterACrash) {
   EXPECT_TRUE(after.read(oid) == pattern(3, n));
 }
 
-// Threads in a small pool, each with an object whose log overflows, and others until there is no room.
+// Threads in a small pool, each with an object whose log overflows, and others until there is no
+// room.
 TEST_P(chunk_cache, ThreadsInASmallPool) {
   SCUTE_RANDOM(random);
   f.create(4 * mib, GetParam());
@@ -188,7 +189,8 @@ TEST_P(chunk_cache, ThreadsInASmallPool) {
   f.expect_sound();
 }
 
-// With engine spec nothing is in the chunk cache: its log lends for itself (engine/spec_room_test.cpp).
+// With engine spec nothing is in the chunk cache: its log lends for itself
+// (engine/spec_room_test.cpp).
 INSTANTIATE_TEST_SUITE_P(Protection, chunk_cache,
                          testing::Values(pool_kind(SCUTE_PROTECT_NONE, SCUTE_ENGINE_REDO),
                                          pool_kind(SCUTE_PROTECT_ML, SCUTE_ENGINE_REDO),

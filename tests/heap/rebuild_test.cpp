@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// POOL-6: what memory knows of the chunks is what their headers say. After any history a reopened pool
-// has the same chunks, the same objects and the same room.
+// POOL-6: what memory knows of the chunks is what their headers say. After any history a reopened
+// pool has the same chunks, the same objects and the same room.
 #include <gtest/gtest.h>
 
 #include <map>

@@ -234,8 +234,8 @@ TEST_P(fault, SystemCalls) {
   }
 }
 
-// A log that overflows its lane has borrowed chunks when memory runs out: they must not be in the way of the next one.
-// Each time by a lane that has done nothing yet.
+// A log that overflows its lane has borrowed chunks when memory runs out: they must not be in the
+// way of the next one. Each time by a lane that has done nothing yet.
 class chained_log : public testing::TestWithParam<scute_engine> {};
 
 TEST_P(chained_log, FailsOnceForWantOfMemory) {
@@ -270,8 +270,8 @@ TEST_P(chained_log, FailsOnceForWantOfMemory) {
   }
 }
 
-// A range in place that is refused for want of memory is nobody's: what another thread writes there since, while the
-// transaction goes on, is not undone by a crash.
+// A range in place that is refused for want of memory is nobody's: what another thread writes there
+// since, while the transaction goes on, is not undone by a crash.
 TEST_P(chained_log, ARangeInPlaceIsRefused) {
   for (const size_t n : {100, 9000}) {
     for (uint64_t nth = 1, hit = 1; hit != 0; ++nth) {
@@ -311,8 +311,8 @@ TEST_P(chained_log, ARangeInPlaceIsRefused) {
   }
 }
 
-// A checkpoint that cannot renew what is open in place leaves its block to be checkpointed another time. A drain, and a switch of
-// engines, used to take that for the end.
+// A checkpoint that cannot renew what is open in place leaves its block to be checkpointed another
+// time. A drain, and a switch of engines, used to take that for the end.
 TEST(spec_drain, SaysThatItHadNoMemory) {
   uint64_t refused = 0;
   for (uint64_t nth = 1, hit = 1; hit != 0; ++nth) {

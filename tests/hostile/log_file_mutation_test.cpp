@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Log files that somebody has made up: bytes that changed, heads and frames with checksums that are right and contents that are
-// not, files of any length. No byte of one makes the library do anything but open the pool or refuse it (F9).
+// Log files that somebody has made up: bytes that changed, heads and frames with checksums that are
+// right and contents that are not, files of any length. No byte of one makes the library do
+// anything but open the pool or refuse it (F9).
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -92,7 +93,8 @@ class hostile_log {
       std::memcpy(to.data() + at, &h, sizeof h);
   }
 
-  // Calls fn(frame head, body) for a frame, which has its checksums again after that, in this copy. Returns frames seen.
+  // Calls fn(frame head, body) for a frame, which has its checksums again after that, in this copy.
+  // Returns frames seen.
   template <typename Fn>
   unsigned change_frames(bytes& to, random_source& random, Fn&& fn) const {
     unsigned seen = 0;

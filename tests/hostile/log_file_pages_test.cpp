@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pages of a log file that cannot be read (LOGFILE-5): another page has what they had; and since no part of such a page can
-// be written, they are written as a whole, by openings and by scrubs.
+// Pages of a log file that cannot be read (LOGFILE-5): another page has what they had; and since no
+// part of such a page can be written, they are written as a whole, by openings and by scrubs.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -97,8 +97,8 @@ TEST_F(pages_of_a_log, AnyOneOfAKilledPool) {
   }
 }
 
-// Of a pool that was closed: the first pages are good again at once; another one ends the session that comes to it, at the
-// latest, and is good again when the pool is opened after that.
+// Of a pool that was closed: the first pages are good again at once; another one ends the session
+// that comes to it, at the latest, and is good again when the pool is opened after that.
 TEST_F(pages_of_a_log, AnyOneOfAClosedPool) {
   change(1);
   f.close();
@@ -155,7 +155,8 @@ TEST_F(pages_of_a_log, ACommitThatComesToOneEndsTheSession) {
   expect_last();
 }
 
-// Both copies of what only the log has: told, and not guessed; both heads: refused, as any log that cannot be read.
+// Both copies of what only the log has: told, and not guessed; both heads: refused, as any log that
+// cannot be read.
 TEST_F(pages_of_a_log, BothCopies) {
   change(1);
   kill();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A pool with a log file on a disk whose syncs fail and lose pages (LOGFILE-4, LOGFILE-5, STREAM-1, STREAM-2,
-// STREAM-3): the pool
-// stops, and what was acknowledged before is there after a power failure.
+// A pool with a log file on a disk whose syncs fail and lose pages
+// (LOGFILE-4, LOGFILE-5, STREAM-1, STREAM-2, STREAM-3): the pool stops, and what was acknowledged
+// before is there after a power failure.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -36,7 +36,8 @@ int overwrite(scute_pool* pool, scute_oid oid, const bytes& content) {
   return scute_tx_commit(tx);
 }
 
-// The nth sync, or write, of the log fails; whatever the disk has then, no acknowledged transaction is missing.
+// The nth sync, or write, of the log fails; whatever the disk has then, no acknowledged transaction
+// is missing.
 TEST(log_file_sync, AFailureStopsThePoolAndLosesNothing) {
   SCUTE_RANDOM(random);
   for (const call what : {call::fdatasync, call::pwrite})
@@ -71,7 +72,8 @@ TEST(log_file_sync, AFailureStopsThePoolAndLosesNothing) {
         f.in().abandon();
         f.close();
       }
-      // What the next session acknowledges is no castle in the air: syncs of clean pages do nothing.
+      // What the next session acknowledges is no castle in the air: syncs of clean pages do
+      // nothing.
       SCUTE_OKAY(scute_open(f.path.c_str(), &o, &f.pool));
       SCUTE_OKAY(overwrite(f.pool, oid, pattern(77, 300)));
       f.in().abandon();
@@ -124,8 +126,8 @@ TEST(log_file_sync, CommitsAtTheSameTimeShareSyncs) {
   f.expect_sound();
 }
 
-// STREAM-4: a log that is made longer beside a commit is synced behind it, not beside it. The kernel would tell the
-// error of the commit's page to whichever sync comes first, and to no other.
+// STREAM-4: a log that is made longer beside a commit is synced behind it, not beside it. The
+// kernel would tell the error of the commit's page to whichever sync comes first, and to no other.
 TEST(log_file_sync, GrowthBesideACommitTakesNoErrorFromIt) {
   SCUTE_RANDOM(random);
   bool hit = false;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Engine spec, and memory that runs out between the room that a transaction takes in the log and its record.
+// Engine spec, and memory that runs out between the room that a transaction takes in the log and
+// its record.
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -16,8 +17,8 @@ namespace {
 
 using engine::commit_log;
 
-// CLOG-6. Segments that a lane had taken for a commit that then failed stayed its own, and counted as about to come back: whoever
-// needed them waited for ever.
+// CLOG-6. Segments that a lane had taken for a commit that then failed stayed its own, and counted
+// as about to come back: whoever needed them waited for ever.
 TEST(spec_memory, AHelperThatFindsNoMemoryTakesNoSegments) {
   constexpr uint64_t begin = 1000;
   pool_file f;
@@ -72,7 +73,8 @@ TEST(spec_memory, AHelperThatFindsNoMemoryTakesNoSegments) {
   f.in().abandon();
 }
 
-// What was reserved for a range that was refused is given back at once: who commits nothing behind that has nothing to end.
+// What was reserved for a range that was refused is given back at once: who commits nothing behind
+// that has nothing to end.
 TEST(spec_memory, ARefusedRangeKeepsNoRoom) {
   pool_file f;
   scute_options o = options(32 * mib, {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_SPEC});

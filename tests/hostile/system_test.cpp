@@ -57,8 +57,8 @@ TEST(system, FileSizeLimit) {
   });
 }
 
-// The signal of that limit would end the process. It comes to no handler of the program's either, and one that
-// the program has held back before stays. (SIG-3)
+// The signal of that limit would end the process. It comes to no handler of the program's either,
+// and one that the program has held back before stays. (SIG-3)
 TEST(system, FileSizeLimitRaisesNoSignal) {
   for (const bool handler : {false, true})
     for (const uint32_t flags : {0u, uint32_t{SCUTE_PREALLOCATE}})
@@ -90,8 +90,8 @@ TEST(system, FileSizeLimitRaisesNoSignal) {
       });
 }
 
-// A pool that is longer already: what is in use changes, more of it comes into use, a lost page comes back,
-// and the pool is opened after a crash. (SIG-3)
+// A pool that is longer already: what is in use changes, more of it comes into use, a lost page
+// comes back, and the pool is opened after a crash. (SIG-3)
 TEST(system, FileSizeLimitOfALongerPool) {
   for (const auto where : {scratch::memory, scratch::disk}) {
     pool_file f(where);
@@ -132,8 +132,9 @@ TEST(system, FileSizeLimitOfALongerPool) {
   }
 }
 
-// The log of a pool on a disk is written by calls that know the limit: who may not write to all of it is refused before
-// anything is acknowledged, whether the pool was closed or killed, and nothing is changed.
+// The log of a pool on a disk is written by calls that know the limit: who may not write to all of
+// it is refused before anything is acknowledged, whether the pool was closed or killed, and nothing
+// is changed.
 TEST(system, FileSizeLimitOfALongerLog) {
   pool_file f(scratch::disk);
   scute_options o = options(8 * mib);
@@ -219,8 +220,9 @@ TEST(system, FileWithoutPermissions) {
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-// The C library must not have address space in hand, or it serves large requests from that, whatever the
-// limit: no arenas of threads, 64 MiB each, and no large blocks in the heap, where they stay when freed.
+// The C library must not have address space in hand, or it serves large requests from that,
+// whatever the limit: no arenas of threads, 64 MiB each, and no large blocks in the heap, where
+// they stay when freed.
 const bool nothing_in_hand =
     ::mallopt(M_ARENA_MAX, 1) == 1 && ::mallopt(M_MMAP_THRESHOLD, 128 * 1024) == 1;
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One operation, again and again, for whoever counts its instructions: all of them happen in measured().
+// One operation, again and again, for whoever counts its instructions: all of them happen in
+// measured().
 //   operations ENGINE OPERATION TIMES        operations --list
-// ENGINE-none: without protection. The pool has no thread of its own: what that checkpoints and drains comes when it comes, and
-// the operations after it count differently.
+// ENGINE-none: without protection. The pool has no thread of its own: what that checkpoints and
+// drains comes when it comes, and the operations after it count differently.
 #include <scute/scute.h>
 #include <scute/pool.hpp>
 #include <scute/tx.hpp>
@@ -170,7 +171,8 @@ constexpr operation operations[] = {
 
 }  // namespace
 
-// In the place of the C library's: no thread can be made, which a pool bears (session/idle_drain.hpp).
+// In the place of the C library's: no thread can be made, which a pool bears
+// (session/idle_drain.hpp).
 extern "C" int pthread_create(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*) {
   return EAGAIN;
 }

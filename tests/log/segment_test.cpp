@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Segments: what was appended is read, whatever one page, one line or a crash takes away, and nothing else is.
+// Segments: what was appended is read, whatever one page, one line or a crash takes away, and
+// nothing else is.
 #include "log/segment.hpp"
 
 #include <gtest/gtest.h>
@@ -230,7 +231,8 @@ TEST_P(Segment, OutlivesAnyDamagedLine) {
     }
     m.bytes = good;
   }
-  // Lines that belong to nothing: behind short rows, behind the last frame, between tracks and the end.
+  // Lines that belong to nothing: behind short rows, behind the last frame, between tracks and the
+  // end.
   const uint64_t lines = layout.copies() * segment_size / line_size;
   EXPECT_LT(missed, lines / 2);
   if (!protects()) {
@@ -282,7 +284,8 @@ TEST_P(Segment, AFrameInAnotherPlaceIsNone) {
   EXPECT_EQ(read(), written);
 }
 
-// A power failure leaves any 8 aligned bytes of the last frame out. What is read is all of it or nothing.
+// A power failure leaves any 8 aligned bytes of the last frame out. What is read is all of it or
+// nothing.
 TEST_P(Segment, ATornFrameIsThereOrNot) {
   out.begin(w, s, 1, 0);
   for (int i = 0; i < 4; ++i) append(some_bytes(100 + i));
@@ -315,8 +318,9 @@ TEST_P(Segment, ATornFrameIsThereOrNot) {
   }
 }
 
-// SEG-1: a power failure may leave the head's bytes whole in the first line and not in the XOR, and the body's bytes
-// whole in the XOR and not in the first line. What is read then can be stored again, and is still all there.
+// SEG-1: a power failure may leave the head's bytes whole in the first line and not in the XOR, and
+// the body's bytes whole in the XOR and not in the first line. What is read then can be stored
+// again, and is still all there.
 TEST_P(Segment, ATornFrameThatIsReadCanBeStoredAgain) {
   out.begin(w, s, 1, 0);
   append(some_bytes(200));
@@ -369,7 +373,8 @@ TEST_P(Segment, AnythingCanBeRead) {
   }
 }
 
-// SEG-6: a head at every line, each of which claims all that follows. Summing up what they claim would take a day.
+// SEG-6: a head at every line, each of which claims all that follows. Summing up what they claim
+//        would take a day.
 TEST_P(Segment, ReadingIsBounded) {
   const uint64_t size = uint64_t{64} << 20;
   plain_medium large(2 * size);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A list of flushed lines that several threads share, one of which is off the processor for as long as the others need to go
-// round the whole ring (FLUSH-1). On the planted core, which has the moment in between.
+// A list of flushed lines that several threads share, one of which is off the processor for as long
+// as the others need to go round the whole ring (FLUSH-1). On the planted core, which has the
+// moment in between.
 #include "view/flush_list.hpp"
 
 #include <gtest/gtest.h>

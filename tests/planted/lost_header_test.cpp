@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The page of a header is lost while a repair of its fragment's payload is under way, at each moment that the repair can meet
-// it: it is rebuilt, and the payload is repaired (INFLIGHT-3). On the planted core, whose threads can be stopped there (switch_point()).
+// The page of a header is lost while a repair of its fragment's payload is under way, at each
+// moment that the repair can meet it: it is rebuilt, and the payload is repaired (INFLIGHT-3). On
+// the planted core, whose threads can be stopped there (switch_point()).
 #include <gtest/gtest.h>
 
 #include "base/waiting.hpp"

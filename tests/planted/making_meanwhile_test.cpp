@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A program that opens a file while its protection is made: between the moment when that is there, and the moment when it is locked.
+// A program that opens a file while its protection is made: between the moment when that is there,
+// and the moment when it is locked.
 #include <gtest/gtest.h>
 
 #include "base/held_point.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two threads and damage: one repairs what another one has just found damaged, or finds something half written, and
-// takes it for damage. On the planted core, whose threads can be switched where they look without a lock (switch_point()).
+// Two threads and damage: one repairs what another one has just found damaged, or finds something
+// half written, and takes it for damage. On the planted core, whose threads can be switched where
+// they look without a lock (switch_point()).
 #pragma once
 
 #include <gtest/gtest.h>
@@ -48,7 +49,8 @@ class repaired_meanwhile : public ::testing::TestWithParam<engine_and_size> {
   }
 
   void flip(uint64_t at, int bits = 0x5a) { f.raw(at)[0] ^= static_cast<std::byte>(bits); }
-  // At the nth look from now on another thread repairs the object. It may have to wait for this one.
+  // At the nth look from now on another thread repairs the object. It may have to wait for this
+  // one.
   void repair_at(unsigned nth) {
     looks_left = nth;
     this_thread_waits.arg = this;
@@ -70,8 +72,9 @@ class repaired_meanwhile : public ::testing::TestWithParam<engine_and_size> {
     for (uint64_t i = 0; i * format::fragment_payload < size; ++i)
       repair::repair_fragment(*s, nullptr, object.fragment(i), "object");
   }
-  // Whatever it is of the object that was damaged, and whatever look it is that the other thread comes in between.
-  // change(tx, nth, content, strike): opens, edits, and strikes when it is the moment.
+  // Whatever it is of the object that was damaged, and whatever look it is that the other thread
+  // comes in between. change(tx, nth, content, strike): opens, edits, and strikes when it is the
+  // moment.
   template <typename Change>
   void commit_beside_a_repairer(std::initializer_list<uint64_t> places, Change&& change) {
     bytes content = pattern(1, GetParam().size);
@@ -99,7 +102,8 @@ class repaired_meanwhile : public ::testing::TestWithParam<engine_and_size> {
     EXPECT_TRUE(f.read(oid) == content);
     f.expect_sound();
   }
-  // Each field of the header, by `damage` before the free; `freed` comes after it, and then somebody repairs. Alone, and with another object.
+  // Each field of the header, by `damage` before the free; `freed` comes after it, and then
+  // somebody repairs. Alone, and with another object.
   template <typename Damage, typename Freed>
   void free_of_damage(Damage&& damage, Freed&& freed) {
     for (const uint64_t field :

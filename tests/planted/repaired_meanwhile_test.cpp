@@ -114,7 +114,8 @@ TEST_P(repaired_meanwhile, free_of_a_lost_object) {
       [&](uint64_t at) { flip(parity_of(at), 6); });
 }
 
-// PREWRITE-1. Damage to the payload of a large object that is in its place and has no header yet, and a scrub.
+// PREWRITE-1. Damage to the payload of a large object that is in its place and has no header yet,
+// and a scrub.
 TEST_P(repaired_meanwhile, commit_of_a_prewritten_object) {
   const bytes content = pattern(9, 100000);
   transaction tx(f);

@@ -41,8 +41,8 @@ TEST_P(repaired_meanwhile, scrub_of_what_a_damaged_header_does_not_tell_of) {
   f.expect_sound();
 }
 
-// CLASSIFY-2. What an object does not use of its slot is vouched for by its head. That is damaged, and another thread repairs it
-// while a scrub looks.
+// CLASSIFY-2. What an object does not use of its slot is vouched for by its head. That is damaged,
+// and another thread repairs it while a scrub looks.
 TEST_P(repaired_meanwhile, scrub_while_another_repairs_the_head) {
   const scrub::fragment_ref unused = beyond_the_object();
   flip(object.payload + 7);
@@ -65,7 +65,8 @@ TEST_P(repaired_meanwhile, scrub_while_another_repairs_the_head) {
   f.expect_sound();
 }
 
-// CLASSIFY-2. Two commits to the head one after the other, and a scrub that looks while each is in the middle of it.
+// CLASSIFY-2. Two commits to the head one after the other, and a scrub that looks while each is in
+// the middle of it.
 TEST_P(repaired_meanwhile, scrub_beside_two_commits_to_the_head) {
   const scrub::fragment_ref unused = beyond_the_object();
   if (s->parity_is_log) return;  // its commits hold their columns
@@ -130,8 +131,8 @@ TEST_P(repaired_meanwhile, scrub_tells_of_a_loss_once) {
   SCUTE_FAILS(SCUTE_E_CORRUPT, scute_get_verified(f.pool, oid, &at));
 }
 
-// A commit in the middle of its work: what it writes and the parity are in step, and no checksum accepts them. A repair
-// that was begun for some damage before lets it end (REPAIR-6).
+// A commit in the middle of its work: what it writes and the parity are in step, and no checksum
+// accepts them. A repair that was begun for some damage before lets it end (REPAIR-6).
 TEST_P(repaired_meanwhile, repair_beside_a_commit_that_pauses) {
   if (s->parity_is_log) return;  // its commits hold their columns
   pool::lane& l = s->lanes.back();
@@ -165,8 +166,9 @@ TEST_P(repaired_meanwhile, repair_beside_a_commit_that_pauses) {
   f.expect_sound();
 }
 
-// A scrub's repair finds that a commit has come first, and writes nothing (REPAIR-4). The commit has not written what was damaged
-// behind its own test: that is in no parity, and may not get there.
+// A scrub's repair finds that a commit has come first, and writes nothing (REPAIR-4). The commit
+// has not written what was damaged behind its own test: that is in no parity, and may not get
+// there.
 TEST_P(repaired_meanwhile, scrub_whose_repair_comes_too_late) {
   if (!s->parity_is_log) return;  // elsewhere a repair waits for the commit, or the commit for it
   // Of the columns that the commit wants the first: it has no others while it waits for them.

@@ -116,7 +116,8 @@ TEST_F(event_log, ALossIsOneEventPerAccess) {
   const uint64_t at = f.offset_of(oid);
   const auto& s = f.in().s;
   const pool::cell c = pool::cell_of(s.geo, at);
-  // A bit that both rows have wrong: no choice among the bits that do not add up is right (BITFLIP-3).
+  // A bit that both rows have wrong: no choice among the bits that do not add up is right
+  // (BITFLIP-3).
   f.raw(at)[50] ^= std::byte{3};
   f.raw(s.geo.zone_offset(c.zone) + s.geo.data_size + c.column)[50] ^= std::byte{6};
   const void* bytes = nullptr;

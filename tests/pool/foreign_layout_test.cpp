@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the user's file lies in a foreign pool (FOREIGN-1 to FOREIGN-4), for all kinds of options, and superblocks that lie.
+// Where the user's file lies in a foreign pool (FOREIGN-1 to FOREIGN-4), for all kinds of options,
+// and superblocks that lie.
 #include <gtest/gtest.h>
 
 #include "pool/foreign.hpp"

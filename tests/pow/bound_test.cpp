@@ -23,7 +23,8 @@ namespace {
 
 class Bound : public ::testing::TestWithParam<std::tuple<protection, double>> {
  protected:
-  // Segments that come on top: in hand, kept back, of one growth, and those that the thread and the cleaner have open.
+  // Segments that come on top: in hand, kept back, of one growth, and those that the thread and the
+  // cleaner have open.
   static constexpr uint64_t spare =
       segments_in_hand + static_cast<uint64_t>(need::ordinary) + 8 + 2;
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The C interface of stores: the linked list of the paper's listings, and handles in a forked child.
+// The C interface of stores: the linked list of the paper's listings, and handles in a forked
+// child.
 #include <scute/pow.h>
 
 #include <gtest/gtest.h>
@@ -26,7 +27,8 @@ struct list {
   uint64_t length, head;
 };
 
-// Listings 2 and 3 of ENTS: nodes know each other by their addresses, which are mapped anew after a restart.
+// Listings 2 and 3 of ENTS: nodes know each other by their addresses, which are mapped anew after a
+// restart.
 TEST(Paper, LinkedList) {
   const scratch folder;
   const std::string path = folder.file("list.pow");

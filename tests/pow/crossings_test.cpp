@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where two things meet that each work alone: threads and the cleaner, sizes at a limit, calls inside a section.
+// Where two things meet that each work alone: threads and the cleaner, sizes at a limit, calls
+// inside a section.
 #include <scute/pow.hpp>
 
 #include <gtest/gtest.h>
@@ -55,7 +56,8 @@ TEST_P(Crossings, LargestObjectsBesideOthers) {
   }
 }
 
-// An object that was edited and erased in one section: its index is another thread's before that section has ended.
+// An object that was edited and erased in one section: its index is another thread's before that
+// section has ended.
 TEST_P(Crossings, IndexesGoFromThreadToThread) {
   store db(path, small());
   table<cell> cells(db, "cells");
@@ -106,7 +108,8 @@ TEST_P(Crossings, ErasedTwiceIsCountedOnce) {
   EXPECT_EQ(db.info().memory, before);
 }
 
-// What many threads have left undurable has to be named, or made durable; an object as large as there can be is kept.
+// What many threads have left undurable has to be named, or made durable; an object as large as
+// there can be is kept.
 TEST_P(Crossings, TheLargestObjectBehindManyThreads) {
   options o = small();
   o.protection = SCUTE_POW_NONE;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies of a closed file of an exploration that are damaged, and opened on their own: what is lost has to be told, and the
-// exploration goes on with the file as it was.
+// Copies of a closed file of an exploration that are damaged, and opened on their own: what is lost
+// has to be told, and the exploration goes on with the file as it was.
 #pragma once
 
 #include <stdexcept>
@@ -25,7 +25,8 @@ class damaged_copy {
     salt_ = pow::salt_of(pow::read_head(file, bytes_.size(), "copy", damaged));
   }
 
-  // Each frame of each segment in turn becomes zeros, and the file is refused (POW-12). Throws std::logic_error if not.
+  // Each frame of each segment in turn becomes zeros, and the file is refused (POW-12). Throws
+  // std::logic_error if not.
   void refuse_without_frames() {
     for (uint64_t i = 0; i < of_.kind().most; ++i)
       for (const place& lost : frames_of(i)) {
@@ -42,7 +43,8 @@ class damaged_copy {
       }
   }
 
-  // The cleaner takes no segment in which something that counts cannot be read (POW-4). Throws std::logic_error if it does.
+  // The cleaner takes no segment in which something that counts cannot be read (POW-4). Throws
+  // std::logic_error if it does.
   void keep_what_cannot_be_read() {
     const auto s = open();
     pow::state& in = s->parts();

@@ -17,7 +17,8 @@ class Dropped : public Store {
     return &*std::search(bytes.begin(), bytes.end(), text.begin(), text.end(),
                          [](std::byte b, char y) { return b == std::byte(y); });
   }
-  // Opens the file; what counts in one segment cannot be found when the cleaner comes to it, its `takes`th read from the end.
+  // Opens the file; what counts in one segment cannot be found when the cleaner comes to it, its
+  // `takes`th read from the end.
   void reopen_with_a_damaged_victim(std::byte* spoilt, uint64_t takes) {
     db.reset();
     const std::vector<std::byte> before(bytes.begin(), bytes.end());

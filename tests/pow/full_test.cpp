@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// POW-4: a file that is full to the last segment can be emptied, in whatever order, and filled again.
+// POW-4: a file that is full to the last segment can be emptied, in whatever order, and filled
+//        again.
 #include <gtest/gtest.h>
 
 #include <algorithm>

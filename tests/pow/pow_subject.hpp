@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A persist-on-write store as a subject of the crash explorer: texts in one table, and words beside the file in which a
-// scenario can note what it was told, durably (as another machine would remember it).
+// A persist-on-write store as a subject of the crash explorer: texts in one table, and words beside
+// the file in which a scenario can note what it was told, durably (as another machine would
+// remember it).
 #pragma once
 
 #include <scute/exploration.hpp>
@@ -74,7 +75,7 @@ class pow_subject final : public subject {
 
   mutex a, b;  // of the program
 
-  // ---- subject ------------------------------------------------------------------------------------
+  // ---- subject ----------------------------------------------------------------------------------
 
   uint64_t size() const override { return file_size() + 4096; }
   const pow_kind& kind() const noexcept { return kind_; }

@@ -68,7 +68,8 @@ TEST_F(SealRoom, NoSegmentWaitsForEverBesideThreads) {
       }
     });
   for (std::thread& t : running) t.join();
-  // What each thread fills while others make the groups; what the cleaner has filled; and what has left a group.
+  // What each thread fills while others make the groups; what the cleaner has filled; and what has
+  // left a group.
   EXPECT_LE(longest, unsealed_max + threads + 2 + (members_max - 1));
   EXPECT_GT(db->parts().count.sealed_groups.load(), 0U);
   db->close();
@@ -138,7 +139,8 @@ TEST_F(SealRoom, ACloseLeavesNothingOutsideOfAGroup) {
   EXPECT_GT(cleaned, 0U);
 }
 
-// A section of many segments: they have groups soon after it has ended, not when as many more are full.
+// A section of many segments: they have groups soon after it has ended, not when as many more are
+// full.
 TEST_F(SealRoom, WhatALargeSectionHasFilledIsSealedBehindIt) {
   {
     section s(db->parts(), durability::strict);

@@ -80,7 +80,8 @@ TEST_P(Store, HeadPages) {
   EXPECT_EQ(open_fails(), SCUTE_E_CORRUPT);
 }
 
-// A batch goes over several segments. Until all entries know where their records are, the cleaner takes none of these.
+// A batch goes over several segments. Until all entries know where their records are, the cleaner
+// takes none of these.
 TEST_P(Store, SegmentsArePinnedUntilEntriesKnowThem) {
   make();
   put(0, "small");
@@ -273,7 +274,8 @@ TEST_P(Unprotected, PagesAtTheEndThatCannotBeReadAreTold) {
   plain_medium::lost_from = plain_medium::lost_to = 0;
 }
 
-// A victim in which something that counts is not found stays as it is: memory and other copies may have it.
+// A victim in which something that counts is not found stays as it is: memory and other copies may
+// have it.
 TEST_P(Unprotected, TheCleanerKeepsWhatItCannotRead) {
   make();
   for (uint64_t i = 0; i < 40; ++i) put(i, std::string(2000, i == 31 ? '*' : 'a'));
@@ -327,7 +329,8 @@ TEST_P(Store, NothingIsKeptOfLocksUnderWhichAllIsDurable) {
   EXPECT_LT(db->parts().locks.size(), 10'000U);
 }
 
-// POW-14: without an index that is free for certain there is another one, and when there is none what was erased becomes durable.
+// POW-14: without an index that is free for certain there is another one, and when there is none
+//         what was erased becomes durable.
 TEST_P(Store, IndexesComeBackWhenTheirEraseIsDurable) {
   make();
   cells free;

@@ -61,7 +61,8 @@ class crowd {
   std::vector<std::thread> all_;
 };
 
-// Sections in all slots wait for the lock of a thread which makes things durable before it gives that back.
+// Sections in all slots wait for the lock of a thread which makes things durable before it gives
+// that back.
 TEST_P(ThreadSlots, SyncNeedsNone) {
   store db(path, small());
   map<uint64_t, uint64_t> all(db, "all");
@@ -120,7 +121,8 @@ TEST_P(ThreadSlots, WaitingIsNoWork) {
   EXPECT_EQ(served, static_cast<int>(more));
 }
 
-// A thread that has ended leaves its lane to the next one, and what is in its open segment is no reason to grow.
+// A thread that has ended leaves its lane to the next one, and what is in its open segment is no
+// reason to grow.
 TEST_P(ThreadSlots, ThreadsThatComeAndGo) {
   options o = small();
   o.size = 1 << 20;

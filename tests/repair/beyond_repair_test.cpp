@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What docs/guides/recover.md says of damage beyond the redundancy: what a lost page holds then, what can still
-// be done with a lost object, that a check ends with what can be repaired, and whom a lost page ends.
+// What docs/guides/recover.md says of damage beyond the redundancy: what a lost page holds then,
+// what can still be done with a lost object, that a check ends with what can be repaired, and whom
+// a lost page ends.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -71,7 +72,8 @@ class losses : public testing::TestWithParam<scute_engine> {
   beyond_repair f;
 };
 
-// "the page is filled with the byte 0xdb, which no checksum accepts, and events name the objects" (PAGE-6)
+// "the page is filled with the byte 0xdb, which no checksum accepts, and events name the objects"
+// (PAGE-6)
 TEST_P(losses, APageIsFilledAndItsObjectsNamed) {
   SCUTE_RANDOM(random);
   const auto pair = f.two_of_a_column(random);

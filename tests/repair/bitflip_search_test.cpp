@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Many small injuries in one column block: those of different columns come back, whatever rows they are of; and
-// what is beyond repair is told, never guessed, after no more attempts than were counted on.
+// Many small injuries in one column block: those of different columns come back, whatever rows they
+// are of; and what is beyond repair is told, never guessed, after no more attempts than were
+// counted on.
 #include "repair/bitflip_search.hpp"
 
 #include <gtest/gtest.h>
@@ -209,7 +210,8 @@ TEST_P(bitflip_search, ALostPageBesideFlips) {
   }
 }
 
-// More than can be told from one fragment's checksum: first its neighbours', then its own. (BITFLIP-5)
+// More than can be told from one fragment's checksum: first its neighbours', then its own.
+// (BITFLIP-5)
 TEST_P(bitflip_search, NeighboursTellWhatIsTheirs) {
   const target x = large_fragment();
   const bytes sound = all();
@@ -227,7 +229,7 @@ TEST_P(bitflip_search, NeighboursTellWhatIsTheirs) {
   EXPECT_GE(with_them, trials / 2);
 }
 
-// ---- what is beyond repair -----------------------------------------------------------------------
+// ---- what is beyond repair ----------------------------------------------------------------------
 
 // REPAIR-1, BITFLIP-2, BITFLIP-3, BITFLIP-4.
 TEST_P(bitflip_search, NoiseInSeveralRowsIsNeverGuessed) {
@@ -266,8 +268,8 @@ TEST_P(bitflip_search, HopelessFlipsAreNeverGuessed) {
           GetParam() == 1 ? wrong : static_cast<std::byte>(random.between(1, 255));
     rain_beside(x, static_cast<unsigned>(random.between(0, 12)));
     const uint64_t n = attempts(x.f).second;
-    // The truth itself may be found: three wrong cells can look like two of which this one is right, and a flip beside may
-    // be in one of the two wrong cells.
+    // The truth itself may be found: three wrong cells can look like two of which this one is
+    // right, and a flip beside may be in one of the two wrong cells.
     std::vector<std::byte> image;
     if (repair::find_bitflips(f.in().s, x.f, image)) {
       EXPECT_TRUE(image == right) << "trial " << trial;
@@ -286,8 +288,8 @@ INSTANTIATE_TEST_SUITE_P(Parities, bitflip_search, testing::Values(1, 2, 3, 4));
 
 using bitflip_search_one = bitflip_search;
 
-// Damage of another row that leaves this fragment's checksum as it is: two choices fit, and neither is believed.
-// (BITFLIP-3)
+// Damage of another row that leaves this fragment's checksum as it is: two choices fit, and neither
+// is believed. (BITFLIP-3)
 TEST_P(bitflip_search_one, TwoChoicesThatFitRefuteEachOther) {
   const target x = large_fragment();
   const bytes sound = all();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Damage that strikes an object's header after a transaction has read it, and before the transaction has the
-// columns: nobody else has changed the object, so there is no conflict (CONFLICT-1).
+// Damage that strikes an object's header after a transaction has read it, and before the
+// transaction has the columns: nobody else has changed the object, so there is no conflict
+// (CONFLICT-1).
 #include <gtest/gtest.h>
 
 #include "base/waiting.hpp"
@@ -25,8 +26,8 @@ class changed_header : public testing::TestWithParam<uint32_t> {
   }
   void TearDown() override { this_thread_waits = {}; }
 
-  // What keeps the object's first column block until somebody waits for it. Then the header is not what it was any
-  // more, and the block is free.
+  // What keeps the object's first column block until somebody waits for it. Then the header is not
+  // what it was any more, and the block is free.
   void keep_until_awaited(scute_oid object) {
     f.in().drain();
     oid = object;
@@ -97,7 +98,8 @@ TEST_P(changed_header, OfATransactionThatIsLogged) {
   expect_committed(fresh);
 }
 
-// Of the fragment there is more than the columns that the window has: a page of that is lost (INFLIGHT-3).
+// Of the fragment there is more than the columns that the window has: a page of that is lost
+// (INFLIGHT-3).
 TEST_P(changed_header, OfWhatIsFreedWithAPageThatIsLost) {
   const scute_oid object = f.alloc(pattern(1, 9000));
   const scute_oid other = f.alloc(pattern(2, 9000));
@@ -158,7 +160,8 @@ TEST_P(changed_header, OfWhatIsOpenedInPlace) {
   expect_committed(content);
 }
 
-// In place, and then damaged while the transaction holds the columns already: it must let them go to repair.
+// In place, and then damaged while the transaction holds the columns already: it must let them go
+// to repair.
 TEST_P(changed_header, OfWhatIsOpenInPlaceWhenMoreIsOpened) {
   const scute_oid object = f.alloc(pattern(1, 500));
   const scute_oid other = f.alloc(pattern(2, 9000));

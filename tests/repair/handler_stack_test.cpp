@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A lost page is met by threads whose handlers have a stack of 8 KiB, as some languages give all of theirs. Of that the kernel takes up to
-// 3376 bytes for its frame (with AVX-512); with what the library needs it is 6 KiB at most. Unused bytes of a stack keep the pattern
-// that was painted there.
+// A lost page is met by threads whose handlers have a stack of 8 KiB, as some languages give all of
+// theirs. Of that the kernel takes up to 3376 bytes for its frame (with AVX-512); with what the
+// library needs it is 6 KiB at most. Unused bytes of a stack keep the pattern that was painted
+// there.
 #include <gtest/gtest.h>
 #include <pthread.h>
 
@@ -153,7 +154,8 @@ TEST_P(handler_stack, SeveralPagesOfAColumn) {
   }
 }
 
-// What another thread loses this one meets in the middle of commits, of aborts and of verified reads.
+// What another thread loses this one meets in the middle of commits, of aborts and of verified
+// reads.
 TEST_P(handler_stack, InTheMiddleOfTransactions) {
   constexpr uint64_t losses = 40, size = 4500;
   lossy_pool f;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pages that cannot be read: every access to them, in every thread and at every point of a commit, finds
-// them rebuilt.
+// Pages that cannot be read: every access to them, in every thread and at every point of a commit,
+// finds them rebuilt.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -285,8 +285,8 @@ TEST(lost_page, WithoutHandlersAProgramCallsItself) {
   EXPECT_EQ(scute_handle_fault(SIGSEGV, &info, nullptr), 0);
 }
 
-// The descriptor says which rows are in use, and what lies in the others is not in the parity. With the
-// descriptor lost, that has to be found out again.
+// The descriptor says which rows are in use, and what lies in the others is not in the parity. With
+// the descriptor lost, that has to be found out again.
 TEST(lost_page, DescriptorBesideNoiseInUnusedSpace) {
   for (const auto level : {SCUTE_PROTECT_MLP, SCUTE_PROTECT_MLPC}) {
     lossy_pool f;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A program's own handler of faults stands before the library's, with all signals blocked while it runs, as that of
-// a crash reporter or of a sanitizer does: a page that is lost as well and that the repair needs is rebuilt all
-// the same (FAULT-6).
+// A program's own handler of faults stands before the library's, with all signals blocked while it
+// runs, as that of a crash reporter or of a sanitizer does: a page that is lost as well and that
+// the repair needs is rebuilt all the same (FAULT-6).
 #include <gtest/gtest.h>
 
 #include <csignal>

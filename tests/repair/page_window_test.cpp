@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pages lost in the middle of a commit's work on a column block, at each of its phases (PAGE-3): what the
-// commit has written and has not is laid out by hand, and the page must come back fitting it.
+// Pages lost in the middle of a commit's work on a column block, at each of its phases (PAGE-3):
+// what the commit has written and has not is laid out by hand, and the page must come back fitting
+// it.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -47,7 +48,8 @@ class page_window : public testing::TestWithParam<bool> {
   static void put(image& to, uint64_t at, const piece& bytes, uint32_t n = length) {
     std::copy_n(bytes.begin(), n, to.begin() + static_cast<long>(at % page));
   }
-  // Loses the page of `at` while this thread is in that phase of writing the piece, and has it rebuilt.
+  // Loses the page of `at` while this thread is in that phase of writing the piece, and has it
+  // rebuilt.
   image rebuilt(uint64_t at, pool::in_flight_write::phase phase, uint32_t done) {
     const bool shared = GetParam();
     const pool::library_call commit;  // commits are the library's

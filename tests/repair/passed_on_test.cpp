@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A fault that is none of a pool's goes to the handler that the program had set before it opened the pool, as if the kernel had
-// called it (FAULT-1): with the flags that it was set with, the signals blocked that it asked for, on the stack that it expects.
+// A fault that is none of a pool's goes to the handler that the program had set before it opened
+// the pool, as if the kernel had called it (FAULT-1): with the flags that it was set with, the
+// signals blocked that it asked for, on the stack that it expects.
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -81,7 +82,8 @@ void set(struct sigaction a, void (*to)(int, siginfo_t*, void*)) {
   ASSERT_EQ(0, ::sigaction(SIGSEGV, &a, nullptr));
 }
 
-// Runs in a child: sets a handler, opens a pool, and meets faults in a thread that has a stack for its handlers.
+// Runs in a child: sets a handler, opens a pool, and meets faults in a thread that has a stack for
+// its handlers.
 template <typename Set, typename Body>
 int status_of(Set&& prepare, Body&& body) {
   child c([&] {
@@ -192,7 +194,8 @@ TEST(passed_on, BlocksWhatTheHandlerAskedForAndTheCodeHadBlocked) {
                    }));
 }
 
-// The stack of handlers is free again while the program's runs elsewhere, and afterwards; no register is lost on the way.
+// The stack of handlers is free again while the program's runs elsewhere, and afterwards; no
+// register is lost on the way.
 TEST(passed_on, SignalsMeanwhileAndRegistersAfterwards) {
   EXPECT_EQ(0, status_of(
                    [] {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every kind of damage that one row of parity can repair, at rest: repaired wherever it is met first.
+// Every kind of damage that one row of parity can repair, at rest: repaired wherever it is met
+// first.
 #include <gtest/gtest.h>
 
 #include "support/damage.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pools with several rows of parity lose as many pages, or have as many cells injured, of one column, data
-// or parity; and one more.
+// Pools with several rows of parity lose as many pages, or have as many cells injured, of one
+// column, data or parity; and one more.
 #include <gtest/gtest.h>
 
 #include <bit>

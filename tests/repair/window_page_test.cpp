@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pages lost in the middle of a log-free commit (PAGE-3, pool/in_flight_write.hpp): laid out by hand at every phase, in
-// real commits before and between the phases, and by another thread at any moment.
+// Pages lost in the middle of a log-free commit (PAGE-3, pool/in_flight_write.hpp): laid out by
+// hand at every phase, in real commits before and between the phases, and by another thread at any
+// moment.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -32,9 +33,9 @@ struct mode {
   uint64_t parities;
 };
 
-// Space that no object lies in, with noise in all rows of a column block. Three pieces of a window in it:
-// two in one row, one between them in another row. With several parities a fourth one shares columns with
-// that, in a third row.
+// Space that no object lies in, with noise in all rows of a column block. Three pieces of a window
+// in it: two in one row, one between them in another row. With several parities a fourth one shares
+// columns with that, in a third row.
 class window_page : public testing::TestWithParam<mode> {
  protected:
   void SetUp() override {
@@ -121,7 +122,7 @@ class window_page : public testing::TestWithParam<mode> {
   std::vector<bytes> contents;
 };
 
-// ---- by hand ------------------------------------------------------------------------------------------
+// ---- by hand ------------------------------------------------------------------------------------
 
 class by_hand : public window_page {
  protected:
@@ -152,8 +153,8 @@ class by_hand : public window_page {
   }
   const pool::lane& lane_const() const { return s->lanes[0]; }
 
-  // The medium and the lane as they are when `done` bytes of a step of that phase are written: of a piece, or
-  // of a piece's share in one of the parities.
+  // The medium and the lane as they are when `done` bytes of a step of that phase are written: of a
+  // piece, or of a piece's share in one of the parities.
   void put(phase now, size_t step, uint32_t done) {
     for (uint64_t row = 0; row < rows(); ++row)
       std::memcpy(f.raw(at(row)), before[row].data(), page);
@@ -172,7 +173,8 @@ class by_hand : public window_page {
   }
   void put_all() { put(phase::parity, lane().pieces.size() * parities(), 0); }
 
-  // Every set of pages of the column that can come back is lost in turn, and each must be as it was.
+  // Every set of pages of the column that can come back is lost in turn, and each must be as it
+  // was.
   void expect_all_back(phase now, size_t step, uint32_t done) {
     for (uint64_t set = 1; set < uint64_t{1} << rows(); ++set) {
       const auto count = static_cast<uint64_t>(std::popcount(set));
@@ -231,8 +233,8 @@ TEST_P(by_hand, InTheParityPhase) {
       expect_all_back(phase::parity, parities() + q, done);
 }
 
-// A line that has been told and not yet been stored: of the page that is written itself, the bytes may
-// come back as either, and are stored next.
+// A line that has been told and not yet been stored: of the page that is written itself, the bytes
+// may come back as either, and are stored next.
 TEST_P(by_hand, BetweenTellingAndStoring) {
   for (const uint32_t done : {56u, 120u, 376u, 700u}) {
     const uint32_t stored = done == 700 ? 696 : done - 64 > done ? 0 : done - 64;
@@ -261,7 +263,7 @@ TEST_P(by_hand, BetweenTellingAndStoring) {
   }
 }
 
-// ---- in commits ---------------------------------------------------------------------------------------
+// ---- in commits ---------------------------------------------------------------------------------
 
 class in_commit : public window_page {
  protected:

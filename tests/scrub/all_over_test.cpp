@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Resolution of a log-free pool that is damaged all over: no search is made again that cannot find more than before (RES-14).
-// Every block asks its neighbours before it gives up (RES-10), so without that the searches go with the square of what is damaged.
+// Resolution of a log-free pool that is damaged all over: no search is made again that cannot find
+// more than before (RES-14). Every block asks its neighbours before it gives up (RES-10), so
+// without that the searches go with the square of what is damaged.
 #include <gtest/gtest.h>
 
 #include "engine/logfree/resolution.hpp"
@@ -20,7 +21,8 @@ class all_over : public testing::TestWithParam<uint32_t> {
     for (uint64_t i = 0; i < count; ++i) oids.push_back(f.alloc(pattern(i, size)));
     f.in().drain();
   }
-  // Opens the pool with this image as after a power failure, and resolves all of it. Returns how often was searched.
+  // Opens the pool with this image as after a power failure, and resolves all of it. Returns how
+  // often was searched.
   uint64_t resolve(const bytes& image) {
     come_up(f, image);
     auto* const r = dynamic_cast<engine::resolution*>(f.in().s.resolving);
@@ -41,8 +43,8 @@ class all_over : public testing::TestWithParam<uint32_t> {
   uint64_t bytes_each = 0;
 };
 
-// Objects that fill the rows, with a byte changed in every 256: 735 fragments, of which one parity brings none back. (Each search again: 66,000
-// with one parity, 7,500 with two.)
+// Objects that fill the rows, with a byte changed in every 256: 735 fragments, of which one parity
+// brings none back. (Each search again: 66,000 with one parity, 7,500 with two.)
 TEST_P(all_over, NoSearchIsMadeAgainInVain) {
   constexpr uint64_t fragments = 735;
   create(3, 1'000'000);

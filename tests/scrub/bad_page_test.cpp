@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pages that the kernel lists as bad: they are taken up when the pool is opened, and by a scrub, before
-// anybody takes what can be read there for their content.
+// Pages that the kernel lists as bad: they are taken up when the pool is opened, and by a scrub,
+// before anybody takes what can be read there for their content.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -153,7 +153,8 @@ TEST(bad_page, InTheColumnOfAChunkThatWasLent) {
     }
 }
 
-// RECOVER-5. The page of a zone's descriptor is lost, and a decided transaction has its parity there on the medium, not its data.
+// RECOVER-5. The page of a zone's descriptor is lost, and a decided transaction has its parity
+// there on the medium, not its data.
 TEST(bad_page, OfTheZoneWhileATransactionIsToBeReplayed) {
   for (const bool handler : {true, false}) {
     scute_options o = options(4 * mib, {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_REDO});

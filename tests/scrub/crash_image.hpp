@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pool files as a power failure leaves them in the middle of a log-free commit, put together from what
-// the file held before the transaction and after it.
+// Pool files as a power failure leaves them in the middle of a log-free commit, put together from
+// what the file held before the transaction and after it.
 #pragma once
 
 #include <functional>
@@ -35,8 +35,8 @@ class crash_image : public pool_file {
     EXPECT_EQ(SCUTE_OK, scute_drain(pool));
     return read_file(path);
   }
-  // Takes down what the file holds before and after a transaction, which must be log-free. `change` leaves
-  // in `after` what the objects hold then.
+  // Takes down what the file holds before and after a transaction, which must be log-free. `change`
+  // leaves in `after` what the objects hold then.
   void cut(const std::function<void(scute_tx*, std::map<scute_oid, bytes>&)>& change) {
     old_file = file();
     after = before;

@@ -19,7 +19,7 @@ namespace scute::test {
 using namespace core;
 namespace {
 
-// ---- images -------------------------------------------------------------------------------------------
+// ---- images -------------------------------------------------------------------------------------
 
 class crash_or_damage : public testing::Test {
  protected:
@@ -107,7 +107,8 @@ TEST_F(crash_or_damage, AChunkHeader) {
   expect(damaged(f.old_file, f.g.chunk_header_offset(0, 1) + 8, 40), 1, 0, SCUTE_EVENT_STRUCTURE);
 }
 
-// The columns of the first row's structures, where everything is vouched for, or was never in use. (CAUSE-5, CAUSE-6)
+// The columns of the first row's structures, where everything is vouched for, or was never in use.
+// (CAUSE-5, CAUSE-6)
 TEST_F(crash_or_damage, Parity) {
   const uint64_t at = pool::parity_offset(f.g, 0, 0);
   expect(damaged(f.old_file, at, 4096), 1, 0, SCUTE_EVENT_PARITY);
@@ -183,8 +184,8 @@ TEST_F(crash_or_damage, InPlaceRanges) {
   expect(image, 2, 0);
 }
 
-// The session after a crash uses the lane for another in-place range, and is killed as well, before all is resolved.
-// (INPLACE-1)
+// The session after a crash uses the lane for another in-place range, and is killed as well, before
+// all is resolved. (INPLACE-1)
 TEST_F(crash_or_damage, InPlaceRangesOfTwoSessions) {
   f.load(f.old_file);
   f.wait();
@@ -201,7 +202,8 @@ TEST_F(crash_or_damage, InPlaceRangesOfTwoSessions) {
     EXPECT_EQ(SCUTE_OK, tx.abort());
   }
   f.load(image);
-  // Whichever lane it was. Objects of other columns: what is stored there resolves nothing of the first one's.
+  // Whichever lane it was. Objects of other columns: what is stored there resolves nothing of the
+  // first one's.
   const auto block_of = [&](uint64_t offset) {
     return pool::cell_of(f.g, offset).column / pool::column_block;
   };
@@ -234,7 +236,7 @@ TEST_F(crash_or_damage, InPlaceRangesOfTwoSessions) {
   f.expect_sound_with(f.before);
 }
 
-// ---- processes ----------------------------------------------------------------------------------------
+// ---- processes ----------------------------------------------------------------------------------
 
 // Runs `work` on the pool in a process of its own, and kills it after some time.
 template <typename Work>
@@ -266,7 +268,8 @@ class killed : public testing::TestWithParam<uint32_t> {
     root = f.alloc(pattern(1, 9000));
     f.close();
   }
-  // Everything that a program does, until it is killed. The first half of the objects it leaves alone.
+  // Everything that a program does, until it is killed. The first half of the objects it leaves
+  // alone.
   static void work(const std::string& path, const std::vector<scute_oid>& oids, scute_oid root,
                    uint64_t seed) {
     scute_options o;
@@ -305,8 +308,8 @@ class killed : public testing::TestWithParam<uint32_t> {
       if (random() % 4 == 0 || scute_tx_commit(tx) != SCUTE_OK) scute_tx_abort(tx);
     }
   }
-  // An object that nobody has touched, and whose columns nobody had open. By the bytes of the file: a session,
-  // a read-only one as well, sees what recovery has made of them.
+  // An object that nobody has touched, and whose columns nobody had open. By the bytes of the file:
+  // a session, a read-only one as well, sees what recovery has made of them.
   scute_oid undisturbed(random_source& random) {
     const bytes file = read_file(f.path);
     f.open(SCUTE_READONLY | SCUTE_LAZY_RECOVERY);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Damage and an unclean end together, and verified reads before recovery has come anywhere: whatever the
-// order in which objects are asked for, all of them come back that the redundancy covers.
+// Damage and an unclean end together, and verified reads before recovery has come anywhere:
+// whatever the order in which objects are asked for, all of them come back that the redundancy
+// covers.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// "Called for each event in no particular thread, [...] never two at a time for one pool": threads that repair
-// at once, a scrub beside them, and a callback that takes its time.
+// SPDX-License-Identifier: BSD-3-Clause "Called for each event in no particular thread, [...] never
+// two at a time for one pool": threads that repair at once, a scrub beside them, and a callback
+// that takes its time.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Log-free transactions of several objects, of which a power failure has left the parity of some, and damage besides:
-// no half of one comes back (RES-12, RES-13). What a crash alone leaves is tried by the explorer.
+// Log-free transactions of several objects, of which a power failure has left the parity of some,
+// and damage besides: no half of one comes back (RES-12, RES-13). What a crash alone leaves is
+// tried by the explorer.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -93,7 +94,8 @@ class half_transaction : public testing::TestWithParam<uint64_t> {
   std::vector<scute_oid> oids;
 };
 
-// Decided. One member has its new parity, one has the parity of before, and so has one that is damaged.
+// Decided. One member has its new parity, one has the parity of before, and so has one that is
+// damaged.
 TEST_P(half_transaction, DecidedOfWhichOneMemberIsLost) {
   std::array<uint64_t, 3> who{0, 1, 2};  // whose parity is of before, whose is new, who is damaged
   do {
@@ -129,8 +131,9 @@ TEST_P(half_transaction, DecidedOfWhichOneMemberIsLost) {
   } while (std::ranges::next_permutation(who).found);
 }
 
-// Not decided. One member is torn, one is whole, and bytes that nobody uses are damaged in the columns of the whole one's
-// header. What the torn one was before may be lost, and that is told (RES-13).
+// Not decided. One member is torn, one is whole, and bytes that nobody uses are damaged in the
+// columns of the whole one's header. What the torn one was before may be lost, and that is told
+// (RES-13).
 TEST_P(half_transaction, UndecidedBesideDamagedBytesThatNobodyUses) {
   for (const uint64_t damaged : {1, 40, 900})
     for (const bool whole_first : {true, false})
@@ -160,7 +163,8 @@ TEST_P(half_transaction, UndecidedBesideDamagedBytesThatNobodyUses) {
       }
 }
 
-// Not decided: one member was never written. The block of one beside damage is resolved before all others.
+// Not decided: one member was never written. The block of one beside damage is resolved before all
+// others.
 TEST_P(half_transaction, UndecidedOfWhichOneIsReadFirst) {
   std::vector<uint64_t> order{0, 1, 2};
   do {
@@ -181,8 +185,8 @@ TEST_P(half_transaction, UndecidedOfWhichOneIsReadFirst) {
   } while (std::ranges::next_permutation(order).found);
 }
 
-// Decided, and no parity has followed. A member is damaged where the transaction did not write, so its columns repair it, and its
-// ring is whole (VERSION-3 of repair/decode_candidates.hpp).
+// Decided, and no parity has followed. A member is damaged where the transaction did not write, so
+// its columns repair it, and its ring is whole (VERSION-3 of repair/decode_candidates.hpp).
 TEST_P(half_transaction, DecidedOfWhichAMemberIsRepaired) {
   for (const uint64_t damaged : {0, 1})
     for (const bool scan_first : {false, true}) {
@@ -221,7 +225,8 @@ TEST_P(half_transaction, DecidedOfWhichAMemberIsRepaired) {
     }
 }
 
-// One bit of the header of an object of several fragments is flipped, whichever: what it leads to may be no place, or its own.
+// One bit of the header of an object of several fragments is flipped, whichever: what it leads to
+// may be no place, or its own.
 TEST_P(half_transaction, AFlippedBitOfAHeader) {
   create();
   const bytes content = pattern(1, 9000), other = pattern(2, 9000);
@@ -246,8 +251,8 @@ TEST_P(half_transaction, AFlippedBitOfAHeader) {
 
 class half_of_a_member : public half_transaction {};
 
-// Decided. The parity of a member's header is new, that of its payload is of before, and in another block; another member is
-// damaged, and the third one's parity is of before.
+// Decided. The parity of a member's header is new, that of its payload is of before, and in another
+// block; another member is damaged, and the third one's parity is of before.
 TEST_P(half_of_a_member, IsDecidedByItsHeader) {
   create();
   for (uint64_t i = 0; i < 40; ++i) oids.push_back(f.alloc(old_of(i)));
@@ -278,7 +283,8 @@ TEST_P(half_of_a_member, IsDecidedByItsHeader) {
   EXPECT_EQ(state_of(third), state::after);
 }
 
-// Whatever a power failure leaves of a transaction, and one injury: of a member, or of what lies in its columns.
+// Whatever a power failure leaves of a transaction, and one injury: of a member, or of what lies in
+// its columns.
 class any_power_failure : public testing::TestWithParam<uint32_t> {};
 
 TEST_P(any_power_failure, LeavesNoHalf) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Damage on purpose: it hits what it is told to, the same places with the same seed, and nothing else.
+// Damage on purpose: it hits what it is told to, the same places with the same seed, and nothing
+// else.
 #include "scrub/injection.hpp"
 
 #include <gtest/gtest.h>
@@ -253,7 +254,8 @@ TEST_F(injection, WithoutParityNoPageOfTheZonesIsLost) {
   SCUTE_FAILS(SCUTE_E_UNSUPPORTED, scute_inject(ml, &what, nullptr, nullptr, nullptr));
 }
 
-// Damage between the opening of a micro-buffer and its commit must not be sealed into the object. (SEAL-3)
+// Damage between the opening of a micro-buffer and its commit must not be sealed into the object.
+// (SEAL-3)
 TEST_F(injection, WhileAnObjectIsOpen) {
   for (const bool whole : {true, false}) {
     for (const bool same_byte : {true, false}) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A chunk is lent to a log, and the process dies in the middle, while a log-free transaction of another
-// thread is torn in the same columns: the parity over these must make sense at every moment, whatever
-// recovery takes the chunk for.
+// A chunk is lent to a log, and the process dies in the middle, while a log-free transaction of
+// another thread is torn in the same columns: the parity over these must make sense at every
+// moment, whatever recovery takes the chunk for.
 #include <gtest/gtest.h>
 
 #include "scrub/crash_image.hpp"

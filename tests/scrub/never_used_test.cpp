@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Noise in space that nothing has ever used. What the format calls zeros there is what a new file holds; no
-// reader rests on it, and whoever takes such space into use makes of it what it has to be. So a check says
-// nothing of it, and this is the test that it may say nothing.
+// Noise in space that nothing has ever used. What the format calls zeros there is what a new file
+// holds; no reader rests on it, and whoever takes such space into use makes of it what it has to
+// be. So a check says nothing of it, and this is the test that it may say nothing.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 

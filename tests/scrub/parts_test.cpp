@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rings through further fragments of objects that are freed, or whose first header is torn or damaged, before
-// the ring's parity is durable. Nothing but the chunk headers and the fragments themselves tells of such
-// members then (repair/page_layout.hpp, LAYOUT-2).
+// Rings through further fragments of objects that are freed, or whose first header is torn or
+// damaged, before the ring's parity is durable. Nothing but the chunk headers and the fragments
+// themselves tells of such members then (repair/page_layout.hpp, LAYOUT-2).
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -65,8 +65,8 @@ class parts : public testing::TestWithParam<part_kind> {
     }
     return words;
   }
-  // The next session, after a crash that left of the first transaction all data, and the parity of the
-  // large object alone.
+  // The next session, after a crash that left of the first transaction all data, and the parity of
+  // the large object alone.
   void begin_session() {
     bytes image = start;
     take(image, first_file, first);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The decision table of resolution. What each row must say is derived from a model of the protocol: all
-// states that a crash can leave of a member, of its ring and of its columns, and what must come of each.
+// The decision table of resolution. What each row must say is derived from a model of the protocol:
+// all states that a crash can leave of a member, of its ring and of its columns, and what must come
+// of each.
 #include "engine/logfree/recovery_decision.hpp"
 
 #include <gtest/gtest.h>
@@ -42,7 +43,7 @@ std::set<question> every_question() {
   return all;
 }
 
-// ---- the model ----------------------------------------------------------------------------------------
+// ---- the model ----------------------------------------------------------------------------------
 
 enum version : int { before, after, torn };
 
@@ -56,15 +57,16 @@ std::map<question, std::vector<need>> reachable() {
   std::map<question, std::vector<need>> all;
   const auto both_rings = {ring::complete, ring::broken};
   const auto add = [&](stored s, decoded d, ring r, need n) { all[{s, d, r}].push_back(n); };
-  // A member M of a transaction, the rest of which is as a whole `others`: one version, or torn (some of
-  // it is new, some old, some half written).
+  // A member M of a transaction, the rest of which is as a whole `others`: one version, or torn
+  // (some of it is new, some old, some half written).
   for (const version data : {before, after, torn})
     for (const version others : {before, after, torn})
       for (const version parity : {before, after, torn}) {
         const bool decided = data == after && others == after;
         if (parity != before && !decided) continue;  // LF-1: a fence lies between
         const stored s = data == torn ? stored::invalid : stored::valid;
-        // Decoding gives the version that the parity encodes. Torn parity gives what is neither (LF-4).
+        // Decoding gives the version that the parity encodes. Torn parity gives what is neither
+        // (LF-4).
         const decoded d = parity == torn   ? decoded::noise
                           : parity == data ? decoded::same
                                            : decoded::other;
@@ -73,8 +75,8 @@ std::map<question, std::vector<need>> reachable() {
           // The ring of the new header names the other members.
           add(s, d, others == after ? ring::complete : ring::broken, n);
         } else {
-          // The old header's ring is of an earlier transaction, whose members may have been written since;
-          // a torn header's leads anywhere.
+          // The old header's ring is of an earlier transaction, whose members may have been written
+          // since; a torn header's leads anywhere.
           for (const ring r : both_rings) add(s, d, r, n);
         }
       }
@@ -100,7 +102,7 @@ std::optional<effect> effect_of(recovery_decision v) {
   return std::nullopt;
 }
 
-// ---- the table ----------------------------------------------------------------------------------------
+// ---- the table ----------------------------------------------------------------------------------
 
 TEST(recovery_decision, EveryCombinationOccursOnce) {
   std::map<question, int> rows;
@@ -117,8 +119,8 @@ TEST(recovery_decision, JudgeGoesByTheTable) {
         << text({r.kept, r.column, r.members});
 }
 
-// Wherever a crash can lead, the decision leaves the bytes that must be there, and the columns adding up
-// with them or left to be recomputed.
+// Wherever a crash can lead, the decision leaves the bytes that must be there, and the columns
+// adding up with them or left to be recomputed.
 TEST(recovery_decision, WhatACrashLeavesIsPutRight) {
   size_t looked_at = 0;
   for (const auto& [q, needs] : reachable()) {
@@ -127,8 +129,9 @@ TEST(recovery_decision, WhatACrashLeavesIsPutRight) {
     for (const need& n : needs) {
       ++looked_at;
       EXPECT_EQ(e->stored_stays ? n.kept : n.column, n.wanted) << text(q);
-      // Another valid version must not stay in the columns: a torn cell of another row would be decoded
-      // with it, and nothing would tell. Noise is recomputed when all that can be explained is.
+      // Another valid version must not stay in the columns: a torn cell of another row would be
+      // decoded with it, and nothing would tell. Noise is recomputed when all that can be explained
+      // is.
       if (std::get<1>(q) == decoded::other) {
         EXPECT_TRUE(!e->stored_stays || e->parity_follows_now) << text(q);
       }
@@ -145,8 +148,8 @@ TEST(recovery_decision, WhatNoChecksumAcceptsIsReported) {
     if (states.count(q) != 0) continue;
     // Sound, and another member is lost: see NothingIsGuessed.
     if (q == question{stored::valid, decoded::other, ring::decided}) continue;
-    // Neither version is valid, or the one that is would be half of a transaction. So nothing may be written for it, and
-    // nobody may say that it is well.
+    // Neither version is valid, or the one that is would be half of a transaction. So nothing may
+    // be written for it, and nobody may say that it is well.
     EXPECT_EQ(std::get<0>(q), stored::invalid) << text(q);
     EXPECT_EQ(engine::decision_for(std::get<0>(q), std::get<1>(q), std::get<2>(q)),
               recovery_decision::lost)
@@ -154,7 +157,8 @@ TEST(recovery_decision, WhatNoChecksumAcceptsIsReported) {
   }
 }
 
-// An incomplete ring counts as decided only where a member testifies, and only what no checksum accepts is given up.
+// An incomplete ring counts as decided only where a member testifies, and only what no checksum
+// accepts is given up.
 TEST(recovery_decision, NothingIsGuessed) {
   for (const engine::decision_row& r : engine::decision_table) {
     const std::string row = text({r.kept, r.column, r.members});

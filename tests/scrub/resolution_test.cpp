@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Resolution of crash images: transactions of every kind cut short in both phases. Before the fence any
-// subset of the words of data may be there, and nothing of the parity; after it all data, and any subset of
-// the parity.
+// Resolution of crash images: transactions of every kind cut short in both phases. Before the fence
+// any subset of the words of data may be there, and nothing of the parity; after it all data, and
+// any subset of the parity.
 #include "engine/logfree/resolution.hpp"
 
 #include <gtest/gtest.h>
@@ -184,7 +184,7 @@ INSTANTIATE_TEST_SUITE_P(Transaction, cut_short,
                                   (std::get<1>(p.param) == SCUTE_CHECKSUM_CRC32C ? "Crc" : "Adler");
                          });
 
-// ---- counters -----------------------------------------------------------------------------------------
+// ---- counters -----------------------------------------------------------------------------------
 
 class resolution : public testing::Test {
  protected:
@@ -250,10 +250,10 @@ TEST_F(resolution, AReadSettlesOnlyWhatItNeeds) {
   f.expect_sound_with(f.before);
 }
 
-// ---- epochs -------------------------------------------------------------------------------------------
+// ---- epochs -------------------------------------------------------------------------------------
 
-// LF-7: a member of a decided ring is written again before the other ones are resolved, and then the
-// power fails again.
+// LF-7: a member of a decided ring is written again before the other ones are resolved, and then
+// the power fails again.
 TEST_F(resolution, AMemberIsWrittenAgain) {
   cut_two();
   f.load(f.with(f.data));
@@ -318,10 +318,10 @@ TEST_F(resolution, RingsOfTwoEpochs) {
     }
 }
 
-// ---- what nobody vouches for --------------------------------------------------------------------------
+// ---- what nobody vouches for --------------------------------------------------------------------
 
-// Two objects of different rows whose payloads have columns in common, a beginning further left, so that
-// its header is in no column of b.
+// Two objects of different rows whose payloads have columns in common, a beginning further left, so
+// that its header is in no column of b.
 class shared_columns : public testing::Test {
  protected:
   shared_columns() {
@@ -390,8 +390,8 @@ TEST_F(shared_columns, FreedInTheMiddleOfAnotherOnesColumns) {
       std::vector<uint64_t> there;
       for (const uint64_t at : f.data)
         if (random.one_in(2)) there.push_back(at);
-      // The freed header is of another session, whose tags are in doubt as well if its superblock is
-      // taken along.
+      // The freed header is of another session, whose tags are in doubt as well if its superblock
+      // is taken along.
       bytes image = f.with(there);
       std::vector<uint64_t> of_header = freed;
       if (!decided) of_header.resize(random.between(1, freed.size() - 1));
@@ -411,8 +411,8 @@ TEST_F(shared_columns, FreedInTheMiddleOfAnotherOnesColumns) {
   }
 }
 
-// Damage and crash in one byte column are more than one row of parity can tell apart: both objects are
-// named, nothing is made up, and nothing else is touched.
+// Damage and crash in one byte column are more than one row of parity can tell apart: both objects
+// are named, nothing is made up, and nothing else is touched.
 TEST_F(shared_columns, DamageAndCrashInOneColumnAreReported) {
   cut_b(0, 3000);
   auto there = f.words_of(b);

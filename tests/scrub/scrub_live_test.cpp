@@ -11,8 +11,8 @@ namespace scute::test {
 using namespace core;
 namespace {
 
-// Commits in progress look like damage for an instant, to objects and to columns. None may be believed.
-// (CLASSIFY-1, WALK-1, SUSPECT-3)
+// Commits in progress look like damage for an instant, to objects and to columns. None may be
+// believed. (CLASSIFY-1, WALK-1, SUSPECT-3)
 TEST(scrub_live, NothingIsWrongWithObjectsThatAreBeingWritten) {
   known_pool f;
   f.create(8 * mib);

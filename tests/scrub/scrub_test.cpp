@@ -172,7 +172,8 @@ class scrub_rings : public testing::TestWithParam<std::tuple<uint32_t, scute_eng
 // REPLICA-2.
 TEST_P(scrub_rings, LogReplicas) {
   for (uint64_t i = 0; i < 5; ++i) f.add(700);
-  // A large object's overwrite goes through the log with every engine; it has two cells in each column.
+  // A large object's overwrite goes through the log with every engine; it has two cells in each
+  // column.
   const scute_oid wide = f.add(2 * f.in().s.geo.row_size + 100);
   {
     transaction tx(f);

@@ -48,7 +48,8 @@ inline scrub_result run_scrub(scute_pool* pool, uint32_t threads = 1, bool resum
   return r;
 }
 
-// Threads that overwrite objects of their own, each with content that it knows, until they are stopped.
+// Threads that overwrite objects of their own, each with content that it knows, until they are
+// stopped.
 class writers {
  public:
   writers(known_pool& f, unsigned threads, std::vector<size_t> sizes) : f_(f) {

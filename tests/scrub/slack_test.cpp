@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Several parities: a column in which a killed transaction has one cell open, and in which another cell is
-// damaged besides, has no more unknowns than parities. So the transaction has happened as a whole or not at
-// all, and everything else is there (docs/internals/logfree.md, "Slack").
+// Several parities: a column in which a killed transaction has one cell open, and in which another
+// cell is damaged besides, has no more unknowns than parities. So the transaction has happened as a
+// whole or not at all, and everything else is there (docs/internals/logfree.md, "Slack").
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -123,8 +123,8 @@ TEST_P(slack, ATornTransactionBesideNoise) {
   }
 }
 
-// A process that is killed while it stages a large object leaves payload, and headers of parts, in columns
-// whose parity is that of before.
+// A process that is killed while it stages a large object leaves payload, and headers of parts, in
+// columns whose parity is that of before.
 TEST_P(slack, AStagedObjectBesideNoise) {
   SCUTE_RANDOM(random);
   fill(random);

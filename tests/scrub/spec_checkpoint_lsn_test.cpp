@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sequences over a clean closing (SPEC-3): frames that are void stay in the log, and what a session draws has to be above all of them, also
-// where the truncation point was damaged meanwhile (TRUNC-1), or the log file is a copy of another moment (TRUNC-2).
+// Sequences over a clean closing (SPEC-3): frames that are void stay in the log, and what a session
+// draws has to be above all of them, also where the truncation point was damaged meanwhile
+// (TRUNC-1), or the log file is a copy of another moment (TRUNC-2).
 #include <gtest/gtest.h>
 
 #include <array>
@@ -13,7 +14,7 @@ namespace scute::test {
 using namespace core;
 namespace {
 
-// ---- the log in the pool --------------------------------------------------------------------------------
+// ---- the log in the pool ------------------------------------------------------------------------
 
 class spec_checkpoint_lsn : public testing::TestWithParam<log::redundancy> {
  protected:
@@ -33,8 +34,8 @@ class spec_checkpoint_lsn : public testing::TestWithParam<log::redundancy> {
     closed = read_file(f.path);
     objects = f.objects;
   }
-  // Changes the words of the truncation point, two places in each copy, in the file of the closed pool. What is committed behind
-  // that has to survive a kill.
+  // Changes the words of the truncation point, two places in each copy, in the file of the closed
+  // pool. What is committed behind that has to survive a kill.
   void expect_all_after(const std::function<void(unsigned char* words, size_t copy)>& harm) {
     bytes image = closed;
     for (size_t copy = 0; copy < truncation_points.size(); ++copy)
@@ -143,7 +144,7 @@ INSTANTIATE_TEST_SUITE_P(, spec_checkpoint_lsn,
                            return p.param == log::redundancy::tracks ? "tracks" : "two_copies";
                          });
 
-// ---- the log in a file ------------------------------------------------------------------------------------
+// ---- the log in a file --------------------------------------------------------------------------
 
 class spec_checkpoint_lsn_file : public testing::Test {
  protected:

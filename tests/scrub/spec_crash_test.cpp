@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Engine spec: damage and an unclean end together (docs/guides/recover.md, "A crash and damage at once"). What the redundancy of the
-// log covers comes back; in columns with records that nothing has checkpointed an object comes back or is refused with an error,
-// and is never wrong; and a moment after the last transaction nothing is exposed any more.
+// Engine spec: damage and an unclean end together (docs/guides/recover.md, "A crash and damage at
+// once"). What the redundancy of the log covers comes back; in columns with records that nothing
+// has checkpointed an object comes back or is refused with an error, and is never wrong; and a
+// moment after the last transaction nothing is exposed any more.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -195,7 +196,8 @@ TEST_P(spec_crash, ASegmentThatIsGoneIsTold) {
   f.expect_sound_objects();
 }
 
-// The same of a segment that nothing counted in: its head would have said so, and nobody else knows. Told once, and nothing is missing.
+// The same of a segment that nothing counted in: its head would have said so, and nobody else
+// knows. Told once, and nothing is missing.
 TEST_P(spec_crash, NoiseOverAVoidSegmentIsToldAsWell) {
   SCUTE_RANDOM(random);
   const auto live = f.live();
@@ -255,7 +257,8 @@ TEST_P(spec_crash, ALostPageIsRebuiltOrReported) {
   RecordProperty("refused", static_cast<int>(all));
 }
 
-// A scribble over objects with live records is told, and nothing is wrong; elsewhere it is repaired.
+// A scribble over objects with live records is told, and nothing is wrong; elsewhere it is
+// repaired.
 TEST_P(spec_crash, ScribblesAreRepairedOrReported) {
   SCUTE_RANDOM(random);
   const pool::geometry g = f.in().s.geo;
@@ -330,7 +333,8 @@ TEST_F(spec_crash_mlp, ALostPageIsRebuiltOrReported) {
   RecordProperty("told", static_cast<int>(all));
 }
 
-// Whatever was done, and whichever way: two looks of the pool's own thread after the last transaction, which come every 20 ms.
+// Whatever was done, and whichever way: two looks of the pool's own thread after the last
+// transaction, which come every 20 ms.
 TEST(spec_exposure, EndsBehindTheSecondLook) {
   spec_image f;
   f.reopen();
@@ -349,7 +353,8 @@ TEST(spec_exposure, EndsBehindTheSecondLook) {
   }
 }
 
-// By the pool's own thread, though no transaction comes any more. (It looks every 20 ms, and two looks are enough: see above.)
+// By the pool's own thread, though no transaction comes any more. (It looks every 20 ms, and two
+// looks are enough: see above.)
 TEST(spec_exposure, EndsByItself) {
   spec_image f;
   f.reopen();  // with its thread

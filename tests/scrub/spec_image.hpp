@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pools of engine spec with records in the log that nothing has checkpointed, and their files as a kill or a power failure leaves
-// them.
+// Pools of engine spec with records in the log that nothing has checkpointed, and their files as a
+// kill or a power failure leaves them.
 #pragma once
 
 #include <cstring>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The list of segments (engine/speculative/segment_list.hpp) with one of its two places damaged, in all copies: nothing that was committed may
-// hang on one place alone (LIST-3). What an older list named may have become room for objects meanwhile.
+// The list of segments (engine/speculative/segment_list.hpp) with one of its two places damaged, in
+// all copies: nothing that was committed may hang on one place alone (LIST-3). What an older list
+// named may have become room for objects meanwhile.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -80,7 +81,8 @@ class spec_list : public testing::TestWithParam<log::redundancy> {
   void expect_all_after(const bytes& image) {
     f.load(image);
     f.expect_sound_objects();
-    // More than the log holds, so that all of its segments come to be used; then what it has too many of goes back.
+    // More than the log holds, so that all of its segments come to be used; then what it has too
+    // many of goes back.
     for (uint64_t k = 0; k < 3; ++k) {
       if (!full) overwrite(50 + k);
       SCUTE_OKAY(scute_drain(f));

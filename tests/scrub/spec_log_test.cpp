@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Damage to the log of engine spec while the pool is open: scrubs, checks and faults put right what counts of it, before a
-// crash could ask for it.
+// Damage to the log of engine spec while the pool is open: scrubs, checks and faults put right what
+// counts of it, before a crash could ask for it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -167,7 +167,8 @@ TEST_P(spec_log, InjuriesHitWhatIsInUse) {
   expect_all_after_a_kill();
 }
 
-// PAGE-8: a commit that appends to the page goes on; what the page held comes back from the other copy.
+// PAGE-8: a commit that appends to the page goes on; what the page held comes back from the other
+//         copy.
 TEST_P(spec_log, ALostPageComesBack) {
   const auto frames = f.frames();
   const bytes before = f.file();
@@ -236,7 +237,8 @@ TEST_P(spec_log, ADamagedListOfAClosedPoolIsRepairedByOpening) {
   }
 }
 
-// A page of objects and a page of the log in one column: one parity is enough, which knows the log as zeros.
+// A page of objects and a page of the log in one column: one parity is enough, which knows the log
+// as zeros.
 TEST_P(spec_log, ALostLogPageIsNoLossToItsColumn) {
   const pool::geometry& g = f.in().s.geo;
   const log::segment at = f.frames().front().where;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A pool of engine spec whose process was killed, looked at by a session that only reads: what its recovery appends to the log is
-// in private memory, and nobody's damage.
+// A pool of engine spec whose process was killed, looked at by a session that only reads: what its
+// recovery appends to the log is in private memory, and nobody's damage.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -15,7 +15,8 @@
 namespace scute::test {
 namespace {
 
-// Large overwrites have chunks lent to the log, which a recovery takes back if a kill comes between.
+// Large overwrites have chunks lent to the log, which a recovery takes back if a kill comes
+// between.
 class spec_read_only : public testing::TestWithParam<scratch::where> {};
 
 TEST_P(spec_read_only, CheckOfAKilledPoolFindsNothing) {

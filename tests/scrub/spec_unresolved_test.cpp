@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Engine spec: the parity of columns is computed behind the opening (engine/speculative/unresolved.hpp, UNRES-1 to UNRES-5).
-// Whatever comes before that is done finds its log, and nobody is told anything by columns that do not add up.
+// Engine spec: the parity of columns is computed behind the opening
+// (engine/speculative/unresolved.hpp, UNRES-1 to UNRES-5). Whatever comes before that is done finds
+// its log, and nobody is told anything by columns that do not add up.
 #include <gtest/gtest.h>
 
 #include "pool/engines.hpp"

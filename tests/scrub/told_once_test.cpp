@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Damage that can be repaired only after other damage beside it, and damage that is found in several ways: nobody is told of a
-// loss that is none (REPAIR-7), of none twice, and an enumeration that has passed over something says so (ENUM-3).
+// Damage that can be repaired only after other damage beside it, and damage that is found in
+// several ways: nobody is told of a loss that is none (REPAIR-7), of none twice, and an enumeration
+// that has passed over something says so (ENUM-3).
 #include <gtest/gtest.h>
 
 #include <map>

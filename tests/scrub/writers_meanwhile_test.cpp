@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Threads that write in place in a log-free pool of which nothing is resolved yet: each of them resolves what it comes to, and
-// what others write there meanwhile stays (RES-2).
+// Threads that write in place in a log-free pool of which nothing is resolved yet: each of them
+// resolves what it comes to, and what others write there meanwhile stays (RES-2).
 #include <gtest/gtest.h>
 
 #include <algorithm>

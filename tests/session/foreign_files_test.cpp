@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files of others at names that pools, their logs, and both in the making have (OURS-1, OURS-2, OURS-3, LOGFILE-7, FILE-3, PLACE-2):
-// none is removed, and none is written over.
+// Files of others at names that pools, their logs, and both in the making have
+// (OURS-1, OURS-2, OURS-3, LOGFILE-7, FILE-3, PLACE-2): none is removed, and none is written over.
 #include <unistd.h>
 
 #include <filesystem>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A pool of engine spec whose log is made anew goes by way of another engine: whoever is killed on this way has it again in the end.
+// A pool of engine spec whose log is made anew goes by way of another engine: whoever is killed on
+// this way has it again in the end.
 #include <chrono>
 #include <cstring>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What allocations cost on a disk: chunks come into use, become runs and get further slots with the transaction that needs
-// them (PEND-1), so a transaction waits for one sync, whatever it allocates.
+// What allocations cost on a disk: chunks come into use, become runs and get further slots with the
+// transaction that needs them (PEND-1), so a transaction waits for one sync, whatever it allocates.
 #include <functional>
 
 #include "session/log_file.hpp"
@@ -108,8 +108,8 @@ INSTANTIATE_TEST_SUITE_P(Levels, alloc_on_disk,
                                          std::pair{SCUTE_PROTECT_MLPC, 1U},
                                          std::pair{SCUTE_PROTECT_MLPC, 4U}));
 
-// Nothing of an aborted allocation is on the disk, and the next one has its slots; one that comes after takes along all that is
-// pending (PEND-1, PEND-3), and so does a span (PEND-4).
+// Nothing of an aborted allocation is on the disk, and the next one has its slots; one that comes
+// after takes along all that is pending (PEND-1, PEND-3), and so does a span (PEND-4).
 TEST(log_file, AbortedAllocationsLeaveNothingBehind) {
   disk_pool f(roomy(SCUTE_PROTECT_MLPC, 1));
   std::vector<made> all;
@@ -149,7 +149,8 @@ TEST(log_file, AbortedAllocationsLeaveNothingBehind) {
   EXPECT_EQ(counters(f.pool).losses, 0U);
 }
 
-// More slots than may wait become durable with steps, and an aborted flood of them leaves room for the next transaction (PEND-5).
+// More slots than may wait become durable with steps, and an aborted flood of them leaves room for
+// the next transaction (PEND-5).
 TEST(log_file, AFloodOfPendingSlotsIsBounded) {
   disk_pool f(roomy(SCUTE_PROTECT_MLPC, 1));
   scute_tx* tx = nullptr;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When a log that is a file of its own comes, gets its name, and goes, and who else may have that name (LOGFILE-1 to LOGFILE-6).
+// When a log that is a file of its own comes, gets its name, and goes, and who else may have that
+// name (LOGFILE-1 to LOGFILE-6).
 #include "session/log_file.hpp"
 
 #include <sys/stat.h>
@@ -16,8 +17,9 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
-// LOGFILE-2. A pool was killed and put elsewhere, and an older copy of it takes its place: the log that is there is the other
-// one's, with transactions that are nowhere else, although it has the same uuid. It used to be replaced.
+// LOGFILE-2. A pool was killed and put elsewhere, and an older copy of it takes its place: the log
+// that is there is the other one's, with transactions that are nowhere else, although it has the
+// same uuid. It used to be replaced.
 TEST(log_file, OfANewerCopyOfThePoolIsSetAside) {
   for (const bool other_engine : {false, true}) {
     SCOPED_TRACE(other_engine ? "the copy has another engine" : "the copy has engine spec");
@@ -61,7 +63,8 @@ TEST(log_file, GetsItsNameFromWhoeverOpensThePool) {
   other.kill();
   const std::string coming = f.log + ".new";
   const bytes pool = read_file(f.path), log = read_file(f.log), foreign = read_file(other.log);
-  // Of a creation that replaced a pool with a log; of one that replaced none; beside what another creation has left.
+  // Of a creation that replaced a pool with a log; of one that replaced none; beside what another
+  // creation has left.
   const std::pair<bytes, bytes> found[] = {{foreign, log}, {{}, log}, {log, foreign}};
   for (const auto& [at_name, at_coming] : found) {
     write_file(f.path, pool);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A log file that is gone, or that something else has taken the place of: what a closed pool makes of that, and an unclean one
-// whose opener does without the log; and how long the file is.
+// A log file that is gone, or that something else has taken the place of: what a closed pool makes
+// of that, and an unclean one whose opener does without the log; and how long the file is.
 #include <sys/stat.h>
 
 #include <span>
@@ -28,7 +28,8 @@ TEST(log_file_lost, IsMadeAnewWithTheSizeThatWasChosen) {
   EXPECT_EQ(f.info().log_cap, cap);
   EXPECT_EQ(fs::file_size(f.log), size);
   f.expect_last();
-  // Moved into the pool by an engine switch and back it has the default size again: nobody has chosen another one.
+  // Moved into the pool by an engine switch and back it has the default size again: nobody has
+  // chosen another one.
   f.close();
   for (const scute_engine to : {SCUTE_ENGINE_REDO, SCUTE_ENGINE_SPEC}) {
     const scute_options any = options();
@@ -114,8 +115,8 @@ TEST(log_file_lost, AnUncleanPoolIsOpenedWithoutItIfThatIsAskedFor) {
   }
 }
 
-// The power failed: of the pages some are as they were at the last checkpoint. Every object is a version of it, or is named as
-// lost.
+// The power failed: of the pages some are as they were at the last checkpoint. Every object is a
+// version of it, or is named as lost.
 TEST(log_file_lost, WhatIsMissingWithoutItIsNamed) {
   disk_pool f;
   f.change(1);
@@ -204,14 +205,16 @@ TEST(log_file_length, RoomForALargeTransactionGoesBack) {
   }
 }
 
-// The pool's thread looks until nothing is left, and then no more (IDLE-1). Here the test is that thread.
+// The pool's thread looks until nothing is left, and then no more (IDLE-1). Here the test is that
+// thread.
 void look_to_the_end(disk_pool& f) {
   unsigned looks = 0;
   while (looks < 1000 && f.in().engine->background()) ++looks;
   EXPECT_LT(looks, 1000U) << "it never ends";
 }
 
-// It went to sleep with the look that checkpointed a transaction, and the file stayed as it was until the next one.
+// It went to sleep with the look that checkpointed a transaction, and the file stayed as it was
+// until the next one.
 TEST(log_file_length, TheLastLookLeavesNoRoom) {
   disk_pool f;
   const uint64_t before = fs::file_size(f.log);
@@ -237,7 +240,8 @@ TEST(log_file_length, TheLastLookLeavesNoRoom) {
   f.expect_sound();
 }
 
-// CKPT-5: while a transaction has a range open there is nothing to do, and as soon as it ends there is.
+// CKPT-5: while a transaction has a range open there is nothing to do, and as soon as it ends there
+//         is.
 TEST(log_file_length, RoomForARangeInPlaceGoesBackWhenItEnds) {
   constexpr uint64_t large = 400'000;
   disk_pool f;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// LOGFILE-2: names at which there is no log, of a pool that was killed. Nobody takes the pool for one that is not there, and
-// makes it anew.
+// LOGFILE-2: names at which there is no log, of a pool that was killed. Nobody takes the pool for
+// one that is not there, and makes it anew.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -73,7 +73,8 @@ TEST_F(without_log, ALinkToNowhereIsNoLog) {
   EXPECT_TRUE(fs::is_symlink(log));
 }
 
-// LOGFILE-6: what is behind the part that its head counts, as a crash leaves it, is not taken for zeros.
+// LOGFILE-6: what is behind the part that its head counts, as a crash leaves it, is not taken for
+//            zeros.
 TEST_F(without_log, WhatIsBehindItsEndGoes) {
   fs::rename(log + ".kept", log);
   const bytes content = read_file(log);

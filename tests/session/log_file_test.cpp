@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A pool on a disk with engine spec has its log in a file of its own (LOGFILE-1 to LOGFILE-6): what becomes of pools whose log is
-// missing, foreign, older, cut short or damaged, and of what is in it.
+// A pool on a disk with engine spec has its log in a file of its own (LOGFILE-1 to LOGFILE-6): what
+// becomes of pools whose log is missing, foreign, older, cut short or damaged, and of what is in
+// it.
 #include "session/log_file.hpp"
 
 #include <sys/stat.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// LOGFILE-9: a pool that was closed, beside which an older copy of its log was put back. A process that opens it is killed at its
-// first, second, ... write to a given place of the log: nothing of the older copy counts, whenever that was.
+// LOGFILE-9: a pool that was closed, beside which an older copy of its log was put back. A process
+// that opens it is killed at its first, second, ... write to a given place of the log: nothing of
+// the older copy counts, whenever that was.
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -38,7 +39,8 @@ void die_at(uint32_t offset) {
     ::_exit(2);
 }
 
-// The heads, the truncation point's places in both of its pages, and the first chunk (docs/reference/format.md).
+// The heads, the truncation point's places in both of its pages, and the first chunk
+// (docs/reference/format.md).
 constexpr uint32_t places[] = {0, 4096, 8192, 8192 + 64, 12288, 12288 + 64, 16384};
 
 TEST(older_log, BringsNothingBack) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// LOGFILE-8, SESSION-1, SESSION-2: copies of a pool whose epochs are the same and whose sessions are not; and what libraries that
-// know no numbers make of them.
+// LOGFILE-8, SESSION-1, SESSION-2: copies of a pool whose epochs are the same and whose sessions
+// are not; and what libraries that know no numbers make of them.
 #include "pool/session_number.hpp"
 
 #include <unistd.h>
@@ -77,7 +77,8 @@ TEST(session_number, IsInTheSuperblockAndInTheHead) {
   }
 }
 
-// Two copies, killed in the same session, and their logs swapped. Each used to be opened with the other one's data.
+// Two copies, killed in the same session, and their logs swapped. Each used to be opened with the
+// other one's data.
 TEST(session_number, TellsTwoCopiesOfAPool) {
   for (const bool announced : {false, true}) {
     SCOPED_TRACE(announced ? "the log is coming" : "the log is in use");
@@ -148,7 +149,8 @@ TEST(session_number, TellsTwoCopiesOfAShield) {
   EXPECT_EQ(f.read(1000, 3000), pattern(5, 3000));
 }
 
-// SESSION-2: a library that knows no numbers writes zeros, or keeps what it finds, in one of the two or in both.
+// SESSION-2: a library that knows no numbers writes zeros, or keeps what it finds, in one of the
+//            two or in both.
 TEST(session_number, ThatAnOlderLibraryHasDroppedOrKeptMakesNoLogUnfit) {
   const auto drop = [](auto& x) { put(x, 0, 0); };
   const auto zero = [](auto& x) { std::memset(x.reserved, 0, sizeof x.reserved); };
@@ -190,7 +192,8 @@ TEST(session_number, ThatAnOlderLibraryHasDroppedOrKeptMakesNoLogUnfit) {
   }
 }
 
-// An older library takes over a log that a newer one, which was killed in an opening, had announced the next session in.
+// An older library takes over a log that a newer one, which was killed in an opening, had announced
+// the next session in.
 TEST(session_number, OfASessionThatNeverCameMakesNoLogUnfit) {
   disk_pool f;
   f.change(1);

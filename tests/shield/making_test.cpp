@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files come under the shield and leave it: what is refused, space, permissions, locks of others (MAKE-1 to MAKE-3).
+// Files come under the shield and leave it: what is refused, space, permissions, locks of others
+// (MAKE-1 to MAKE-3).
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>
@@ -53,7 +54,8 @@ TEST(making, RefusesWhatIsNoFile) {
   f.expect_file();
 }
 
-// By another name it would be changed without the shield, and by the shield of that name all that was written by this one undone.
+// By another name it would be changed without the shield, and by the shield of that name all that
+// was written by this one undone.
 TEST(making, OneNameOnly) {
   shielded f;
   f.make(10000);
@@ -273,7 +275,8 @@ TEST(making, Guard) {
   f.expect_file();
 }
 
-// IDENT-1: a change of permissions is no change of a guarded file, so what differs in it is damage, and no opening reads all of it.
+// IDENT-1: a change of permissions is no change of a guarded file, so what differs in it is damage,
+//          and no opening reads all of it.
 TEST(making, GuardedAndDamaged) {
   shielded f;
   f.make(100000);
@@ -305,7 +308,8 @@ TEST(making, GuardedAndDamaged) {
   }
 }
 
-// GUARDED-2: what has left a guarded file with permissions is ended by the next session, when it begins.
+// GUARDED-2: what has left a guarded file with permissions is ended by the next session, when it
+//            begins.
 TEST(making, GuardedAndGiven) {
   shielded f;
   f.make(100000);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Changes of a shielded file whose old bytes the caller knows: with every engine, and beside damage.
+// Changes of a shielded file whose old bytes the caller knows: with every engine, and beside
+// damage.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -111,7 +112,8 @@ TEST_P(replace_checked, VerifiesAPageOnce) {
   f.expect_sound();
 }
 
-// A line that is damaged is not what the caller had verified; its difference would reach the parity.
+// A line that is damaged is not what the caller had verified; its difference would reach the
+// parity.
 TEST_P(replace_checked, WhereTheMediumIsDamaged) {
   open(100000);
   for (const bool known : {false, true}) {
@@ -142,7 +144,8 @@ TEST_P(replace_checked, WhereTheFileHoldsOtherBytes) {
   }
 }
 
-// COL-3. A page of the file becomes noise, or is lost, when its change has been tested, and before it is written.
+// COL-3. A page of the file becomes noise, or is lost, when its change has been tested, and before
+// it is written.
 TEST_P(replace_checked, APageIsDamagedBeforeItIsWritten) {
   open(100000);
   core::instance& in = f.in();
@@ -202,8 +205,9 @@ TEST_P(replace_checked, UnderADamagedHeader) {
   f.expect_content();
 }
 
-// VERSION-3. The power goes when a change of two pages is durable and its parity is not, with two lines damaged beside what was
-// changed since the pages were verified. The change is there, and they are mended.
+// VERSION-3. The power goes when a change of two pages is durable and its parity is not, with two
+// lines damaged beside what was changed since the pages were verified. The change is there, and
+// they are mended.
 TEST_P(replace_logfree, LinesDamagedBeforeAPowerFailure) {
   open(400000);
   const auto& g = f.in().s.geo;
@@ -235,8 +239,9 @@ TEST_P(replace_logfree, LinesDamagedBeforeAPowerFailure) {
   }
 }
 
-// RES-12. The parity of one page was durable when the power went, that of the other one was not, and what is damaged of that is
-// more than its columns tell. It is refused, and not what it was before, beside the other page's new bytes.
+// RES-12. The parity of one page was durable when the power went, that of the other one was not,
+// and what is damaged of that is more than its columns tell. It is refused, and not what it was
+// before, beside the other page's new bytes.
 TEST_P(replace_logfree, NoHalfOfATransactionComesBack) {
   open(400000);
   const auto& g = f.in().s.geo;

@@ -32,7 +32,8 @@ using namespace core;
 
 inline constexpr uint64_t kib = 1024, mib = kib * 1024, gib = mib * 1024;
 
-// A protection level, and an engine and a number of parities if not those that the library chooses for it.
+// A protection level, and an engine and a number of parities if not those that the library chooses
+// for it.
 struct pool_kind {
   scute_protection protection;
   scute_engine engine;
@@ -46,7 +47,8 @@ struct pool_kind {
   constexpr operator scute_protection() const { return protection; }
 };
 
-// A test that leaves the engine of a pool to the run says so by leaving it out of the kind; engines.hpp has the run's.
+// A test that leaves the engine of a pool to the run says so by leaving it out of the kind;
+// engines.hpp has the run's.
 inline scute_options options(uint64_t size = mib, pool_kind kind = {},
                              scute_checksum c = SCUTE_CHECKSUM_CRC32C) {
   scute_options o;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A tiny structure that is no pool, as a subject of the explorer: a row of numbers, changed as a whole by a
-// redo journal, and kept twice. With mistakes to choose from.
+// A tiny structure that is no pool, as a subject of the explorer: a row of numbers, changed as a
+// whole by a redo journal, and kept twice. With mistakes to choose from.
 #pragma once
 
 #include <scute/exploration.hpp>
@@ -54,7 +54,7 @@ class journal : public subject {
     return t;
   }
 
-  // ---- subject ------------------------------------------------------------------------------------
+  // ---- subject ----------------------------------------------------------------------------------
 
   uint64_t size() const override { return sizeof(file); }
 

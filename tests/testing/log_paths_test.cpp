@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The place of a log file, in a folder and in a simulated memory: what the explorer sees of a log file has to be what a
-// disk does (STREAM-1, PLACE-2, CLOG-7). Each test runs on both.
+// The place of a log file, in a folder and in a simulated memory: what the explorer sees of a log
+// file has to be what a disk does (STREAM-1, PLACE-2, CLOG-7). Each test runs on both.
 #include "medium/log_paths.hpp"
 
 #include <gtest/gtest.h>

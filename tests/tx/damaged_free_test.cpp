@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// VERIFY-2: objects whose header is damaged, and that are freed. Nothing of the damage gets into the parity, and nobody is
-// told of a conflict.
+// VERIFY-2: objects whose header is damaged, and that are freed. Nothing of the damage gets into
+// the parity, and nobody is told of a conflict.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -78,7 +78,8 @@ TEST_P(damaged_free, BehindItsFree) {
   for (const bool alone : {true, false}) free_with_each_bit(moment::behind_the_free, alone);
 }
 
-// "scute_tx_free needs no valid payload", nor a header that can be repaired; and nobody is told of a loss.
+// "scute_tx_free needs no valid payload", nor a header that can be repaired; and nobody is told of
+// a loss.
 TEST_P(damaged_free, BeyondRepair) {
   for (const size_t field :
        {offsetof(format::fragment_header, tag), offsetof(format::fragment_header, type),

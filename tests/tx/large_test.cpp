@@ -51,8 +51,9 @@ TEST_P(large, SmallEditOfALargeObjectStaysSmall) {
   EXPECT_TRUE(f.read(oid) == want);
 }
 
-// An object that can be allocated, since new ones are prewritten, and not overwritten at once: the pool cannot hold
-// the log. The error says how much fits, the accessor says so beforehand, and it does fit.
+// An object that can be allocated, since new ones are prewritten, and not overwritten at once: the
+// pool cannot hold the log. The error says how much fits, the accessor says so beforehand, and it
+// does fit.
 TEST_P(large, AnOverwriteThatFindsNoRoomForItsLog) {
   f.create(32 * mib, GetParam());
   constexpr uint64_t n = 20 * mib;
@@ -179,8 +180,8 @@ TEST_P(large, OverwriteLongerThanTheLane) {
 TEST_P(large, LogBeyondTheFreeSpaceLosesNothing) {
   f.create(2 * mib, GetParam());
   const auto g = f.in().s.geo;
-  // One object takes most of the pool; rewriting it needs a log as long, since more of its bytes lie in
-  // one column than parity could bring back.
+  // One object takes most of the pool; rewriting it needs a log as long, since more of its bytes
+  // lie in one column than parity could bring back.
   ASSERT_EQ(g.rows, 4u);
   const uint64_t n = spec() ? scute_alloc_max(f) / 10 * 7
                             : uint64_t{g.chunks} * g.chunk_size * (g.parity < 3 ? 6 : 9) / 10;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A transaction that holds columns with an in-place range meets a lost page of a column that it does not
-// hold. Another thread holds that one, and wants one of the transaction's: neither may wait for ever (RESERVE-2).
+// A transaction that holds columns with an in-place range meets a lost page of a column that it
+// does not hold. Another thread holds that one, and wants one of the transaction's: neither may
+// wait for ever (RESERVE-2).
 #include <gtest/gtest.h>
 
 #include "support/pool_file.hpp"
@@ -42,8 +43,8 @@ class lost_column : public testing::Test {
     f.in().pages->lose(at, reinterpret_cast<const std::byte*>(noise.data()));
   }
 
-  // Runs meets_loss in a thread of its own, which is to wait for the column of `other`. False if the column
-  // of `held` is not to be had then.
+  // Runs meets_loss in a thread of its own, which is to wait for the column of `other`. False if
+  // the column of `held` is not to be had then.
   template <class Fn>
   bool can_be_had(Fn&& meets_loss) {
     auto& locks = f.in().s.locks;
@@ -66,7 +67,8 @@ class lost_column : public testing::Test {
     return got;
   }
 
-  // A transaction with a range of `held` in place opens one of `other`, whose column has lost a page.
+  // A transaction with a range of `held` in place opens one of `other`, whose column has lost a
+  // page.
   template <class Open>
   void expect_nobody_waits(Open&& open_other) {
     lose_beside(other);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Threads whose log-free transactions meet in the same column blocks: neighbours in a block, the same
-// columns of several rows, births and deaths between them, damage that is repaired and a scrub meanwhile.
-// Each thread has objects of its own and a model of them; the pool must agree with all models, in the
-// session and in the next one.
+// Threads whose log-free transactions meet in the same column blocks: neighbours in a block, the
+// same columns of several rows, births and deaths between them, damage that is repaired and a scrub
+// meanwhile. Each thread has objects of its own and a model of them; the pool must agree with all
+// models, in the session and in the next one.
 #include <gtest/gtest.h>
 
 #include <array>

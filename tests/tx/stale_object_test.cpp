@@ -10,8 +10,8 @@
 namespace scute::test {
 namespace {
 
-// Two transactions may not write one object at a time; the one that finds it freed must not bring it
-// back, whether it had opened all of it or a part.
+// Two transactions may not write one object at a time; the one that finds it freed must not bring
+// it back, whether it had opened all of it or a part.
 TEST(stale_object, FreedByAnotherTransaction) {
   for (const bool whole : {true, false}) {
     pool_file f;
@@ -40,7 +40,8 @@ TEST(stale_object, RefusedOnceIsRefusedAgain) {
   const scute_oid oid = f.alloc(pattern(1, 300));
   const uint64_t at = f.offset_of(oid);
   const auto& g = f.in().s.geo;
-  // A bit that both rows have wrong: no choice among the bits that do not add up is right (BITFLIP-3).
+  // A bit that both rows have wrong: no choice among the bits that do not add up is right
+  // (BITFLIP-3).
   f.raw(at)[5] ^= std::byte{3};
   f.raw(g.zones_offset + g.data_size + (at + 5 - g.zones_offset) % g.row_size)[0] ^= std::byte{6};
   transaction tx(f);
@@ -54,8 +55,8 @@ TEST(stale_object, RefusedOnceIsRefusedAgain) {
   SCUTE_OKAY(tx.commit());
 }
 
-// Damage that struck the header of an object that is open is no other transaction's doing: it is repaired, and
-// the commit goes on.
+// Damage that struck the header of an object that is open is no other transaction's doing: it is
+// repaired, and the commit goes on.
 TEST(stale_object, HeaderDamagedMeanwhile) {
   for (const auto engine : {SCUTE_ENGINE_REDO, SCUTE_ENGINE_LOGFREE})
     for (const bool whole : {true, false})
@@ -92,7 +93,8 @@ TEST(stale_object, HeaderDamagedMeanwhile) {
       }
 }
 
-// What was refused leaves nothing in the table of open objects, which would be full after a few dozen.
+// What was refused leaves nothing in the table of open objects, which would be full after a few
+// dozen.
 TEST(stale_object, RefusedOpensLeaveNoTrace) {
   pool_file f;
   f.create(4 * mib);

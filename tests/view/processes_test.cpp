@@ -18,9 +18,9 @@ namespace {
 
 constexpr uint64_t size = 1024 * 1024, lines = 64;
 
-// Each thread has lines of its own, in which word 1 is stored before word 6, both with the same number; and it flushes line
-// i of its lines, fenced, before it stores to the next one. A line's number may never be seen without those of the lines
-// before it.
+// Each thread has lines of its own, in which word 1 is stored before word 6, both with the same
+// number; and it flushes line i of its lines, fenced, before it stores to the next one. A line's
+// number may never be seen without those of the lines before it.
 void store_in_order(viewed_file& f, view::flusher& by, unsigned thread, uint64_t number,
                     std::mutex& stores) {
   for (uint64_t i = 0; i < lines; ++i) {
@@ -99,8 +99,8 @@ TEST(view_signals, HandlersFenceWhereverTheyInterrupt) {
   EXPECT_TRUE(f.same());
 }
 
-// A child works and is killed at a random moment. What an unprotected program in shared memory would have kept is what its
-// view has.
+// A child works and is killed at a random moment. What an unprotected program in shared memory
+// would have kept is what its view has.
 TEST(view_deaths, NothingIsLostByAKill) {
   std::mt19937_64 random(4711);
   for (int round = 0; round < 60; ++round) {
@@ -157,7 +157,8 @@ TEST(view_deaths, NothingIsLostByAKill) {
   }
 }
 
-// On this machine: a copy is what the line was at one moment, in either order of the stores to it (SHIELD-5).
+// On this machine: a copy is what the line was at one moment, in either order of the stores to it
+// (SHIELD-5).
 TEST(line_copy, IsOneMoment) {
   alignas(64) static std::array<std::atomic<uint64_t>, 8> line;
   counting_guard guard;

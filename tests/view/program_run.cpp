@@ -22,7 +22,8 @@ program_run::program_run(const program_kind& k, uint64_t seed)
     const uint64_t most = k.storm ? 1 + below(6) : 2 + below(30);
     uint64_t at = 0;
     for (unsigned i = 0; i < (k.storm ? 600 : 200); ++i) {
-      // In a storm the one that makes the commit sets goes on a few steps only, while the other one flushes.
+      // In a storm the one that makes the commit sets goes on a few steps only, while the other one
+      // flushes.
       const bool slow = k.storm && (i % 2) == order_.first;
       at += 1 + below(slow ? 2 : most);
       order_.preemptions.push_back({at, (i % 2) ^ order_.first ^ 1, true});
@@ -59,7 +60,8 @@ void program_run::judge(const char* when) {
   if (file_.medium.wrong != nullptr) note(file_.medium.wrong);
 }
 
-// The process dies now; the machine goes on. A supervisor writes back copies of what is there, in both ways.
+// The process dies now; the machine goes on. A supervisor writes back copies of what is there, in
+// both ways.
 void program_run::die(const char* when) {
   if (!kind_.deaths || quiet_ || !wrong_.empty()) return;
   quiet_ = true;
@@ -77,7 +79,8 @@ void program_run::write_back_copy(bool commit, const char* when) {
     was_there.push_back(copy_->placer.is_there(at));
   const std::vector<std::byte> before(copy_->medium.bytes().begin(), copy_->medium.bytes().end());
   std::vector<std::byte> died = before;
-  // What nobody has touched is what the medium has. (It is not looked at, since that would make it a page of zeros.)
+  // What nobody has touched is what the medium has. (It is not looked at, since that would make it
+  // a page of zeros.)
   for (uint64_t i = 0; i < was_there.size(); ++i) {
     const uint64_t at = i * view::page_size;
     if (was_there[i] || !kind_.pages)
@@ -245,7 +248,8 @@ void program_run::body(unsigned thread) {
     inside_[thread] = true;
     perform(thread, i);
     inside_[thread] = false;
-    // A handler's fence was made by the call that it had interrupted, and so are promised what it had flushed.
+    // A handler's fence was made by the call that it had interrupted, and so are promised what it
+    // had flushed.
     if (noted_[thread] && windows_[thread] == 0) {
       noted_[thread] = false;
       reference_->promise(thread);

@@ -13,8 +13,8 @@ namespace {
 using view_tests::program_kind;
 using view_tests::program_run;
 
-// Programs from seed to seed until there were as many states as wanted. A state is named by the program's number:
-// "s1.p17" is number 17 of seed 1.
+// Programs from seed to seed until there were as many states as wanted. A state is named by the
+// program's number: "s1.p17" is number 17 of seed 1.
 exploration explore_programs(const std::string& name, const program_kind& k,
                              const explore_options& how) {
   exploration r;

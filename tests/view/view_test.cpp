@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One thread: what is committed when, and what is counted (SHIELD-1, SHIELD-3, SHIELD-4, SHIELD-6, BACKING-1, BACKING-2, BACKING-3).
+// One thread: what is committed when, and what is counted
+// (SHIELD-1, SHIELD-3, SHIELD-4, SHIELD-6, BACKING-1, BACKING-2, BACKING-3).
 #include <gtest/gtest.h>
 
 #include <sys/stat.h>
@@ -141,7 +142,8 @@ TEST(view, AFailingBackingFailsTheFenceAndKeepsTheLines) {
   EXPECT_EQ(f.durable(0), 77U);
 }
 
-// VIEW-10. What the program took back is not what the next opening finds, and nobody believes the digests of before.
+// VIEW-10. What the program took back is not what the next opening finds, and nobody believes the
+// digests of before.
 TEST(view, ACommitThatFailedMayHaveBeenDecided) {
   for (const bool writes_back : {false, true}) {
     viewed_file f(mib);
@@ -193,7 +195,8 @@ TEST(view, GrowsAfterADeathInAGrowth) {
   EXPECT_EQ(f.durable(2 * mib - 64), 5U);
 }
 
-// A word that takes another one's part in the digest, whoever knows the constants, takes none with a key.
+// A word that takes another one's part in the digest, whoever knows the constants, takes none with
+// a key.
 TEST(digest, NobodyCanChooseACollision) {
   view::line a{}, b{};
   const uint64_t word = 0x40a7b892e31b1a47, one = 1, other = 999;

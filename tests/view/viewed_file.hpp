@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A medium with a view of it, as a runtime would set it up: two files in memory that a child inherits.
+// A medium with a view of it, as a runtime would set it up: two files in memory that a child
+// inherits.
 #pragma once
 
 #include <fcntl.h>
@@ -47,8 +48,8 @@ class memory_file {
   std::byte* at_;
 };
 
-// Where there is no load of a whole line a runtime has to keep stores away. Here nobody stores meanwhile, or the test is
-// about something else.
+// Where there is no load of a whole line a runtime has to keep stores away. Here nobody stores
+// meanwhile, or the test is about something else.
 class counting_guard final : public view::page_guard {
  public:
   bool hold(uint64_t, size_t) noexcept override {
@@ -59,7 +60,8 @@ class counting_guard final : public view::page_guard {
   std::atomic<uint64_t> holds = 0, releases = 0;
 };
 
-// Places pages as the kernel does for a program that waits for one; touched() is what such a program meets.
+// Places pages as the kernel does for a program that waits for one; touched() is what such a
+// program meets.
 class hole_placer final : public view::page_placer {
  public:
   explicit hole_placer(const memory_file& file) : file_(file) {}

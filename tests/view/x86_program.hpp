@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The reference: what a power failure may leave of a program that runs on persistent memory without a view. It is told
-// of each instruction in the order in which they happened.
+// The reference: what a power failure may leave of a program that runs on persistent memory without
+// a view. It is told of each instruction in the order in which they happened.
 //
-// PROG-1 Of the stores to a line some first ones are durable, as many as are forced at least (Intel SDM vol. 3, 11.10; a
-//    line may be written back at any time). Which ones of other lines says nothing about it.
-// PROG-2 What a thread has flushed (clwb, clflushopt, or stored non-temporally) is forced from its next sfence, mfence or
-//    locked instruction on; what it has flushed by clflush, at once.
-// PROG-3 A state is permitted if it is one that a failure at some moment up to now could have left. Nobody can tell an
-//    earlier moment from a later one, unless the program was promised something: what it has flushed before a fence
-//    that the view was told of, when that fence has returned; and what an msync covered.
+// PROG-1 Of the stores to a line some first ones are durable, as many as are forced at least (Intel
+//    SDM vol. 3, 11.10; a line may be written back at any time). Which ones of other lines says
+//    nothing about it.
+// PROG-2 What a thread has flushed (clwb, clflushopt, or stored non-temporally) is forced from its
+//    next sfence, mfence or locked instruction on; what it has flushed by clflush, at once.
+// PROG-3 A state is permitted if it is one that a failure at some moment up to now could have left.
+//    Nobody can tell an earlier moment from a later one, unless the program was promised something:
+//    what it has flushed before a fence that the view was told of, when that fence has returned;
+//    and what an msync covered.
 //
-// A locked instruction forces and promises nothing, since the view does not see it: an order that it makes must be kept,
-// while that something is durable at once is known to no one outside (docs/internals/shield.md, "View and commit sets").
+// A locked instruction forces and promises nothing, since the view does not see it: an order that
+// it makes must be kept, while that something is durable at once is known to no one outside
+// (docs/internals/shield.md, "View and commit sets").
 #pragma once
 
 #include <array>
@@ -46,12 +49,13 @@ class x86_program {
     versions_[line].push_back(l);
     note();
   }
-  // When the instruction has ended, with counts() of when it began: what others store to the line meanwhile need not be
-  // written back, and a handler that interrupts it comes before it.
+  // When the instruction has ended, with counts() of when it began: what others store to the line
+  // meanwhile need not be written back, and a handler that interrupts it comes before it.
   void flush(unsigned thread, uint64_t line, size_t version) {
     flushed(thread).push_back({line, version});
   }
-  // When it has ended. Every kind of fence; `promised` if the view has seen it and is not in a window.
+  // When it has ended. Every kind of fence; `promised` if the view has seen it and is not in a
+  // window.
   void fence(unsigned thread, bool promised) {
     auto& list = flushed(thread);
     for (const auto& f : list) raise(forced_, f);
@@ -61,7 +65,8 @@ class x86_program {
     if (promised) promise(thread);
     note();
   }
-  // The end of a window with fences in it, which is no instruction: what was flushed before the last of them.
+  // The end of a window with fences in it, which is no instruction: what was flushed before the
+  // last of them.
   void promise(unsigned thread) {
     for (const auto& f : owed_[thread]) raise(promised_, f);
     owed_[thread].clear();
@@ -82,7 +87,8 @@ class x86_program {
   }
   // How many stores each line has seen.
   std::vector<size_t> counts() const { return begin_sync(); }
-  // A death of the process, with the power on: what completed flushes have seen must be there. Empty if it is.
+  // A death of the process, with the power on: what completed flushes have seen must be there.
+  // Empty if it is.
   std::string survived(std::span<const std::byte> image, const std::vector<size_t>& least) const {
     for (uint64_t i = 0; i < versions_.size(); ++i) {
       const auto [first, last] = found(image, i);
@@ -130,7 +136,8 @@ class x86_program {
     m.forced = forced_;
     history_.push_back(std::move(m));
   }
-  // The versions that the image has: values differ, so it is one of them, or the first of several that are equal.
+  // The versions that the image has: values differ, so it is one of them, or the first of several
+  // that are equal.
   std::pair<size_t, size_t> found(std::span<const std::byte> image, uint64_t line) const {
     size_t first = 1, last = 0;
     for (size_t j = 0; j < versions_[line].size(); ++j)

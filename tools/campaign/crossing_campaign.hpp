@@ -5,11 +5,10 @@
 // before recovery has come anywhere. All of that is within the redundancy, so every byte has to
 // come back, whatever the order of the reads.
 //
-// With engine spec that holds when all was checkpointed before the kill, as it is in half of the trials.
-// In the other half the
-// log log has records that nothing has checkpointed; then an object in their columns
-// may be refused with an error, or the log be reported as incomplete. Nothing may be wrong without
-// that.
+// With engine spec that holds when all was checkpointed before the kill, as it is in half of the
+// trials. In the other half the log log has records that nothing has checkpointed; then an object
+// in their columns may be refused with an error, or the log be reported as incomplete. Nothing may
+// be wrong without that.
 #pragma once
 
 #include "settings.hpp"

@@ -82,7 +82,8 @@ void lane_log::write(const entry_image& image) noexcept {
       sweep(l);
     flush_status(l);  // LOG-3
     l.w.fence(fence_site::ring);
-    // The entry that is there is still needed if its end is not durable; whoever decides the next one is told.
+    // The entry that is there is still needed if its end is not durable; whoever decides the next
+    // one is told.
     if (s_.medium->failed()) return;
     l.raise_invalid_up_to(l.logged);
   }
@@ -241,8 +242,8 @@ void lane_log::retire(pool::lane& l, ending of) noexcept {
   const medium::cost_scope as(medium::cost_part::log);
   note(l, of);
   if (of == ending::entry && lent_[l.index].ring_chunks.empty()) return;
-  // LOG-3: before a chain is taken apart. And before any step may push the final entry, which is all
-  // that keeps undo entries from being taken for live ones, out of the ring (LOG-4).
+  // LOG-3: before a chain is taken apart. And before any step may push the final entry, which is
+  // all that keeps undo entries from being taken for live ones, out of the ring (LOG-4).
   if (!SCUTE_PLANTED(cache_early) || of != ending::entry) make_noted(l);
   clean_up(l, of);
 }

@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writing log entries. docs/reference/format.md describes the bytes, engine/common/log_reader.hpp finds them again.
+// Writing log entries. docs/reference/format.md describes the bytes, engine/common/log_reader.hpp
+// finds them again.
 //
-// LOG-1 An entry is valid when its checksum, pool salt, epoch, lane and position fit, in at least one
-//    replica; when it is chained, every link must be valid too, each in at least one replica. A
+// LOG-1 An entry is valid when its checksum, pool salt, epoch, lane and position fit, in at least
+//    one replica; when it is chained, every link must be valid too, each in at least one replica. A
 //    torn entry is invalid, so one fence after writing an entry decides it.
 // LOG-2 Entry k of a lane is written only after entry k-1 has been applied and is durable in place.
 //    So of the valid entries only the one with the highest sequence can be in need of a replay.
-// LOG-3 An entry never overwrites its predecessor, nor is a chain taken apart, unless the status line
-//    already says, durably, that the entry concerned is applied: otherwise an older entry could
-//    pass for the last one.
-// LOG-4 Undo entries lie in an area of their own, from its start, for one transaction at a time; where it ends
-//    an entry names a lent chunk in which they go on, and so forth. They are alive while no later entry of the
-//    ring and no status word says that their transaction has ended.
-// LOG-5 A status word has a check of 16 bits, which one in 65,536 damaged ones passes. So `applied` counts only up to
-//    applied_reach above the valid entries of the ring, unless both replicas say the same. It is above them only where
-//    the entry that it names was overwritten by a torn one (LOG-3); before that can be, older entries than that are
-//    gone from the ring, durably.
-// LOG-6 For the same reason `undone` counts only up to the transaction whose undo entries are there. It names one only
-//    after its first undo entry, if it has any, is durable, and every later one's takes that one's place.
+// LOG-3 An entry never overwrites its predecessor, nor is a chain taken apart, unless the status
+//    line already says, durably, that the entry concerned is applied: otherwise an older entry
+//    could pass for the last one.
+// LOG-4 Undo entries lie in an area of their own, from its start, for one transaction at a time;
+//    where it ends an entry names a lent chunk in which they go on, and so forth. They are alive
+//    while no later entry of the ring and no status word says that their transaction has ended.
+// LOG-5 A status word has a check of 16 bits, which one in 65,536 damaged ones passes. So `applied`
+//    counts only up to applied_reach above the valid entries of the ring, unless both replicas say
+//    the same. It is above them only where the entry that it names was overwritten by a torn one
+//    (LOG-3); before that can be, older entries than that are gone from the ring, durably.
+// LOG-6 For the same reason `undone` counts only up to the transaction whose undo entries are
+//    there. It names one only after its first undo entry, if it has any, is durable, and every
+//    later one's takes that one's place.
 #pragma once
 
 #include <span>
@@ -63,27 +65,29 @@ class lane_log {
  public:
   lane_log(pool::state& s, heap::heap& h) : s_(s), heap_(h), lent_(s.geo.lane_count) {}
 
-  // Moves an entry that does not fit the lane's ring to lent chunks. May make steps of its own through
-  // the lane. Throws SCUTE_E_NOSPC with nothing written.
+  // Moves an entry that does not fit the lane's ring to lent chunks. May make steps of its own
+  // through the lane. Throws SCUTE_E_NOSPC with nothing written.
   void prepare(entry_image& image);
-  // Streams a prepared entry to the lane's ring, as l.sequence + 1, which l.sequence then is. Undecided
-  // until the next fence.
+  // Streams a prepared entry to the lane's ring, as l.sequence + 1, which l.sequence then is.
+  // Undecided until the next fence.
   void write(const entry_image& image) noexcept;
   // The same for an undo entry, after those already written by this transaction.
   void write_undo(const entry_image& image);
-  // Those are durable: their fence has been made. Without this call more fences are made at the end (LOG-6).
+  // Those are durable: their fence has been made. Without this call more fences are made at the end
+  // (LOG-6).
   void undo_decided(const pool::lane& l) noexcept { lent_[l.index].undo_decided = true; }
-  // The transaction's first undo entry, from an image that somebody has put together with add_undo(),
-  // through another writer. Undecided until that one's fence. Async-signal-safe.
+  // The transaction's first undo entry, from an image that somebody has put together with
+  // add_undo(), through another writer. Undecided until that one's fence. Async-signal-safe.
   void write_first_undo(pool::lane& l, byte_buffer& image, medium::writer& w) noexcept;
-  // Adds a record to such an image; false, with nothing added, if a lane's undo area would not hold it.
+  // Adds a record to such an image; false, with nothing added, if a lane's undo area would not hold
+  // it.
   bool add_undo(byte_buffer& image, uint64_t offset, const std::byte* old, uint64_t length) const;
 
   // After the last entry has been applied, durably: notes it in the status line (in the cache only:
   // LOG-2 makes more unnecessary until another lane asks, see REDO-5) and keeps lent chunks
   // in the chunk cache (heap/chunk_cache.hpp).
-  // That a transaction with in-place ranges has ended is durable on return.
-  // Chunks that find no room there and cannot be taken back now, for want of memory, are tried again later.
+  // That a transaction with in-place ranges has ended is durable on return. Chunks that find no
+  // room there and cannot be taken back now, for want of memory, are tried again later.
   void retire(pool::lane& l, ending of) noexcept;
 
   // The same in two parts, for those who hold locks meanwhile: the entry durably needs no replay on

@@ -90,8 +90,8 @@ bool column_reservation::lock(pool::lane& l, std::vector<uint32_t>& got) {
 
 bool column_reservation::add(pool::lane& l, const tx::inplace_range& r,
                              std::span<const tx::member> fragments) {
-  // A fragment may come again, and is held already then. It is known by its header: another one may have
-  // the same columns, in another row, and must not be held besides.
+  // A fragment may come again, and is held already then. It is known by its header: another one may
+  // have the same columns, in another row, and must not be held besides.
   auto& mine = fragments_[l.index];
   std::vector<extent> extents;
   std::vector<uint64_t> fresh;
@@ -147,7 +147,8 @@ bool column_reservation::add(pool::lane& l, const tx::inplace_range& r,
   return true;
 }
 
-// With its columns reserved, and its undo record in the image, at undo_before. From here on somebody may spill the reservation.
+// With its columns reserved, and its undo record in the image, at undo_before. From here on
+// somebody may spill the reservation.
 void column_reservation::open(pool::lane& l, const tx::inplace_range& r, size_t undo_before) {
   l.reservation.store(busy, std::memory_order_relaxed);
   try {
@@ -171,7 +172,7 @@ void column_reservation::open(pool::lane& l, const tx::inplace_range& r, size_t 
   pool::note_in_place(s_, l, hull);
 }
 
-// ---- small objects (RESERVE-5) ---------------------------------------------------------------------------
+// ---- small objects (RESERVE-5) ------------------------------------------------------------------
 
 namespace {
 
@@ -254,7 +255,8 @@ bool column_reservation::read_small(pool::lane& l, const tx::small_member& m) no
 
 bool column_reservation::add_small(pool::lane& l, const tx::small_member& m, bool known,
                                    const tx::inplace_range& r, std::byte* old) {
-  // Its parity will be its undo log: the pages are there, or this fault brings them back, without columns held.
+  // Its parity will be its undo log: the pages are there, or this fault brings them back, without
+  // columns held.
   if (s_.medium->any_revoked()) return false;
   if (!known) touch_parity(s_, m.parity, m.extent());
   const outcome before = acquire(l);

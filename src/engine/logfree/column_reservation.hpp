@@ -1,30 +1,33 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// In-place ranges of log-free transactions: the user stores to the medium, and the parity, which still
-// encodes the old bytes, is the undo log. From the first store to the end of the transaction the lane
-// holds the column blocks of all fragments concerned.
+// In-place ranges of log-free transactions: the user stores to the medium, and the parity, which
+// still encodes the old bytes, is the undo log. From the first store to the end of the transaction
+// the lane holds the column blocks of all fragments concerned.
 //
 //   none -> busy -> reserved -> busy -> ... -> none      save(), save(), commit or abort by the owner
 //                   reserved -> spilling -> spilled      by whoever needs one of the columns
 //
-// RESERVE-1 `reserved` is the state while the user's code runs. Then anybody may spill the reservation: he makes the old
-//    bytes of all ranges durable in an undo entry in the owner's lane, and lets go of the columns. From
-//    then on the transaction goes through the log (engine/logfree/logged.hpp, LOGGED-2). So nobody waits for another
-//    thread's user code.
-// RESERVE-2 `busy` and `spilling` last as long as library code runs that waits for no column: in busy the owner
-//    only tries to get further ones, and if that fails spills its reservation himself. Nor does it wait for other
-//    threads: what a crash has left is resolved before (engine/logfree/logfree.hpp, LF-7), since that waits for
-//    stripes, which may be this lane's own where blocks share them. (Found by an attack from outside: no
-//    test had pools large enough for that.) Nor may it meet a lost page of a column that is not held, since
-//    the handler of the fault waits for that column: what a window needs is touched in state reserved. Who asks for one of the columns then gets it, though nothing
-//    may be lost; that costs him who has them the way through the log.
-// RESERVE-3 The undo entry is put together in DRAM range by range, and always fits the lane's undo area, so that
-//    to spill takes no memory and no other lock; signal handlers do it, too.
-// RESERVE-4 Until the transaction's end decoders see the old bytes through state::overlaid, whether the columns
-//    are held or not; a crash finds them in the parity, or in the undo entry, which recovery puts back
-//    first.
-// RESERVE-5 A small object comes in with its columns reserved: nobody changes it any more, so what is copied and verified then
-//    is what its next header can be made of, and the commit need not ask whether it has changed. A thread
-//    that has not got the columns at the first few tries, or finds damage, lets go and takes the general way.
+// RESERVE-1 `reserved` is the state while the user's code runs. Then anybody may spill the
+//    reservation: he makes the old bytes of all ranges durable in an undo entry in the owner's
+//    lane, and lets go of the columns. From then on the transaction goes through the log
+//    (engine/logfree/logged.hpp, LOGGED-2). So nobody waits for another thread's user code.
+// RESERVE-2 `busy` and `spilling` last as long as library code runs that waits for no column: in
+//    busy the owner only tries to get further ones, and if that fails spills its reservation
+//    himself. Nor does it wait for other threads: what a crash has left is resolved before
+//    (engine/logfree/logfree.hpp, LF-7), since that waits for stripes, which may be this lane's own
+//    where blocks share them. (Found by an attack from outside: no test had pools large enough for
+//    that.) Nor may it meet a lost page of a column that is not held, since the handler of the
+//    fault waits for that column: what a window needs is touched in state reserved. Who asks for
+//    one of the columns then gets it, though nothing may be lost; that costs him who has them the
+//    way through the log.
+// RESERVE-3 The undo entry is put together in DRAM range by range, and always fits the lane's undo
+//    area, so that to spill takes no memory and no other lock; signal handlers do it, too.
+// RESERVE-4 Until the transaction's end decoders see the old bytes through state::overlaid, whether
+//    the columns are held or not; a crash finds them in the parity, or in the undo entry, which
+//    recovery puts back first.
+// RESERVE-5 A small object comes in with its columns reserved: nobody changes it any more, so what
+//    is copied and verified then is what its next header can be made of, and the commit need not
+//    ask whether it has changed. A thread that has not got the columns at the first few tries, or
+//    finds damage, lets go and takes the general way.
 #pragma once
 
 #include <span>
@@ -51,19 +54,21 @@ class column_reservation {
   outcome acquire(pool::lane& l) noexcept;
   void release(pool::lane& l) noexcept;  // back to the user's code
   bool is_acquired(const pool::lane& l) const noexcept;
-  // The owner's transaction has no in-place ranges. (Nobody but the owner leaves, or enters, that state.)
+  // The owner's transaction has no in-place ranges. (Nobody but the owner leaves, or enters, that
+  // state.)
   static bool is_none(const pool::lane& l) noexcept {
     return l.reservation.load(std::memory_order_relaxed) == 0;
   }
-  // window::require_columns() for l.now(), in which anybody can take what is held (RESERVE-2). False if somebody did.
+  // window::require_columns() for l.now(), in which anybody can take what is held (RESERVE-2).
+  // False if somebody did.
   bool require_columns(pool::lane& l) noexcept;
 
-  // In state none or reserved: takes the columns of further fragments. False if that cannot be had: then
-  // everything that was held has been spilled, and the transaction goes through the log. Throws
-  // SCUTE_E_CONFLICT if a fragment is not what the transaction has read.
+  // In state none or reserved: takes the columns of further fragments. False if that cannot be had:
+  // then everything that was held has been spilled, and the transaction goes through the log.
+  // Throws SCUTE_E_CONFLICT if a fragment is not what the transaction has read.
   bool add(pool::lane& l, const tx::inplace_range& r, std::span<const tx::member> fragments);
-  // The same for a range of a small object (tx/engine.hpp, save_short()). False, with nothing taken, if add() has to
-  // do it. Throws std::bad_alloc.
+  // The same for a range of a small object (tx/engine.hpp, save_short()). False, with nothing
+  // taken, if add() has to do it. Throws std::bad_alloc.
   bool add_small(pool::lane& l, const tx::small_member& m, bool known, const tx::inplace_range& r,
                  std::byte* old);
   // In state reserved: lets go of the columns, with an undo entry.

@@ -47,7 +47,8 @@ void logfree::make_ring(const tx::write_set& w) {
   }
 }
 
-// LF-7. While nobody waits for this lane: resolving waits for stripes, and for other threads that resolve (RESERVE-2).
+// LF-7. While nobody waits for this lane: resolving waits for stripes, and for other threads that
+// resolve (RESERVE-2).
 void logfree::resolve(pool::lane& l, const tx::write_set& w) {
   if (!s_.resolving->pending()) return;
   for (const tx::member& m : w.members) s_.resolving->before_change(m.where);
@@ -72,8 +73,8 @@ void logfree::prepare_window(pool::lane& l, const tx::write_set& w) {
   window(s_, l).prepare_deltas();
 }
 
-// Everything up to the first store, which nothing can fail after. False if in-place ranges have to be
-// spilled, or have been. Throws if a member is not what the transaction has read (LF-9).
+// Everything up to the first store, which nothing can fail after. False if in-place ranges have to
+// be spilled, or have been. Throws if a member is not what the transaction has read (LF-9).
 bool logfree::open_window(pool::lane& l, const tx::write_set& w) {
   prepare_window(l, w);
   for (int attempt = 0;; ++attempt) {
@@ -117,8 +118,8 @@ void logfree::commit(pool::lane& l, const tx::write_set& w) {
   commit_window(l, w);
 }
 
-// For the owner, before it acquires its reservation. While there is one another thread may be writing undo entries for it:
-// then acquire() tells.
+// For the owner, before it acquires its reservation. While there is one another thread may be
+// writing undo entries for it: then acquire() tells.
 bool logfree::went_to_log(const pool::lane& l) const noexcept {
   return column_reservation::is_none(l) && logged_.has_undo(l);
 }
@@ -152,7 +153,7 @@ void logfree::commit_window(pool::lane& l, const tx::write_set& w) {
   s_.watch.deferred();
 }
 
-// ---- with in-place ranges -----------------------------------------------------------------------------
+// ---- with in-place ranges -----------------------------------------------------------------------
 
 void logfree::save(pool::lane& l, const tx::inplace_range& r,
                    std::span<const tx::member> fragments) {
@@ -228,7 +229,7 @@ void logfree::prepare_reuse(pool::lane& l, uint64_t chunk, uint64_t length) {
   logged_.prepare_reuse(l, chunk, length);
 }
 
-// ---- its life -------------------------------------------------------------------------------------------
+// ---- its life -----------------------------------------------------------------------------------
 
 tx::recovery_report logfree::recover(medium::writer& w, tx::recovery_watch* watch) {
   return recover_from_logs(s_, w, open_parity::old, watch);

@@ -25,8 +25,8 @@ void logged::wait_for_window(pool::lane& l) {
 
 namespace {
 
-// Locks what open() plans, with members that are what the transaction has read. Throws if they are not, with
-// nothing locked.
+// Locks what open() plans, with members that are what the transaction has read. Throws if they are
+// not, with nothing locked.
 template <typename Open>
 void open_unchanged(pool::state& s, pool::lane& l, std::span<const tx::member> members,
                     Open&& open) {
@@ -137,8 +137,9 @@ void logged::prewrite(pool::lane& l, std::span<const pool::patch> patches) {
   open_window(l);
   if (!s_.medium->failed()) {  // WIN-5
     window(s_, l).write_data();
-    // LF-1: a killed process leaves what it has stored for all to see. Columns that add up are believed, with
-    // bytes that a power failure would then take back. (A page cache is read anew after an unclean end.)
+    // LF-1: a killed process leaves what it has stored for all to see. Columns that add up are
+    // believed, with bytes that a power failure would then take back. (A page cache is read anew
+    // after an unclean end.)
     if (s_.medium->what() != medium::kind::file) l.w.fence(fence_site::logged_data);
     window(s_, l).write_parity(window::write_back::now);
     l.w.fence(fence_site::logged_parity);

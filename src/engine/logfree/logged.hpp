@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What goes through a log in a log-free pool: steps of the allocator, transactions with two cells of one
-// column or more than the columns can bring back, in-place ranges that had to be written down, changes
-// of the root anchor, the prewritten payload of large objects (no log, but here for its window).
+// What goes through a log in a log-free pool: steps of the allocator, transactions with two cells
+// of one column or more than the columns can bring back, in-place ranges that had to be written
+// down, changes of the root anchor, the prewritten payload of large objects (no log, but here for
+// its window).
 //
 //   1. lock the blocks that will be written
 //   2. log entry with all new bytes, both replicas; fence                     -- decided --
@@ -9,15 +10,16 @@
 //   4. status line: the entry is applied; fence
 //   5. unlock
 //
-// LOGGED-1 The blocks are locked from before the entry can be durable until it durably cannot be replayed. So
-//    no log-free transaction ever has a torn cell, or an old parity, in a column that a replay writes or
-//    whose parity it recomputes, and no replay undoes a later transaction.
-// LOGGED-2 In-place ranges are stored to before that, with their old bytes in an undo entry. Their parity is the
-//    old one until 3, so a column is decoded, and after a crash restored, with those bytes.
+// LOGGED-1 The blocks are locked from before the entry can be durable until it durably cannot be
+//    replayed. So no log-free transaction ever has a torn cell, or an old parity, in a column that
+//    a replay writes or whose parity it recomputes, and no replay undoes a later transaction.
+// LOGGED-2 In-place ranges are stored to before that, with their old bytes in an undo entry. Their
+//    parity is the old one until 3, so a column is decoded, and after a crash restored, with those
+//    bytes.
 // LOGGED-3 Members are each in a ring of their own: their log entry decides them.
-// LOGGED-4 Members are tested under 1, as in a window (engine/logfree/logfree.hpp, LF-9). An in-place range is
-//    announced, as an overlay, under the stripes of its fragments, before its old bytes are written down: what
-//    is written down then is what is there until the transaction ends.
+// LOGGED-4 Members are tested under 1, as in a window (engine/logfree/logfree.hpp, LF-9). An
+//    in-place range is announced, as an overlay, under the stripes of its fragments, before its old
+//    bytes are written down: what is written down then is what is there until the transaction ends.
 #pragma once
 
 #include "engine/common/lane_log.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What becomes of a fragment that a crash of a log-free pool has left in a column that does not add up.
-// The decision table of resolution, as data; docs/internals/logfree.md gives the reason of each row, and
-// tests/scrub/recovery_decision_test.cpp goes through all of them.
+// What becomes of a fragment that a crash of a log-free pool has left in a column that does not add
+// up. The decision table of resolution, as data; docs/internals/logfree.md gives the reason of each
+// row, and tests/scrub/recovery_decision_test.cpp goes through all of them.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,9 @@ enum class decoded : uint8_t {
   other,  // something else that its checksum accepts
   noise   // nothing that it accepts
 };
-// The ring of the stored header; not looked at unless it matters. `decided`: it is not complete, or nobody knows, but leads to a valid
-// member with the same tag whose columns add up (LF-1). Of an invalid fragment that header may lead anywhere, but not to one with its tag.
+// The ring of the stored header; not looked at unless it matters. `decided`: it is not complete, or
+// nobody knows, but leads to a valid member with the same tag whose columns add up (LF-1). Of an
+// invalid fragment that header may lead anywhere, but not to one with its tag.
 enum class ring : uint8_t { complete, broken, decided };
 
 enum class recovery_decision : uint8_t {
@@ -35,7 +36,8 @@ struct decision_row {
 };
 
 inline constexpr decision_row decision_table[] = {
-    // The parity agrees: a transaction of before the crash that was over, or one whose parity was done.
+    // The parity agrees: a transaction of before the crash that was over, or one whose parity was
+    // done.
     {stored::valid, decoded::same, ring::complete, recovery_decision::keep},
     {stored::valid, decoded::same, ring::broken, recovery_decision::keep},
     // The parity still encodes the version before: the data phase may have ended or not.
@@ -43,15 +45,16 @@ inline constexpr decision_row decision_table[] = {
     {stored::valid, decoded::other, ring::broken, recovery_decision::roll_back},
     // Damage has broken the ring of a transaction that was decided.
     {stored::valid, decoded::other, ring::decided, recovery_decision::finish},
-    // Its transaction's parity is torn, so it was decided; or the column lacks what is nobody's. Either way
-    // the stored bytes are the truth, and the parity is recomputed once nothing else explains it.
+    // Its transaction's parity is torn, so it was decided; or the column lacks what is nobody's.
+    // Either way the stored bytes are the truth, and the parity is recomputed once nothing else
+    // explains it.
     {stored::valid, decoded::noise, ring::complete, recovery_decision::keep},
     {stored::valid, decoded::noise, ring::broken, recovery_decision::keep},
     // Torn in a data phase, or damaged; the ring of an invalid header says nothing.
     {stored::invalid, decoded::other, ring::complete, recovery_decision::roll_back},
     {stored::invalid, decoded::other, ring::broken, recovery_decision::roll_back},
-    // Damaged after its transaction was decided, and its parity had not followed: the version before is not to come back
-    // beside what another member has by now.
+    // Damaged after its transaction was decided, and its parity had not followed: the version
+    // before is not to come back beside what another member has by now.
     {stored::invalid, decoded::other, ring::decided, recovery_decision::lost},
     {stored::invalid, decoded::same, ring::complete, recovery_decision::lost},
     {stored::invalid, decoded::same, ring::broken, recovery_decision::lost},

@@ -76,7 +76,7 @@ bool resolution::is_of_this_session(uint64_t tag) const noexcept {
   return epoch_of(tag) == (present_ & epoch_mask);
 }
 
-// ---- who asks -----------------------------------------------------------------------------------------
+// ---- who asks -----------------------------------------------------------------------------------
 
 void resolution::before_write(uint64_t offset, uint64_t length) {
   if (!pending() || ours() || SCUTE_PLANTED(resolve_writes)) return;
@@ -99,7 +99,8 @@ void resolution::before_change(const pool::fragment& f) {
   }
 }
 
-// Where a ring does not go on. What was damaged, not torn, may be in the way. True if it is no more.
+// Where a ring does not go on. What was damaged, not torn, may be in the way. True if it is no
+// more.
 bool resolution::repair_at(uint64_t header) {
   pool::fragment m;
   if (repair::place_at(s_, header, m) && pool::valid(s_, m)) return false;
@@ -160,7 +161,7 @@ bool resolution::scan(uint64_t blocks) {
   return true;
 }
 
-// ---- one block ----------------------------------------------------------------------------------------
+// ---- one block ----------------------------------------------------------------------------------
 
 void resolution::resolve(uint64_t zone, uint64_t block) {
   if (is_resolved(zone, block)) return;
@@ -354,7 +355,7 @@ bool resolution::all_resolved_but(uint64_t zone, uint64_t block, const pool::fra
   return all;
 }
 
-// ---- writing ------------------------------------------------------------------------------------------
+// ---- writing ------------------------------------------------------------------------------------
 
 void resolution::write(uint64_t offset, const std::byte* bytes, uint64_t length) {
   s_.require_healthy();
@@ -393,8 +394,8 @@ void resolution::recompute_as_it_is(uint64_t zone, uint64_t column, uint64_t len
   recompute(zone, column, length);
 }
 
-// Everything that vouches for itself is sound: the parity follows, but for the columns of what is not, or of
-// which nobody knows (RES-9), which may be all that is left of it.
+// Everything that vouches for itself is sound: the parity follows, but for the columns of what is
+// not, or of which nobody knows (RES-9), which may be all that is left of it.
 void resolution::recompute_rest(uint64_t zone, uint64_t block, const remains& left) {
   const uint64_t column = block * block_size;
   const uint64_t n = std::min(block_size, s_.geo.row_size - column);

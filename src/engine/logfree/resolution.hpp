@@ -1,66 +1,82 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bringing the columns of a log-free pool, and the transactions that had them open, to a consistent state
-// after a crash (CodePM section III-B: speculative and instant recovery; docs/internals/logfree.md, "Recovery").
+// Bringing the columns of a log-free pool, and the transactions that had them open, to a consistent
+// state after a crash (CodePM section III-B: speculative and instant recovery;
+// docs/internals/logfree.md, "Recovery").
 //
-// The pool is open meanwhile. Each column block has a bit: resolved or not. An unresolved one is resolved
-// before the first write to it, by whoever writes; a scan does the rest.
+// The pool is open meanwhile. Each column block has a bit: resolved or not. An unresolved one is
+// resolved before the first write to it, by whoever writes; a scan does the rest.
 //
-// RES-1 A block is resolved when all of its columns add up, durably, and each fragment in it that a checksum
-//    vouches for is of a decided transaction. It never becomes unresolved again in this session.
-// RES-2 In an unresolved block nobody writes but resolution, and of its slow part one thread at a time.
-//    So whoever finds that a block adds up notes it as sound, and the slow part notes that it looks at a block; each then asks what
-//    the other one has noted. Where the slow part has looked first it is waited for before the block counts as resolved. A fragment
-//    all of whose blocks are sound is open to commits, and none of resolution's business. (Found by an attack from outside: objects in
-//    the middle of an in-place edit were put back, and told as damaged; the slow part had made a block add up that it went on looking at.)
-// RES-3 Columns that add up hold no open cell: a window changes the header of every member, so while its
-//    parity is not done the column of that header does not add up. The scan needs no checksum there.
-// RES-4 What does not add up is explained by invalid fragments first, each of which is decoded by itself; then
-//    by valid ones with a tag of an unresolved epoch whose columns decode to another valid version; what
-//    is left then is nobody's bytes or torn parity of decided transactions, and is recomputed. The table is
-//    engine/logfree/recovery_decision.hpp.
-// RES-5 A ring that is complete is finished as a whole, block by block, before anybody may write one of its
-//    members (LF-7): a writer of a member asks for the whole ring, even where its own columns add up. But
-//    each member's parity is recomputed only where its own block shows that it lacks: a block of another
-//    member may have been resolved in an earlier session, and a window opened in it since, by somebody
-//    who is no member. (Found by the explorer.) A ring that was complete once stays so, whatever
-//    becomes of its members; one with a member that is lost, or whole and of another transaction, is broken for good.
+// RES-1 A block is resolved when all of its columns add up, durably, and each fragment in it that a
+//    checksum vouches for is of a decided transaction. It never becomes unresolved again in this
+//    session.
+// RES-2 In an unresolved block nobody writes but resolution, and of its slow part one thread at a
+//    time. So whoever finds that a block adds up notes it as sound, and the slow part notes that it
+//    looks at a block; each then asks what the other one has noted. Where the slow part has looked
+//    first it is waited for before the block counts as resolved. A fragment all of whose blocks are
+//    sound is open to commits, and none of resolution's business. (Found by an attack from outside:
+//    objects in the middle of an in-place edit were put back, and told as damaged; the slow part
+//    had made a block add up that it went on looking at.)
+// RES-3 Columns that add up hold no open cell: a window changes the header of every member, so
+//    while its parity is not done the column of that header does not add up. The scan needs no
+//    checksum there.
+// RES-4 What does not add up is explained by invalid fragments first, each of which is decoded by
+//    itself; then by valid ones with a tag of an unresolved epoch whose columns decode to another
+//    valid version; what is left then is nobody's bytes or torn parity of decided transactions, and
+//    is recomputed. The table is engine/logfree/recovery_decision.hpp.
+// RES-5 A ring that is complete is finished as a whole, block by block, before anybody may write
+//    one of its members (LF-7): a writer of a member asks for the whole ring, even where its own
+//    columns add up. But each member's parity is recomputed only where its own block shows that it
+//    lacks: a block of another member may have been resolved in an earlier session, and a window
+//    opened in it since, by somebody who is no member. (Found by the explorer.) A ring that was
+//    complete once stays so, whatever becomes of its members; one with a member that is lost, or
+//    whole and of another transaction, is broken for good.
 // RES-6 Rings count for every epoch since the last one that was resolved completely (superblock
 //    resolved_epoch), so a crash before the scan is over loses nothing.
-// RES-7 What resolution writes is fenced under the stripe. Cut short anywhere it leaves the same questions
-//    with the same answers, or fewer of them (POOL-7): members that were rolled back leave the ring broken, and
-//    of a ring that is being finished only parity is written.
-// RES-8 If a process died and the machine did not, what is seen may not be durable: stores that were not
-//    written back, or not fenced. Whatever an answer rests on is written back and fenced before the answer
-//    counts: the parity of a block that adds up (its data was, before any of that parity was stored); the
-//    members of a ring that is found to be complete; the bytes whose parity is recomputed. On a page-cache
-//    medium everything is, once, at the beginning. (Found by the explorer.)
-// RES-9 Nothing is recomputed on a guess. The columns of a fragment that is invalid, and that nothing gives back
-//    yet, keep their parity; so do those of a place whose first header is lost, and of a page whose chunk
-//    header is: somebody's fragment may lie there, and the parity is what brings it back. What bytes a block
-//    lacks is settled in that block alone, after everything in it was asked. (Found by an attack from
-//    outside: a row of noise, then reads at once. Objects whose first header had not come back yet had no
-//    further fragments for whoever resolved their blocks.)
-// RES-10 A block that holds something invalid, or in doubt, which it cannot explain asks, before it gives up, the
-//    other blocks that this lies in, or that tell of it; what these can explain is done, and nothing is
-//    recomputed there. (A member decodes only if nothing else in any of its columns is damaged.)
-//    A fragment is told to be lost when the last of its blocks is resolved; or at the end, if that one added up.
-// RES-11 A decision on a valid fragment is passed once. Where several rows of parity disagree, each of two versions
-//    decodes to the other one; without this rule resolution would go from the one to the other for ever.
-//    (Found by the explorer, scenario fragments/logfree2, while rings through further fragments looked broken.)
-// RES-12 A transaction comes back as a whole or not at all, whatever was damaged besides; what that cannot be done with is lost,
-//    and told. It was decided if a member of its ring testifies: by its header's columns, which have the new parity, even if its
-//    payload is damaged; or, where the ring is closed, by being valid and not able to go back (RES-13). The first decision is kept.
-//    Of a decided one a member that is damaged beyond what its columns tell of its new version is lost: the parity of its columns
-//    is computed anew, so that nobody takes the version before for a repair. What else is invalid in these columns is repaired first.
-// RES-13 A valid member in doubt cannot go back where its columns tell no version before. They have torn parity, of a decided
-//    transaction then, or other damage. Where all headers of the ring are there it is taken for the former: if it is not so, the
-//    members that were torn are lost, rather than half of the transaction there and nobody told. Otherwise it stays as it is, and
-//    the others are rolled back (docs/internals/logfree.md, "Limits"); the parity of its columns, which is computed anew then, testifies to
-//    nothing. A further fragment of what was no object before says nothing: its head goes back.
-// RES-14 A search that failed, and a look of RES-10 at a block that explained nothing, is not made again while nothing that it rests on has
-//    changed: resolution has written nothing, no hint (repair/erasure_search.hpp) is new, nothing was repaired; and, of a search, the fragment's
-//    bytes and the syndromes of its columns are the same. Of a file that is damaged all over every block asks all of its neighbours, whose
-//    searches fail each time, at thousands of checksums each.
+// RES-7 What resolution writes is fenced under the stripe. Cut short anywhere it leaves the same
+//    questions with the same answers, or fewer of them (POOL-7): members that were rolled back
+//    leave the ring broken, and of a ring that is being finished only parity is written.
+// RES-8 If a process died and the machine did not, what is seen may not be durable: stores that
+//    were not written back, or not fenced. Whatever an answer rests on is written back and fenced
+//    before the answer counts: the parity of a block that adds up (its data was, before any of that
+//    parity was stored); the members of a ring that is found to be complete; the bytes whose parity
+//    is recomputed. On a page-cache medium everything is, once, at the beginning. (Found by the
+//    explorer.)
+// RES-9 Nothing is recomputed on a guess. The columns of a fragment that is invalid, and that
+//    nothing gives back yet, keep their parity; so do those of a place whose first header is lost,
+//    and of a page whose chunk header is: somebody's fragment may lie there, and the parity is what
+//    brings it back. What bytes a block lacks is settled in that block alone, after everything in
+//    it was asked. (Found by an attack from outside: a row of noise, then reads at once. Objects
+//    whose first header had not come back yet had no further fragments for whoever resolved their
+//    blocks.)
+// RES-10 A block that holds something invalid, or in doubt, which it cannot explain asks, before it
+//    gives up, the other blocks that this lies in, or that tell of it; what these can explain is
+//    done, and nothing is recomputed there. (A member decodes only if nothing else in any of its
+//    columns is damaged.) A fragment is told to be lost when the last of its blocks is resolved; or
+//    at the end, if that one added up.
+// RES-11 A decision on a valid fragment is passed once. Where several rows of parity disagree, each
+//    of two versions decodes to the other one; without this rule resolution would go from the one
+//    to the other for ever. (Found by the explorer, scenario fragments/logfree2, while rings
+//    through further fragments looked broken.)
+// RES-12 A transaction comes back as a whole or not at all, whatever was damaged besides; what that
+//    cannot be done with is lost, and told. It was decided if a member of its ring testifies: by
+//    its header's columns, which have the new parity, even if its payload is damaged; or, where the
+//    ring is closed, by being valid and not able to go back (RES-13). The first decision is kept.
+//    Of a decided one a member that is damaged beyond what its columns tell of its new version is
+//    lost: the parity of its columns is computed anew, so that nobody takes the version before for
+//    a repair. What else is invalid in these columns is repaired first.
+// RES-13 A valid member in doubt cannot go back where its columns tell no version before. They have
+//    torn parity, of a decided transaction then, or other damage. Where all headers of the ring are
+//    there it is taken for the former: if it is not so, the members that were torn are lost, rather
+//    than half of the transaction there and nobody told. Otherwise it stays as it is, and the
+//    others are rolled back (docs/internals/logfree.md, "Limits"); the parity of its columns, which
+//    is computed anew then, testifies to nothing. A further fragment of what was no object before
+//    says nothing: its head goes back.
+// RES-14 A search that failed, and a look of RES-10 at a block that explained nothing, is not made
+//    again while nothing that it rests on has changed: resolution has written nothing, no hint
+//    (repair/erasure_search.hpp) is new, nothing was repaired; and, of a search, the fragment's
+//    bytes and the syndromes of its columns are the same. Of a file that is damaged all over every
+//    block asks all of its neighbours, whose searches fail each time, at thousands of checksums
+//    each.
 #pragma once
 
 #include <map>
@@ -194,8 +210,8 @@ class resolution final : public pool::resolver {
       SCUTE_REQUIRES(mutex_);
   // What a walk does with a member that is not valid; to repair it takes the mutex.
   enum class invalid_member : uint8_t { pass, repair };
-  // The members as long as the ring goes on with the same tag; false if it does not close, with the place
-  // where it ended.
+  // The members as long as the ring goes on with the same tag; false if it does not close, with the
+  // place where it ended.
   bool walk(const pool::fragment& f, invalid_member invalid, std::vector<pool::fragment>& members,
             uint64_t& end);
   bool repair_at(uint64_t header);
@@ -226,8 +242,8 @@ class resolution final : public pool::resolver {
   std::set<uint64_t> losing_ SCUTE_GUARDED_BY(mutex_);           // RES-12: headers
   // RES-12: what was found out about transactions, by tag.
   std::map<uint64_t, bool> decided_ SCUTE_GUARDED_BY(mutex_);
-  // By tag: rings that are complete, or broken, once and for all. Of the former those whose members are durable and due, of
-  // the latter the members that are, by header.
+  // By tag: rings that are complete, or broken, once and for all. Of the former those whose members
+  // are durable and due, of the latter the members that are, by header.
   std::set<uint64_t> complete_ SCUTE_GUARDED_BY(mutex_), broken_ SCUTE_GUARDED_BY(mutex_);
   std::set<uint64_t> finished_tags_ SCUTE_GUARDED_BY(mutex_), finished_headers_
       SCUTE_GUARDED_BY(mutex_);

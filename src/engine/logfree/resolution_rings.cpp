@@ -42,8 +42,8 @@ format::fragment_header resolution::header_at(uint64_t offset) const noexcept {
   return h;
 }
 
-// An invalid fragment: what its columns decode to, or a mixture of that and what is stored. False if
-// nothing is accepted.
+// An invalid fragment: what its columns decode to, or a mixture of that and what is stored. False
+// if nothing is accepted.
 bool resolution::repair(const pool::fragment& f) {
   // (Whoever asks for a decision may come back to where he asks from.)
   if (SCUTE_PLANTED(resolve_repair) || is_left_alone(f) || repairing_.contains(f.header))
@@ -89,7 +89,8 @@ bool resolution::explain(const pool::fragment& f) {
   if (f.metadata || !in_doubt(header_at(f.header).tag)) return false;
   repair::decode_candidate before;
   if (decided_headers_.count(f.header) != 0 || !find_other(f, before)) return false;
-  // The walk may lose a member, for which another one has testified. It does the same for this one then.
+  // The walk may lose a member, for which another one has testified. It does the same for this one
+  // then.
   const ring members = ring_complete(f) ? ring::complete
                        : !SCUTE_PLANTED(resolve_untestified) && is_decided(f, header_at(f.header))
                            ? ring::decided
@@ -117,7 +118,7 @@ bool resolution::explain(const pool::fragment& f) {
   }
 }
 
-// ---- rings --------------------------------------------------------------------------------------------
+// ---- rings --------------------------------------------------------------------------------------
 
 bool resolution::walk(const pool::fragment& f, invalid_member invalid,
                       std::vector<pool::fragment>& members, uint64_t& end) {
@@ -127,8 +128,8 @@ bool resolution::walk(const pool::fragment& f, invalid_member invalid,
   for (;;) {
     if (circle.closes(m.header)) return false;
     end = m.header;
-    // A member that is damaged, not torn, may well be of a decided transaction: its column tells, if the
-    // parity has it already. What was torn comes back with its old tag.
+    // A member that is damaged, not torn, may well be of a decided transaction: its column tells,
+    // if the parity has it already. What was torn comes back with its old tag.
     if (invalid == invalid_member::repair && !pool::valid(s_, m)) {
       mutex_.assume_held();
       if (SCUTE_PLANTED(ring_damage) || !repair_with_help(m)) {
@@ -174,8 +175,8 @@ bool resolution::testifies(uint64_t header) const noexcept {
   return codec::is_zero(syndrome, s_.geo.parity * format::header_size);
 }
 
-// Whether the fragment was part of an object before the transaction that its header is of. A further one of a new object, or of one
-// that has grown, was nobody's: its head alone goes back.
+// Whether the fragment was part of an object before the transaction that its header is of. A
+// further one of a new object, or of one that has grown, was nobody's: its head alone goes back.
 bool resolution::was_there(const pool::fragment& m) {
   if (m.index == 0) return true;
   const pool::fragment first = repair::first_of(m);
@@ -189,8 +190,8 @@ bool resolution::was_there(const pool::fragment& m) {
          format::meta_size(h.meta) > m.index * format::fragment_payload;
 }
 
-// A valid member whose columns tell no version before, after whatever is merely damaged beside it was repaired. Nothing but the
-// parity of a decided transaction makes it so, or damage.
+// A valid member whose columns tell no version before, after whatever is merely damaged beside it
+// was repaired. Nothing but the parity of a decided transaction makes it so, or damage.
 bool resolution::cannot_go_back(const pool::fragment& m) {
   repair::decode_candidate before;
   if (!was_there(m) || find_other(m, before)) return false;
@@ -203,7 +204,8 @@ bool resolution::cannot_go_back(const pool::fragment& m) {
   return !find_other(m, before);
 }
 
-// Whether the transaction of a header that is in doubt was decided, as far as anything but its own fragment tells (RES-12, RES-13).
+// Whether the transaction of a header that is in doubt was decided, as far as anything but its own
+// fragment tells (RES-12, RES-13).
 bool resolution::is_decided(const pool::fragment& f, const format::fragment_header& stored) {
   if (SCUTE_PLANTED(resolve_torn) || !in_doubt(stored.tag) ||
       pool::covered(s_, f, stored) == pool::not_covered)
@@ -237,7 +239,8 @@ bool resolution::is_decided(const pool::fragment& f, const format::fragment_head
       testified = h.tag == stored.tag;
       break;
     }
-    // Where a block is resolved others may be at work in its columns; what it kept was decided, unless it was kept beside damage.
+    // Where a block is resolved others may be at work in its columns; what it kept was decided,
+    // unless it was kept beside damage.
     const pool::cell c = pool::cell_of(s_.geo, at);
     const bool over = is_over(c.zone, c.column / block_size);
     testified = (over ? pool::valid(s_, m) : testifies(at)) &&
@@ -300,10 +303,11 @@ bool resolution::ring_complete(const pool::fragment& f) {
   return true;
 }
 
-// f is a member of a decided transaction, and its header's columns have the parity of before. With them it
-// counts as explained; its payload's columns follow when nothing else explains them, block by block (RES-9). Those
-// of the other members may have the new parity already, and be open to somebody else since (in a session that
-// resolved them): they are left to the resolution of their own blocks.
+// f is a member of a decided transaction, and its header's columns have the parity of before. With
+// them it counts as explained; its payload's columns follow when nothing else explains them, block
+// by block (RES-9). Those of the other members may have the new parity already, and be open to
+// somebody else since (in a session that resolved them): they are left to the resolution of their
+// own blocks.
 void resolution::finish_ring(const pool::fragment& f) {
   finish_others(f);
   const pool::cell c = pool::cell_of(s_.geo, f.header);
@@ -312,7 +316,8 @@ void resolution::finish_ring(const pool::fragment& f) {
   recompute(c.zone, c.column, format::header_size);
 }
 
-// The members that can be come to from f, and were not finished before. closed: the ring is, so these are all of it.
+// The members that can be come to from f, and were not finished before. closed: the ring is, so
+// these are all of it.
 std::vector<pool::fragment> resolution::not_finished(const pool::fragment& f, bool& closed) {
   const uint64_t tag = header_at(f.header).tag;
   std::vector<pool::fragment> members;
@@ -335,7 +340,8 @@ std::vector<pool::fragment> resolution::not_finished(const pool::fragment& f, bo
   }
 }
 
-// What a decided transaction has stored becomes durable (RES-8), and the blocks of its members are due.
+// What a decided transaction has stored becomes durable (RES-8), and the blocks of its members are
+// due.
 void resolution::finish_others(const pool::fragment& f) {
   bool closed = false;
   const std::vector<pool::fragment> members = not_finished(f, closed);

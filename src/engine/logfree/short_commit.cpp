@@ -17,10 +17,11 @@ namespace {
 
 using change = tx::small_member::change;
 
-// What differs in a member is written in at most that many parts, with join_gap equal bytes between two of them: a
-// part of its own costs a piece.
+// What differs in a member is written in at most that many parts, with join_gap equal bytes between
+// two of them: a part of its own costs a piece.
 constexpr size_t parts_max = 8, join_gap = 64;
-// Up to here the payload's first change is one part with the header: most likely it lies in the same line.
+// Up to here the payload's first change is one part with the header: most likely it lies in the
+// same line.
 constexpr uint64_t join_head = 32;
 // Up to here a payload is looked through word by word, and is one part.
 constexpr uint64_t by_words_max = 128;
@@ -112,7 +113,8 @@ void short_commit::require_columns() noexcept {
   if (s_.medium->any_revoked()) window(s_, l_).require_columns();
 }
 
-// SHORT-5. What the ranges hold now gets into the images. False if a page of them was lost, with what was stored there.
+// SHORT-5. What the ranges hold now gets into the images. False if a page of them was lost, with
+// what was stored there.
 bool short_commit::gather() noexcept {
   const pool::in_flight_scope here(s_, l_, pool::in_flight_write::phase::reading);
   for (const tx::inplace_range& r : in_place_) {
@@ -142,7 +144,8 @@ bool short_commit::has_changed(const tx::small_member& m) const noexcept {
   if (SCUTE_PLANTED(conflict_test)) return false;
   format::fragment_header h;
   std::memcpy(&h, base_ + m.header, sizeof h);
-  // A header that is damaged is for the general way to repair, and not to get into the parity (VERIFY-2).
+  // A header that is damaged is for the general way to repair, and not to get into the parity
+  // (VERIFY-2).
   return std::memcmp(&h, &m.read, sizeof h) != 0;
 }
 
@@ -176,8 +179,8 @@ void short_commit::cut_in_place(const tx::small_member& m) noexcept {
       add(m, at, at + r.length, medium::purpose::data, r.old);
 }
 
-// The parts of a member that differ become pieces: its header, and of its payload what has changed. False if nothing
-// has.
+// The parts of a member that differ become pieces: its header, and of its payload what has changed.
+// False if nothing has.
 bool short_commit::cut(const tx::small_member& m) noexcept {
   using medium::purpose;
   constexpr uint64_t head = format::header_size;

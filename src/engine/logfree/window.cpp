@@ -255,15 +255,15 @@ void window::prepare_deltas() {
 
 namespace {
 
-// Two pieces of a window without a plan, or with several cells of one column, may have columns in common:
-// then the parity of the second one builds on that of the first.
+// Two pieces of a window without a plan, or with several cells of one column, may have columns in
+// common: then the parity of the second one builds on that of the first.
 bool late(const pool::state& s, const pool::lane& l) noexcept {
   return s.plain_encoding ||
          ((l.now().columns.empty() || l.now().stacked) && !SCUTE_PLANTED(window_parity_twice));
 }
 
-// What CodePM compares its pipeline with: all encoding first, and then all writing; the new parity is
-// computed when its turn has come.
+// What CodePM compares its pipeline with: all encoding first, and then all writing; the new parity
+// is computed when its turn has come.
 void write_data_plain(pool::state& s, pool::lane& l) noexcept {
   l.progress.begin(0);
   for (size_t i = 0; i < l.pieces.size(); ++i) {

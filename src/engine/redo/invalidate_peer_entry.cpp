@@ -70,8 +70,8 @@ void invalidate_peers(pool::state& s, pool::lane& l) noexcept {
     const pool::stripe_owner o = s.locks.owner(p.stripe);
     if (o.who() == pool::stripe_owner::none || o.who() == me) continue;
     if (o.who() == pool::stripe_owner::many) {
-      // Whose entries hang on the word is not known, but all of them were decided before they came to
-      // write there. (Found by the crash explorer: a lane that was still at it was forgotten.)
+      // Whose entries hang on the word is not known, but all of them were decided before they came
+      // to write there. (Found by the crash explorer: a lane that was still at it was forgotten.)
       if (SCUTE_PLANTED(invalidate_many) || flush_all_statuses(s, l) ||
           SCUTE_PLANTED(invalidate_busy))
         l.handled.push_back({p.stripe, o});

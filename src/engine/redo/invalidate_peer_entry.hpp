@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lanes of engine redo that write under the same stripes, one after the other: whose log entries a new one
-// must follow, and which must be durably invalid first (engine/redo/redo.hpp, REDO-5 and REDO-6).
+// Lanes of engine redo that write under the same stripes, one after the other: whose log entries a
+// new one must follow, and which must be durably invalid first (engine/redo/redo.hpp, REDO-5
+// and REDO-6).
 #pragma once
 
 #include "pool/state.hpp"

@@ -19,7 +19,8 @@
 namespace scute::core::engine {
 namespace {
 
-// Of an entry of prewrite(): so many intents fit any lane. Patches with no more bytes than prewrite_gap between them share one.
+// Of an entry of prewrite(): so many intents fit any lane. Patches with no more bytes than
+// prewrite_gap between them share one.
 constexpr uint32_t prewrite_intents = 32, prewrite_gap = 64;
 
 }  // namespace
@@ -30,8 +31,8 @@ void redo::decide(pool::lane& l, entry_image& image, std::span<const pool::patch
   try {
     pool::split(s_, l, patches);
     if (!SCUTE_PLANTED(follow)) follow(s_, l);
-    // From the first byte of the entry on nothing may fail for want of memory: an entry that was given
-    // up half-way would be replayed after a crash.
+    // From the first byte of the entry on nothing may fail for want of memory: an entry that was
+    // given up half-way would be replayed after a crash.
     prepare_invalidation(s_, l);
   } catch (...) {
     log_.clean_up(l, ending::entry);  // what prepare() has borrowed
@@ -92,7 +93,8 @@ void redo::commit(pool::lane& l, const tx::write_set& w) {
   finish(l, has_undo ? ending::in_place : ending::entry);
 }
 
-// See CONFLICT-1 and CONFLICT-3. What is odd about a header is for the general way to find out, and to repair.
+// See CONFLICT-1 and CONFLICT-3. What is odd about a header is for the general way to find out, and
+// to repair.
 bool redo::can_free(const pool::lane& l, const tx::small_member& m) const noexcept {
   const pool::optimistic_reads mark;
   if (s_.overlaid.open_elsewhere(m.header + format::header_size, m.room, l.index)) return false;
@@ -159,8 +161,9 @@ void redo::step(pool::lane& l, std::span<const pool::patch> patches) {
 void redo::prewrite(pool::lane& l, std::span<const pool::patch> patches) {
   while (!patches.empty()) {
     s_.require_healthy();
-    // The entry only says whose parity a crash may leave torn; the bytes themselves are nobody's. The columns
-    // between two patches that lie close are as well told of: their parity is computed as it was.
+    // The entry only says whose parity a crash may leave torn; the bytes themselves are nobody's.
+    // The columns between two patches that lie close are as well told of: their parity is computed
+    // as it was.
     entry_image image(l, 0);
     size_t n = 0;
     for (uint32_t intents = 0; n < patches.size() && intents < prewrite_intents; ++intents) {
@@ -191,8 +194,8 @@ void redo::save(pool::lane& l, const tx::inplace_range& r, std::span<const tx::m
   for (int attempt = 0; const tx::change c = tx::find_changed(s_, l, fragments); ++attempt)
     tx::repair_or_refuse(s_, l, c, attempt);
   const pool::patch p{r.offset, r.old, static_cast<uint32_t>(r.length), medium::purpose::data};
-  // Everybody is told of the range, and there is memory for all that follows, before there is an undo entry: it would be
-  // put back over what others have written since.
+  // Everybody is told of the range, and there is memory for all that follows, before there is an
+  // undo entry: it would be put back over what others have written since.
   pool::split(s_, l, {&p, 1});
   prepare_invalidation(s_, l);
   if (!SCUTE_PLANTED(save_overlay))

@@ -14,24 +14,24 @@
 //   after 4                 everything is in place; the entry may or may not be replayed, which
 //                           changes nothing (REDO-5 keeps it from harming later transactions).
 //
-// REDO-1 Nothing of a transaction reaches its place before its entry is decided. In-place ranges are
-//    the exception: their old bytes are durable in an undo entry before the first store, and what was
-//    stored is durable before any part of the entry can be, since no log holds it.
+// REDO-1 Nothing of a transaction reaches its place before its entry is decided. In-place ranges
+//    are the exception: their old bytes are durable in an undo entry before the first store, and
+//    what was stored is durable before any part of the entry can be, since no log holds it.
 // REDO-2 A decided transaction needs no byte of its write set's old values, nor old parity: replay
 //    writes whole ranges, and parity of every touched column is recomputed.
 // REDO-3 The lane writes no further entry before step 4 is complete (LOG-2).
-// REDO-4 Recovery may be cut short anywhere: until the superblock names the next epoch the same entries
-//    are found again, and doing all of it again gives the same result (POOL-7).
-// REDO-5 An entry must never be replayed once somebody else has written what it writes. The lane itself
-//    makes sure of that with its next entry. Any other lane that is about to write in a block finds
-//    in the block's stripe whose entry was last there, and writes back that lane's status line
-//    (already stored in step 5, since a transaction must be over before another one may write its
-//    objects) ahead of its own fence of step 2. So the entry is invalid before anything new is in
-//    place, at the price of two line write-backs, and only where lanes meet.
-// REDO-6 That fence also completes the new entry, so a failure before it may leave both: the new entry
-//    whole, and the old one not yet invalid. Then both are replayed, in the order of their sequence
-//    numbers, and a lane gives its entry a higher one than those it finds in the stripes. (Found by
-//    the crash explorer: without it the old entry could be replayed over the new one.)
+// REDO-4 Recovery may be cut short anywhere: until the superblock names the next epoch the same
+//    entries are found again, and doing all of it again gives the same result (POOL-7).
+// REDO-5 An entry must never be replayed once somebody else has written what it writes. The lane
+//    itself makes sure of that with its next entry. Any other lane that is about to write in a
+//    block finds in the block's stripe whose entry was last there, and writes back that lane's
+//    status line (already stored in step 5, since a transaction must be over before another one may
+//    write its objects) ahead of its own fence of step 2. So the entry is invalid before anything
+//    new is in place, at the price of two line write-backs, and only where lanes meet.
+// REDO-6 That fence also completes the new entry, so a failure before it may leave both: the new
+//    entry whole, and the old one not yet invalid. Then both are replayed, in the order of their
+//    sequence numbers, and a lane gives its entry a higher one than those it finds in the stripes.
+//    (Found by the crash explorer: without it the old entry could be replayed over the new one.)
 #pragma once
 
 #include "engine/common/lane_log.hpp"
@@ -52,8 +52,8 @@ class redo final : public tx::engine {
   void drain(pool::lane&) noexcept override {}
 
   void commit(pool::lane& l, const tx::write_set& w) override;
-  // For objects that are freed, each of one fragment: all that there is to write is a header of each. Where objects have no
-  // checksums, for such that are changed or made as well.
+  // For objects that are freed, each of one fragment: all that there is to write is a header of
+  // each. Where objects have no checksums, for such that are changed or made as well.
   bool commit_short(pool::lane& l, std::span<const tx::small_member> members,
                     std::span<const tx::inplace_range> in_place,
                     tx::slot_reclaimer* freed) override;

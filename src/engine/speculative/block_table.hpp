@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What engine `spec` knows of every column block: which lines of it, data and parity, hold more than the medium does,
-// which of its bytes the log could bring back, and how far it was checkpointed.
+// What engine `spec` knows of every column block: which lines of it, data and parity, hold more
+// than the medium does, which of its bytes the log could bring back, and how far it was
+// checkpointed.
 //
 //   dirty   a line: stored by cached stores, and not written back since
 //   imaged  a granule of 32 bytes of the data: the log would bring it back as it was committed last (TABLE-3)
@@ -8,13 +9,15 @@
 //   first   the lowest LSN of a record of the block that is not checkpointed; 0: there is none
 //   pinned  nobody checkpoints the block meanwhile (SPEC-6)
 //
-// TABLE-1 All of a block but its pins changes under its stripe, held exclusively. An LSN may be read without it, and
-//    never falls.
-// TABLE-2 A block with a dirty line or a record is on the list. Who takes the list checkpoints its blocks, or puts them back.
-// TABLE-3 A durable record with all bytes of a granule makes it imaged. Whatever makes the records of a granule void ends that:
-//    the block's checkpoint, and a placed record of any byte of it, after which no record has that byte (SPEC-4).
-// TABLE-4 What is sized by the pool's blocks takes memory where it is touched, and is not counted before: a sparse pool may be
-//    thousands of times as large as the machine's memory.
+// TABLE-1 All of a block but its pins changes under its stripe, held exclusively. An LSN may be
+//    read without it, and never falls.
+// TABLE-2 A block with a dirty line or a record is on the list. Who takes the list checkpoints its
+//         blocks, or puts them back.
+// TABLE-3 A durable record with all bytes of a granule makes it imaged. Whatever makes the records
+//    of a granule void ends that: the block's checkpoint, and a placed record of any byte of it,
+//    after which no record has that byte (SPEC-4).
+// TABLE-4 What is sized by the pool's blocks takes memory where it is touched, and is not counted
+//    before: a sparse pool may be thousands of times as large as the machine's memory.
 #pragma once
 
 #include <algorithm>
@@ -50,7 +53,8 @@ class block_table {
     bool renewed;  // its only record is the checkpoint's, of what is open in place
   };
 
-  // Of a byte of the data rows: column blocks of the zones, one after the other; in a pool without parity pages of the file.
+  // Of a byte of the data rows: column blocks of the zones, one after the other; in a pool without
+  // parity pages of the file.
   uint64_t number_of(uint64_t offset) const noexcept {
     if (!s_.has_parity) return offset / page;
     const pool::cell c = pool::cell_of(s_.geo, offset);
@@ -66,7 +70,8 @@ class block_table {
                          : pool::stripe_of(s_, number * page);
   }
 
-  // Bytes in one page of the data rows, in block `b`, have a record of this LSN and were stored. Under the stripe, which is held.
+  // Bytes in one page of the data rows, in block `b`, have a record of this LSN and were stored.
+  // Under the stripe, which is held.
   enum class bytes_are : uint8_t { in_record, elsewhere };
   void stored(uint64_t b, uint64_t offset, uint64_t n, bytes_are where) noexcept;
   // The same of the parity of such bytes.
@@ -81,7 +86,8 @@ class block_table {
     if (newest_lsn.load(std::memory_order_relaxed) < lsn)
       newest_lsn.store(lsn, std::memory_order_relaxed);
   }
-  // What stored(), stored_parity() and recorded() need of a block, or of a page of it, comes to the cache.
+  // What stored(), stored_parity() and recorded() need of a block, or of a page of it, comes to the
+  // cache.
   void prefetch_block(uint64_t b) const noexcept { __builtin_prefetch(&rows_[b * words_], 1); }
   void prefetch_page(uint64_t offset) const noexcept {
     __builtin_prefetch(&bits_[offset / page], 1);
@@ -89,18 +95,20 @@ class block_table {
   // All granules that the bytes touch are imaged.
   bool imaged(uint64_t offset, uint64_t n) const noexcept;
 
-  // Calls fn(offset, length) for all runs of dirty lines, which are clean then, and forgets the images. Under the stripe.
+  // Calls fn(offset, length) for all runs of dirty lines, which are clean then, and forgets the
+  // images. Under the stripe.
   template <typename Fn>
   void clean(uint64_t b, Fn&& fn) noexcept;
   // Calls fn(page) for the offset of each page of the data rows with a dirty line.
   template <typename Fn>
   void for_each_dirty_page(uint64_t b, Fn&& fn) const;
 
-  // A list that never needs memory again. Room for all blocks, of which most never come there (TABLE-4).
+  // A list that never needs memory again. Room for all blocks, of which most never come there
+  // (TABLE-4).
   using list = std::vector<uint64_t, lazy_allocator<uint64_t>>;
   list new_list() const;
-  // Takes so many of the list, in the order in which blocks came to it: that of their oldest records, but for those that were
-  // put back. into: empty, of new_list().
+  // Takes so many of the list, in the order in which blocks came to it: that of their oldest
+  // records, but for those that were put back. into: empty, of new_list().
   void take_list(list& into, size_t n) noexcept;
   size_t listed() const noexcept;
   void put_back(uint64_t b) noexcept;

@@ -24,7 +24,8 @@ checkpoint::checkpoint(pool::state& s, block_table& t, commit_log& log, uint64_t
   for (uint32_t i = 0; i < s.geo.lane_count; ++i) active_lsns_.emplace_back();
 }
 
-// SPEC-7: undo records of what is open in place in the block, under its stripe. False if nothing is.
+// SPEC-7: undo records of what is open in place in the block, under its stripe. False if nothing
+//         is.
 bool checkpoint::renew(uint64_t b) {
   open_.clear();
   records_.clear();
@@ -67,7 +68,8 @@ bool checkpoint::checkpoint_block(uint64_t b, uint64_t& highest) {
     try {
       if (ready && !SCUTE_PLANTED(spec_renew) && renew(b)) {
         const bool reached = x.first.load(std::memory_order_relaxed) <= reach_;
-        // Frames of one lane with one LSN are parts of one whole: `highest` knows what the checkpoint has drawn before.
+        // Frames of one lane with one LSN are parts of one whole: `highest` knows what the
+        // checkpoint has drawn before.
         renewed = 1 + std::max({x.newest_lsn.load(std::memory_order_relaxed), highest,
                                 checkpoint_lsn_.load(std::memory_order_relaxed)});
         // What was renewed before is void when the truncation point moves again.
@@ -115,7 +117,8 @@ uint64_t checkpoint::oldest_active_lsn() const noexcept {
   return least;
 }
 
-// How far the truncation point can move, whatever becomes of the blocks that were taken off the list.
+// How far the truncation point can move, whatever becomes of the blocks that were taken off the
+// list.
 uint64_t checkpoint::in_reach() const noexcept {
   // UNRES-3, in this order.
   const uint64_t unresolved = unresolved_ != nullptr ? unresolved_->lowest() : UINT64_MAX;
@@ -226,7 +229,8 @@ bool checkpoint::round(size_t blocks) {
 }
 
 void checkpoint::past(uint64_t lsn) {
-  // What is in flight or pinned ends soon: commits under way wait for nothing but stripes. What is open in place is renewed with a higher LSN each time.
+  // What is in flight or pinned ends soon: commits under way wait for nothing but stripes. What is
+  // open in place is renewed with a higher LSN each time.
   for (unsigned spins = 0; log_.truncation_point() < lsn;) {
     cycle();
     if (log_.truncation_point() < lsn) spin_pause(spins);

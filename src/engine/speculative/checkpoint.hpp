@@ -1,25 +1,29 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The checkpoint of engine `spec`: writes blocks back and moves the truncation point (engine/speculative/speculative.hpp).
+// The checkpoint of engine `spec`: writes blocks back and moves the truncation point
+// (engine/speculative/speculative.hpp).
 //
-//   some of what recovery has left unresolved is resolved, and so becomes dirty
-//   under each block's stripe: dirty lines written back; ranges open in place get new undo records
-//   one fence
-//   the checkpoint LSN is raised to the highest LSN checkpointed; then the lanes' active LSNs are read, and then the list of what is left
-//   truncation point = below all of these; one fence more
+//   some of what recovery has left unresolved is resolved, and so becomes dirty under each block's
+//   stripe: dirty lines written back; ranges open in place get new undo records one fence the
+//   checkpoint LSN is raised to the highest LSN checkpointed; then the lanes' active LSNs are read,
+//   and then the list of what is left truncation point = below all of these; one fence more
 //
-// CKPT-1 What the next commit draws is above the checkpoint LSN, which no renewal is above, and the truncation point never above the checkpoint LSN. So
-//    nobody can draw an LSN that the truncation point has passed: who published an active LSN before the checkpoint LSN rose is seen, and who did
-//    so after it sees the checkpoint LSN.
-// CKPT-2 Stripes are held while lines are pushed, not over a fence. The checkpoint waits for nothing but stripes, and for no user.
-// CKPT-3 Where something is open, blocks take turns: those whose records are oldest come first, and nothing is renewed whose
-//    records the truncation point cannot reach in this round (a commit under way, or an older block that is pinned or finds no room,
-//    is in its way): such a block is checkpointed another time. So what is renewed lies, from the truncation point on, within two rounds over
-//    the blocks, and the oldest block finds room.
-// CKPT-4 Nothing dirty is left only when the truncation point has reached the checkpoint LSN, too: a checkpoint between the last store of a commit and
-//    the end of its active LSN leaves clean blocks, and frames that count. A session that began behind them would draw their
-//    LSNs again.
-// CKPT-5 It rests when nothing is left but what it has renewed itself, and all of that is open still: another round would
-//    renew the same, for as long as a program leaves a transaction open. Whoever ends a range, or logs anything, wakes it.
+// CKPT-1 What the next commit draws is above the checkpoint LSN, which no renewal is above, and the
+//    truncation point never above the checkpoint LSN. So nobody can draw an LSN that the truncation
+//    point has passed: who published an active LSN before the checkpoint LSN rose is seen, and who
+//    did so after it sees the checkpoint LSN.
+// CKPT-2 Stripes are held while lines are pushed, not over a fence. The checkpoint waits for
+//        nothing but stripes, and for no user.
+// CKPT-3 Where something is open, blocks take turns: those whose records are oldest come first, and
+//    nothing is renewed whose records the truncation point cannot reach in this round (a commit
+//    under way, or an older block that is pinned or finds no room, is in its way): such a block is
+//    checkpointed another time. So what is renewed lies, from the truncation point on, within two
+//    rounds over the blocks, and the oldest block finds room.
+// CKPT-4 Nothing dirty is left only when the truncation point has reached the checkpoint LSN, too:
+//    a checkpoint between the last store of a commit and the end of its active LSN leaves clean
+//    blocks, and frames that count. A session that began behind them would draw their LSNs again.
+// CKPT-5 It rests when nothing is left but what it has renewed itself, and all of that is open
+//    still: another round would renew the same, for as long as a program leaves a transaction open.
+//    Whoever ends a range, or logs anything, wakes it.
 #pragma once
 
 #include <algorithm>
@@ -36,14 +40,16 @@ namespace scute::core::engine {
 
 class checkpoint {
  public:
-  // Everything up to `checkpoint_lsn` is of earlier sessions: what it left to resolve is in `unresolved`, which may be null.
+  // Everything up to `checkpoint_lsn` is of earlier sessions: what it left to resolve is in
+  // `unresolved`, which may be null.
   checkpoint(pool::state& s, block_table& t, commit_log& log, uint64_t checkpoint_lsn,
              unresolved_columns* unresolved);
 
-  // ---- what commits tell and ask: by lane, in the lane's thread -----------------------------------------
+  // ---- what commits tell and ask: by lane, in the lane's thread ---------------------------------
 
   static constexpr uint64_t none_active = UINT64_MAX;
-  // Everything that the lane appends until leave() has an LSN above this one, and above the checkpoint LSN.
+  // Everything that the lane appends until leave() has an LSN above this one, and above the
+  // checkpoint LSN.
   void enter(uint32_t lane, uint64_t active_lsn) noexcept {
     active_lsns_[lane].lsn.store(std::max(active_lsn, checkpoint_lsn()), std::memory_order_seq_cst);
   }
@@ -61,12 +67,13 @@ class checkpoint {
     return checkpoint_lsn_.load(std::memory_order_seq_cst);
   }
 
-  // ---- checkpointing: any thread that holds no stripe and pins nothing ------------------------------------------
+  // ---- checkpointing: any thread that holds no stripe and pins nothing --------------------------
 
-  // One round over all that was on the list. True if something is left to checkpoint, or to make void (CKPT-4). Throws std::bad_alloc, SCUTE_E_IO.
+  // One round over all that was on the list. True if something is left to checkpoint, or to make
+  // void (CKPT-4). Throws std::bad_alloc, SCUTE_E_IO.
   bool cycle();
-  // The same of a part of them, those that came to the list first: so the truncation point moves, and nobody waits for all. Throws as
-  // cycle() does.
+  // The same of a part of them, those that came to the list first: so the truncation point moves,
+  // and nobody waits for all. Throws as cycle() does.
   void help();
   // The same of one part of so many parts, in rounds that others may come between.
   bool cycle_part(size_t parts);
@@ -78,7 +85,8 @@ class checkpoint {
   void all();
 
  private:
-  // Who helps checkpoints so many blocks at least, and such a part of all. No round but one of all takes more than so many.
+  // Who helps checkpoints so many blocks at least, and such a part of all. No round but one of all
+  // takes more than so many.
   static constexpr size_t help_least = 64, help_part = 4, round_most = 4096;
   struct alignas(64) lane_lsn {
     std::atomic<uint64_t> lsn{none_active};

@@ -70,8 +70,9 @@ void commit_log::fence(medium::writer& w, uint32_t lane, fence_site at) noexcept
   if (location_.target().failed()) s_.medium->fail_with(location_.target().failure());
 }
 
-// Calls fn(record, from, n) for the parts of records, and next(bytes) where a frame ends and another begins, so that the
-// first one has at most `first` bytes (0: as the others) and none more than can be. Returns the bytes of the last one.
+// Calls fn(record, from, n) for the parts of records, and next(bytes) where a frame ends and
+// another begins, so that the first one has at most `first` bytes (0: as the others) and none more
+// than can be. Returns the bytes of the last one.
 template <typename Fn, typename Next>
 uint64_t commit_log::divide(std::span<const log_range> records, uint64_t first, Fn&& fn,
                             Next&& next) const {

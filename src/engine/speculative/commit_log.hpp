@@ -1,28 +1,35 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The log of engine `spec`: segments (log/segment.hpp) of which each lane fills one at a time, and the truncation point, the
-// LSN up to which all frames are void.
+// The log of engine `spec`: segments (log/segment.hpp) of which each lane fills one at a time, and
+// the truncation point, the LSN up to which all frames are void.
 //
-//   free --a lane needs room--> in use --it is full--> full --the durable truncation point passes its last frame--> free
+//   free --a lane needs room--> in use --it is full--> full --the durable truncation point passes
+//   its last frame--> free
 //
-// CLOG-1 A segment is begun again only when the *durable* truncation point has passed all its frames (SPEC-8). Its generation is
-//    higher than any before in this session, and its head repeats that truncation point.
-// CLOG-2 The truncation point never falls (SPEC-5), engine switches and epochs included. It is in two places that are written by
-//    turns, in all copies of lane 0; a fence later it is durable. (Where a segment has been used again, its head has it, too:
-//    so no explorer can find anything wrong with one place.)
-// CLOG-3 One thread at a time appends for a lane. Segments are kept back for the checkpoint, which has a lane of its own: it
-//    may always append what it has to renew, and never takes more, so that it leaves the others theirs while a commit under
-//    way holds the truncation point back. Fewer are kept only when what it has in them is void.
-// CLOG-4 Segments may be added while others are used, and taken off again when all that were added are free. They are the
-//    last ones, and taken last; and no lane stays at one when what it has appended is fenced, since a lane without work would
-//    keep it for good. (A stream that lanes share may: whoever takes segments off has it, and leaves it.)
-// CLOG-5 What a lane has appended is fenced when the fence behind it has returned: from then on all copies have it, and what
-//    they lack of it is damage (log_scrubber.hpp).
-// CLOG-6 Who has taken segments appends to all of them without waiting for anything but stripes, and takes none while he waits.
-//    So what others have taken comes back, and is worth waiting for, like what is full.
-// CLOG-7 Frames of one stream with one LSN are parts of one whole. So where lanes share a stream, one transaction at a
-//    time draws an LSN for it and appends, and the next one's is higher. A fence there is one of all that was appended
-//    before, whoever has done it. Nobody has the stream while he checkpoints, which takes a sync of the pool: what he has found
-//    of room by then he asks for again.
+// CLOG-1 A segment is begun again only when the *durable* truncation point has passed all its
+//    frames (SPEC-8). Its generation is higher than any before in this session, and its head
+//    repeats that truncation point.
+// CLOG-2 The truncation point never falls (SPEC-5), engine switches and epochs included. It is in
+//    two places that are written by turns, in all copies of lane 0; a fence later it is durable.
+//    (Where a segment has been used again, its head has it, too: so no explorer can find anything
+//    wrong with one place.)
+// CLOG-3 One thread at a time appends for a lane. Segments are kept back for the checkpoint, which
+//    has a lane of its own: it may always append what it has to renew, and never takes more, so
+//    that it leaves the others theirs while a commit under way holds the truncation point back.
+//    Fewer are kept only when what it has in them is void.
+// CLOG-4 Segments may be added while others are used, and taken off again when all that were added
+//    are free. They are the last ones, and taken last; and no lane stays at one when what it has
+//    appended is fenced, since a lane without work would keep it for good. (A stream that lanes
+//    share may: whoever takes segments off has it, and leaves it.)
+// CLOG-5 What a lane has appended is fenced when the fence behind it has returned: from then on all
+//    copies have it, and what they lack of it is damage (log_scrubber.hpp).
+// CLOG-6 Who has taken segments appends to all of them without waiting for anything but stripes,
+//    and takes none while he waits. So what others have taken comes back, and is worth waiting for,
+//    like what is full.
+// CLOG-7 Frames of one stream with one LSN are parts of one whole. So where lanes share a stream,
+//    one transaction at a time draws an LSN for it and appends, and the next one's is higher. A
+//    fence there is one of all that was appended before, whoever has done it. Nobody has the stream
+//    while he checkpoints, which takes a sync of the pool: what he has found of room by then he
+//    asks for again.
 #pragma once
 
 #include <algorithm>
@@ -55,14 +62,15 @@ struct log_range {
 
 class commit_log {
  public:
-  // Nothing of the list's segments is needed but frames above `truncation_point`, if any are left: those segments are given with
-  // the LSN of their last frame, the others with 0.
+  // Nothing of the list's segments is needed but frames above `truncation_point`, if any are left:
+  // those segments are given with the LSN of their last frame, the others with 0.
   commit_log(pool::state& s, log_location& location, const segment_list& list,
              uint64_t truncation_point, const std::vector<uint64_t>& last_frames);
 
-  // While it lives nobody else appends to the stream that all lanes share, if they do (log_location::is_apart()): from the
-  // question for room to the last frame, and neither over a fence nor while anything is pinned before it began. Sequences
-  // are drawn within, so those of the stream grow (CLOG-7). Taken before stripes, and before the checkpoint's lock.
+  // While it lives nobody else appends to the stream that all lanes share, if they do
+  // (log_location::is_apart()): from the question for room to the last frame, and neither over a
+  // fence nor while anything is pinned before it began. Sequences are drawn within, so those of the
+  // stream grow (CLOG-7). Taken before stripes, and before the checkpoint's lock.
   class stream_guard {
    public:
     explicit stream_guard(commit_log& log)
@@ -71,7 +79,8 @@ class commit_log {
     stream_guard(const stream_guard&) = delete;
     stream_guard& operator=(const stream_guard&) = delete;
     void end() noexcept SCUTE_NO_LOCK_ANALYSIS;  // as well
-    // Runs fn() while others may append: whatever was found of room before is to be asked for again.
+    // Runs fn() while others may append: whatever was found of room before is to be asked for
+    // again.
     template <typename Fn>
     void without(Fn&& fn) SCUTE_NO_LOCK_ANALYSIS {
       if (held_ != nullptr) held_->unlock();
@@ -88,25 +97,28 @@ class commit_log {
     waiting_mutex* held_;
   };
 
-  // Frames that these records take, with what the lane has appended by now: how many, their bytes, and how many of these the
-  // first one may have in the lane's segment; 0: it begins another.
+  // Frames that these records take, with what the lane has appended by now: how many, their bytes,
+  // and how many of these the first one may have in the lane's segment; 0: it begins another.
   struct need {
     size_t frames;
     uint64_t bytes, first;
   };
   need need_of(uint32_t lane, std::span<const log_range> records) const noexcept;
-  // Room for them, in the lane's segment or in others. False, with nothing lost, if too few segments are free.
-  // Writes nothing, so stripes may be held. Nothing else is appended in the lane before them.
+  // Room for them, in the lane's segment or in others. False, with nothing lost, if too few
+  // segments are free. Writes nothing, so stripes may be held. Nothing else is appended in the lane
+  // before them.
   bool make_room(uint32_t lane, const need& n);
-  // The same for what is one frame and fits the segment that the lane is at, as nearly always; else false, and make_room() has
-  // to find out.
+  // The same for what is one frame and fits the segment that the lane is at, as nearly always; else
+  // false, and make_room() has to find out.
   bool has_room(uint32_t lane, std::span<const log_range> records);
-  // There will be, when all that is full or taken by now is checkpointed: so it is worth waiting for (CLOG-6).
+  // There will be, when all that is full or taken by now is checkpointed: so it is worth waiting
+  // for (CLOG-6).
   bool will_have_room(const need& n);
   // Appends them as parts of one whole. There is room; durable by the lane's fence().
   void append(medium::writer& w, uint32_t lane, std::span<const log_range> records, uint32_t flags,
               uint64_t lsn, uint64_t transaction) noexcept;
-  // What frames of many different sizes find of a segment at least: they are cut where it ends (need_of).
+  // What frames of many different sizes find of a segment at least: they are cut where it ends
+  // (need_of).
   uint64_t usable() const noexcept {
     return layout_.frame_max() - split_min() - 2 * bytes_of_frame(0) - 128;
   }
@@ -128,8 +140,8 @@ class commit_log {
   }
   uint32_t checkpoint_lane() const noexcept { return s_.geo.lane_count; }
   bool is_apart() const noexcept { return !own_.empty(); }
-  // What the lane has appended, or what was written of the truncation point (by the checkpoint's lane), is durable, or the pool has failed. w: with which
-  // that was done.
+  // What the lane has appended, or what was written of the truncation point (by the checkpoint's
+  // lane), is durable, or the pool has failed. w: with which that was done.
   void fence(medium::writer& w, uint32_t lane, fence_site at) noexcept;
   // Changes with whatever lanes append, once it is fenced.
   uint64_t appended() const noexcept {
@@ -138,30 +150,32 @@ class commit_log {
       all += lanes_[i].fenced.load(std::memory_order_relaxed);
     return all;
   }
-  // Sequences of a shared stream, in a turn: the last one that was drawn; 0 if each lane has a stream of its own.
+  // Sequences of a shared stream, in a turn: the last one that was drawn; 0 if each lane has a
+  // stream of its own.
   uint64_t drawn() const noexcept { return SCUTE_PLANTED(clog_drawn) ? 0 : drawn_; }
   void drawn(uint64_t lsn) noexcept {
     if (is_apart()) drawn_ = lsn;
   }
 
-  // Streams it; to be called in ascending order, by one thread at a time. Durable by the fence of the checkpoint's lane, then say
-  // so.
+  // Streams it; to be called in ascending order, by one thread at a time. Durable by the fence of
+  // the checkpoint's lane, then say so.
   void write_truncation_point(medium::writer& w, uint64_t lsn) noexcept;
-  // Makes durable what write_truncation_point() or repeat_truncation_point() has streamed by this writer.
+  // Makes durable what write_truncation_point() or repeat_truncation_point() has streamed by this
+  // writer.
   void fence_truncation_point(medium::writer& w) noexcept {
     fence(w, checkpoint_lane(), fence_site::truncation_point);
   }
   void truncation_point_is_durable() noexcept;
-  // TRUNC-1: streams it to the other place as well; the one that has it is durable. False if it is there. By who may write it,
-  // and durable as above.
+  // TRUNC-1: streams it to the other place as well; the one that has it is durable. False if it is
+  // there. By who may write it, and durable as above.
   bool repeat_truncation_point(medium::writer& w) noexcept;
   uint64_t written() const noexcept { return written_; }
   uint64_t truncation_point() const noexcept { return durable_.load(std::memory_order_relaxed); }
 
-  // Keeps so many segments for the checkpoint, those included that it has. Returns how many are missing, if there shall be
-  // `others` for each lane beside them, with those that it has: the one that it is at, and what it has taken; then nothing is
-  // changed. Fewer than before it may always keep.
-  // `to_come`: how many of them checkpoints bring.
+  // Keeps so many segments for the checkpoint, those included that it has. Returns how many are
+  // missing, if there shall be `others` for each lane beside them, with those that it has: the one
+  // that it is at, and what it has taken; then nothing is changed. Fewer than before it may always
+  // keep. `to_come`: how many of them checkpoints bring.
   struct lack {
     size_t missing = 0, to_come = 0;
   };
@@ -177,12 +191,12 @@ class commit_log {
 
   // More segments: all of the list's behind those that there are. The list is durable.
   void add(const segment_list& longer);
-  // Takes off the segments behind the first `kept` chunks of the list. False, with nothing changed, if one of them is not free,
-  // or the checkpoint would be left with fewer than are kept for it, or more than the least shall be;
-  // one that `lane`, the caller's, is at and needs no more is free.
+  // Takes off the segments behind the first `kept` chunks of the list. False, with nothing changed,
+  // if one of them is not free, or the checkpoint would be left with fewer than are kept for it, or
+  // more than the least shall be; one that `lane`, the caller's, is at and needs no more is free.
   bool take_off(uint32_t lane, const segment_list& shorter);
 
-  // ---- for who looks for damage (log_scrubber.hpp): any thread ------------------------------------------------
+  // ---- for who looks for damage (log_scrubber.hpp): any thread ----------------------------------
 
   // A segment with frames above the durable truncation point, or that a lane appends to.
   struct live_segment {
@@ -194,8 +208,9 @@ class commit_log {
     bool needed;                       // there are such frames
     uint32_t lane;                     // whose segment it is
   };
-  // Calls live(live_segment) for segment number `i` of segments(), or unused(log::segment) if nothing counts in it. Nobody
-  // begins a segment meanwhile, so these wait for nothing that a commit could have.
+  // Calls live(live_segment) for segment number `i` of segments(), or unused(log::segment) if
+  // nothing counts in it. Nobody begins a segment meanwhile, so these wait for nothing that a
+  // commit could have.
   template <typename Live, typename Unused>
   void look_at(size_t i, Live&& live, Unused&& unused) {
     const locked turn(mutex_);
@@ -208,8 +223,8 @@ class commit_log {
     live(live_segment{u.where, fenced, last, u.in_use ? &lanes_[u.lane].out.head() : nullptr,
                       last > truncation_point(), u.lane});
   }
-  // Frames are missing in the segment that the lane is at: the next one goes to another, since a crash would find it behind a
-  // gap.
+  // Frames are missing in the segment that the lane is at: the next one goes to another, since a
+  // crash would find it behind a gap.
   void leave_segment(uint32_t lane) noexcept {
     lanes_[lane].leaves.store(true, std::memory_order_relaxed);
   }
@@ -298,8 +313,8 @@ class commit_log {
   log::segment_layout layout_;
   std::deque<lane_end> lanes_;  // the last one is the checkpoint's
   waiting_mutex mutex_;
-  // Has its final capacity from the start: a lane looks at its own under no lock. State changes under mutex_; `last` of one in
-  // use is its lane's.
+  // Has its final capacity from the start: a lane looks at its own under no lock. State changes
+  // under mutex_; `last` of one in use is its lane's.
   std::vector<use> uses_;
   std::vector<size_t> free_ SCUTE_GUARDED_BY(mutex_);
   uint64_t generation_ SCUTE_GUARDED_BY(mutex_) = 0;

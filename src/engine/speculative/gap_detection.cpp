@@ -14,7 +14,8 @@
 namespace scute::core::engine {
 namespace {
 
-// Words that are the same in every head of the segment: each is there, or still what a lent chunk begins with.
+// Words that are the same in every head of the segment: each is there, or still what a lent chunk
+// begins with.
 bool may_be_torn(const pool::state& s, const log::segment_layout& layout,
                  const format::segment_head& h) noexcept {
   if (SCUTE_PLANTED(gap_torn)) return false;
@@ -48,7 +49,8 @@ segment_order order_of(const std::vector<log::segment_contents>& contents) {
   return all;
 }
 
-// The segment that the lane of segment `i` was at before; `i` itself if nothing says which one that was.
+// The segment that the lane of segment `i` was at before; `i` itself if nothing says which one that
+// was.
 size_t left_for(const segment_order& order, const format::segment_head& next, size_t i) noexcept {
   auto at = order.lower_bound({next.epoch, next.lane, next.generation});
   if (at == order.begin()) return i;

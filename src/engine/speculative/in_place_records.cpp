@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ranges in place with engine `spec`: opened under a record that the log has already, or under an undo record; committed
-// with their final bytes in the frames; aborted by cached stores.
+// Ranges in place with engine `spec`: opened under a record that the log has already, or under an
+// undo record; committed with their final bytes in the frames; aborted by cached stores.
 #include <algorithm>
 #include <cstring>
 
@@ -17,7 +17,8 @@
 #include "tx/conflict.hpp"
 
 namespace scute::core::engine {
-// What the ranges hold now, by whole granules. They come first: patches of the same transaction in the same granules count.
+// What the ranges hold now, by whole granules. They come first: patches of the same transaction in
+// the same granules count.
 void speculative::plan_in_place(lane_state& mine, std::span<const tx::inplace_range> ranges) {
   for (const tx::inplace_range& r : ranges) {
     const granules g(r);
@@ -56,8 +57,9 @@ void speculative::apply_in_place(pool::lane& l, lane_state& mine, uint64_t lsn,
   }
 }
 
-// The parts of a range that are open in place already, as far as their granules have images: nothing has to be logged for
-// them (SPEC-2). Under the stripe a checkpoint sees either neither of the two, or the range, and renews it (SPEC-7).
+// The parts of a range that are open in place already, as far as their granules have images:
+// nothing has to be logged for them (SPEC-2). Under the stripe a checkpoint sees either neither of
+// the two, or the range, and renews it (SPEC-7).
 bool speculative::open_imaged(pool::lane& l, const tx::inplace_range& r) {
   bool all = true;
   pool::for_each_block(s_.geo, r.offset, r.length, [&](uint64_t at, const pool::cell&, uint64_t n) {
@@ -66,8 +68,8 @@ bool speculative::open_imaged(pool::lane& l, const tx::inplace_range& r) {
   return all;
 }
 
-// One part in one block. LSN: of the undo record that it has by now; 0: none, and it is opened only if it needs none.
-// False if it is not open.
+// One part in one block. LSN: of the undo record that it has by now; 0: none, and it is opened only
+// if it needs none. False if it is not open.
 bool speculative::open_part(pool::lane& l, const tx::inplace_range& r, uint64_t at, uint64_t n,
                             uint64_t lsn) {
   const uint64_t b = table_->number_of(at);

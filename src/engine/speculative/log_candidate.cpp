@@ -95,7 +95,7 @@ bool is_heir_of(const head& heir, const head& old) noexcept {
   return uuid != medium::pool_uuid{} && std::memcmp(uuid.data(), old.uuid, uuid.size()) == 0;
 }
 
-// ---- a candidate --------------------------------------------------------------------------------------------
+// ---- a candidate --------------------------------------------------------------------------------
 
 bool log_candidate::is_of(const pool::state& s) const noexcept {
   return found && std::memcmp(found->uuid, s.sb.uuid, sizeof found->uuid) == 0;
@@ -180,7 +180,7 @@ log_candidate look(const pool::state& s, log_paths::name n, bool clean) {
   return c;
 }
 
-// ---- what is in the way ---------------------------------------------------------------------------------------
+// ---- what is in the way -------------------------------------------------------------------------
 
 namespace {
 

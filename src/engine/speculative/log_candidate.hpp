@@ -21,11 +21,13 @@ std::optional<format::log_file_head> head_in(const medium::medium& m, int copy) 
 std::optional<format::log_file_head> newest_head(const medium::medium& m) noexcept;
 // Bytes of the file that the head counts.
 uint64_t size_of(const format::log_file_head& h) noexcept;
-// Why a head that is valid is not one that this library can have written for such a pool; null: it is.
+// Why a head that is valid is not one that this library can have written for such a pool; null: it
+// is.
 const char* nonsense(const pool::state& s, const format::log_file_head& h) noexcept;
 
-// The log was made with a pool that has replaced another one, and `old` is the log of that. Behind the session's number the
-// head has the uuid of the pool that is replaced, if any: a crash may leave both logs.
+// The log was made with a pool that has replaced another one, and `old` is the log of that. Behind
+// the session's number the head has the uuid of the pool that is replaced, if any: a crash may
+// leave both logs.
 void note_replaced(format::log_file_head& h, const medium::pool_uuid& uuid) noexcept;
 bool is_heir_of(const format::log_file_head& heir, const format::log_file_head& old) noexcept;
 
@@ -43,7 +45,8 @@ struct log_candidate {
   // Of the pool that is going to be replaced.
   bool is_replaced(const pool::state& s) const noexcept;
   bool is_closed() const noexcept;
-  // LOGFILE-2: nothing in it can be needed by any copy of any pool; or, as the superblock is newer and needs none, by this one.
+  // LOGFILE-2: nothing in it can be needed by any copy of any pool; or, as the superblock is newer
+  //            and needs none, by this one.
   bool is_void(const pool::state& s) const noexcept;
   // Nothing was ever appended to it. False if that cannot be read.
   bool is_empty() const;
@@ -52,12 +55,13 @@ struct log_candidate {
 // clean: the pool was closed properly.
 log_candidate look(const pool::state& s, medium::log_paths::name n, bool clean);
 
-// What is at `coming` goes if nobody can need it: of a creation that was killed, and nothing was ever appended to it, though its
-// head may say `in use` before its pool has a name; of the pool that is being replaced; or no more than zeros. Another log is set
-// aside. What is no log stays: it is in nobody's way. Whoever makes one now has it locked.
+// What is at `coming` goes if nobody can need it: of a creation that was killed, and nothing was
+// ever appended to it, though its head may say `in use` before its pool has a name; of the pool
+// that is being replaced; or no more than zeros. Another log is set aside. What is no log stays: it
+// is in nobody's way. Whoever makes one now has it locked.
 void clear_coming(pool::state& s) noexcept;
-// LOGFILE-7: the name is needed, for the log with the head `heir` if that is given. What has it goes if nobody can need it, else
-// it is set aside. Throws SCUTE_E_EXISTS.
+// LOGFILE-7: the name is needed, for the log with the head `heir` if that is given. What has it
+// goes if nobody can need it, else it is set aside. Throws SCUTE_E_EXISTS.
 void make_way(pool::state& s, medium::log_paths::name n,
               const std::optional<format::log_file_head>& heir = {});
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is told of the log of engine `spec`: how large it is, how full, and up to which LSN it is void.
+// What is told of the log of engine `spec`: how large it is, how full, and up to which LSN it is
+// void.
 #include "engine/speculative/replay.hpp"
 #include "engine/speculative/speculative.hpp"
 #include "engine/speculative/truncation_point.hpp"
@@ -26,7 +27,8 @@ tx::engine::log_state speculative::log() const noexcept {
   return all;
 }
 
-// Who only reads has no log that is appended to. What the file has is told all the same, if it is there and can be read.
+// Who only reads has no log that is appended to. What the file has is told all the same, if it is
+// there and can be read.
 void speculative::look_at_log_file() noexcept {
   try {
     const std::unique_ptr<log_in_file> found =

@@ -43,7 +43,7 @@ using medium::log_paths;
 
 }  // namespace
 
-// ---- making -------------------------------------------------------------------------------------------------
+// ---- making -------------------------------------------------------------------------------------
 
 void log_in_file::make(pool::state& s, uint64_t cap, uint64_t epoch) {
   if (s.log_paths == nullptr) no_place(s);
@@ -189,7 +189,8 @@ bool log_in_file::give_up(pool::state& s) {
 std::unique_ptr<log_in_file> log_in_file::seen(pool::state& s) {
   if (s.log_paths == nullptr) return nullptr;
   candidate c = look(s, log_paths::name::named, true);
-  // But for its epoch: this session has one of its own, also where it only reads. Nothing that makes no sense is read any further.
+  // But for its epoch: this session has one of its own, also where it only reads. Nothing that
+  // makes no sense is read any further.
   if (c.file == nullptr || !c.is_of(s) || c.found->version > format::log_file_version ||
       nonsense(s, *c.found) != nullptr || c.file->size() < size_of(*c.found))
     return nullptr;
@@ -215,7 +216,7 @@ std::unique_ptr<log_in_file> log_in_file::made(pool::state& s) {
   return std::unique_ptr<log_in_file>(new log_in_file(s, std::move(c.file), *c.found));
 }
 
-// ---- the head -----------------------------------------------------------------------------------------------
+// ---- the head -----------------------------------------------------------------------------------
 
 void log_in_file::fence() {
   w_.fence(fence_site::log_file);
@@ -224,7 +225,8 @@ void log_in_file::fence() {
   s_.require_healthy();
 }
 
-// Of the heads, of which one that counts can be read, and of the truncation point, which is in both of its pages again then.
+// Of the heads, of which one that counts can be read, and of the truncation point, which is in both
+// of its pages again then.
 void log_in_file::renew_first_pages() {
   const truncation_found h = read_truncation_point(s_, *this);
   if (renew_lost_pages(w_, 0, format::log_file_chunks_offset) == 0) return;
@@ -238,7 +240,8 @@ void log_in_file::write_head(uint64_t epoch, format::log_file_state state) {
   if (s_.read_only) return;
   const std::optional<head> first = head_in(*file_, 0), second = head_in(*file_, 1);
   const int last = first && (!second || first->number >= second->number) ? 0 : 1;
-  // The copy that counts may be in a dead process's cache only, and the other one is about to be written.
+  // The copy that counts may be in a dead process's cache only, and the other one is about to be
+  // written.
   if (const std::optional<head>& counts = last == 0 ? first : second; counts && !written_) {
     if (!SCUTE_PLANTED(log_file_counts)) {
       w_.stream(file_->base() + log_head_at[last], &*counts, sizeof *counts, medium::purpose::log);
@@ -257,8 +260,9 @@ void log_in_file::write_head(uint64_t epoch, format::log_file_state state) {
     w_.stream(file_->base() + log_head_at[copy], &head_, sizeof head_, medium::purpose::log);
     fence();
   }
-  // LOGFILE-6: what a crash has left of growing, or of being cut, is not taken for zeros that are durable. Not sooner: the
-  // head that was found, and counts less, may have been in a dead process's cache only.
+  // LOGFILE-6: what a crash has left of growing, or of being cut, is not taken for zeros that are
+  // durable. Not sooner: the head that was found, and counts less, may have been in a dead
+  // process's cache only.
   if (is_first && file_->size() > size_of(head_)) s_.log_paths->resize(*file_, size_of(head_));
   length_.store(file_->size(), std::memory_order_relaxed);
 }

@@ -47,14 +47,15 @@ void log_room::lend(pool::lane& l, const commit_log::need& n) {
   s_.watch.deferred();  // ROOM-9: whatever becomes of the transaction
 }
 
-// lend() asks for one segment more than there are frames, and of these the first one may be what is left of a segment. One
-// whole frame finds room without chunks (ROOM-2).
+// lend() asks for one segment more than there are frames, and of these the first one may be what is
+// left of a segment. One whole frame finds room without chunks (ROOM-2).
 uint64_t log_room::records_for(uint64_t chunks) {
   uint64_t more = 0, segments = 0;
   {
     const locked turn(list_mutex_);
     more = location_.chunks_max() - std::min(location_.chunks_max(), list_.chunks.size());
-    // What was lent for an earlier one, and may stay so until objects need it, is room as well, as soon as it is checkpointed.
+    // What was lent for an earlier one, and may stay so until objects need it, is room as well, as
+    // soon as it is checkpointed.
     const uint64_t lent = list_.chunks.size() - std::min<size_t>(list_.kept, list_.chunks.size());
     segments = (std::min(chunks, more) + lent) / list_.layout().copies() *
                (s_.geo.chunk_size / list_.segment_size);
@@ -90,7 +91,8 @@ void log_room::shrink(pool::lane& l) noexcept {
 }
 
 bool log_room::give_back(pool::lane& l) {
-  // As often as all lanes may be in the middle of something; more than that are others that need it.
+  // As often as all lanes may be in the middle of something; more than that are others that need
+  // it.
   for (uint32_t attempt = 0; is_larger() && attempt < 2 + s_.geo.lane_count; ++attempt) {
     s_.require_healthy();
     checkpoint_.all();

@@ -13,7 +13,8 @@
 
 namespace scute::core::engine {
 
-// What a session that only reads has in private memory the file has not, so memory counts there. (A log of its own is in none.)
+// What a session that only reads has in private memory the file has not, so memory counts there. (A
+// log of its own is in none.)
 log::segment_reader reader_of(const pool::state& s, const log_location& location,
                               const log::segment_layout& layout) {
   const bool in_memory = s.read_only && !location.is_apart() && !SCUTE_PLANTED(log_scrub_file);
@@ -39,7 +40,8 @@ log_scrubber::log_scrubber(pool::state& s, log_location& location, commit_log& l
       w_(location.target()),
       reader_(reader_of(s, location, log.layout())) {}
 
-// A page of a file that cannot be read cannot be written in part either; the pool's own were made readable before.
+// A page of a file that cannot be read cannot be written in part either; the pool's own were made
+// readable before.
 bool log_scrubber::can_store(const log::segment& where, uint64_t position,
                              std::span<const std::byte> lines) const {
   bool can = true;
@@ -108,13 +110,14 @@ log_scrubber::seen log_scrubber::look_at(const commit_log::live_segment& x, bool
     gaps = gaps || f.behind_gap;
     if (f.flawed) found.push_back({f.position, {f.lines.begin(), f.lines.end()}});
   });
-  // Of what an earlier session's checkpoint had appended, or its lanes to a shared stream, one fence was to cover several
-  // (GAP-1).
+  // Of what an earlier session's checkpoint had appended, or its lanes to a shared stream, one
+  // fence was to cover several (GAP-1).
   const bool grouped = x.head == nullptr && c.head &&
                        (c.head->lane == log_.checkpoint_lane() ||
                         (location_.is_apart() && c.head->epoch != s_.sb.epoch));
   result.missing = (gaps && !grouped) || (x.needed && x.last <= x.fenced && !last);
-  // What a lane goes on with it must have; of others what is left of them will do until they are void.
+  // What a lane goes on with it must have; of others what is left of them will do until they are
+  // void.
   const format::segment_head* const head = x.head != nullptr ? x.head : c.head ? &*c.head : nullptr;
   if (any && c.head_flawed && head != nullptr) {
     const auto bytes = std::as_bytes(std::span(head, 1));
@@ -200,7 +203,8 @@ void log_scrubber::end() {
   s_.require_healthy();
 }
 
-// LOGSCRUB-3. What is void then is looked at once more, since noise there would be told as a loss after a crash.
+// LOGSCRUB-3. What is void then is looked at once more, since noise there would be told as a loss
+// after a crash.
 void log_scrubber::checkpoint_all() {
   if (SCUTE_PLANTED(log_scrub_checkpoint)) return;
   checkpoint_.all();

@@ -1,22 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Damage to the log of engine `spec` while the pool is open: found, and put right, before a crash could ask for what is
-// missing. (What a crash finds damaged is replay.hpp's and gap_detection.hpp's.)
+// Damage to the log of engine `spec` while the pool is open: found, and put right, before a crash
+// could ask for what is missing. (What a crash finds damaged is replay.hpp's and
+// gap_detection.hpp's.)
 //
 //   frame, head   stored again in all copies, from the copy or the tracks that have it
 //   beyond that   everything is checkpointed at once: then nothing of it is needed
 //   list, truncation point written again, as memory has them; so are the heads of a log in a file of its own, which are its list
 //   lost page     of a file of its own: written as a whole, when nothing in it counts any more. Part of it cannot be written
 //
-// LOGSCRUB-1 Only what counts is looked at: the list and the truncation point that count, and frames above the durable truncation
-//    point that are fenced (CLOG-5). All else is void, or under way, and nobody's damage.
-// LOGSCRUB-2 A frame is stored with the bytes that its writer has stored, and its segment is not begun anew meanwhile. So it does
-//    no harm where nothing was wrong, and no lane has to wait.
-// LOGSCRUB-3 What no copy tells any more the pool itself has, until a crash: a checkpoint makes it durable there, and void here.
-// LOGSCRUB-4 Of a pool that was closed properly all copies of the list and the truncation point were durable. So whichever is not
-//    as the one that counts was damaged: an opening puts it right, and tells it. (After a crash recovery writes all of them, and
-//    cannot tell damage from what was being written.)
-// LOGSCRUB-5 Nobody goes on behind a gap, be it one of void frames: a crash could not tell that nothing is missing there (GAP-2),
-//    and would have it told as lost.
+// LOGSCRUB-1 Only what counts is looked at: the list and the truncation point that count, and
+//    frames above the durable truncation point that are fenced (CLOG-5). All else is void, or under
+//    way, and nobody's damage.
+// LOGSCRUB-2 A frame is stored with the bytes that its writer has stored, and its segment is not
+//    begun anew meanwhile. So it does no harm where nothing was wrong, and no lane has to wait.
+// LOGSCRUB-3 What no copy tells any more the pool itself has, until a crash: a checkpoint makes it
+//            durable there, and void here.
+// LOGSCRUB-4 Of a pool that was closed properly all copies of the list and the truncation point
+//    were durable. So whichever is not as the one that counts was damaged: an opening puts it
+//    right, and tells it. (After a crash recovery writes all of them, and cannot tell damage from
+//    what was being written.)
+// LOGSCRUB-5 Nobody goes on behind a gap, be it one of void frames: a crash could not tell that
+//    nothing is missing there (GAP-2), and would have it told as lost.
 #pragma once
 
 #include "base/waiting.hpp"
@@ -35,12 +39,14 @@ class log_scrubber {
 
   // All of it. Any thread without locks. Throws SCUTE_E_IO, std::bad_alloc.
   void look(bool repair, const tx::log_finding_fn& tell);
-  // The list and the truncation point of a pool that was closed properly, as it is opened: alone in the pool. Throws SCUTE_E_IO.
+  // The list and the truncation point of a pool that was closed properly, as it is opened: alone in
+  // the pool. Throws SCUTE_E_IO.
   void repair_heads();
-  // The segments with pages that were lost (pool/lost_log_pages.hpp). False if something is under way there, so that it has
-  // to be done once more.
+  // The segments with pages that were lost (pool/lost_log_pages.hpp). False if something is under
+  // way there, so that it has to be done once more.
   bool repair_lost_pages();
-  // Calls fn(offset, length) for where in the pool frames lie that count; none do of a log in a file of its own.
+  // Calls fn(offset, length) for where in the pool frames lie that count; none do of a log in a
+  // file of its own.
   void for_each_live(const std::function<void(uint64_t offset, uint64_t length)>& fn);
 
  private:

@@ -43,8 +43,9 @@ struct written_range {
   uint64_t lsn, offset, length;
 };
 
-// Ranges of placed records, merged as they come, in the order of their LSNs: so every record is looked at once, and of
-// whatever a log claims to have placed no byte is passed over more than twice.
+// Ranges of placed records, merged as they come, in the order of their LSNs: so every record is
+// looked at once, and of whatever a log claims to have placed no byte is passed over more than
+// twice.
 class placed_ranges {
  public:
   // Above all LSNs so far.
@@ -87,8 +88,8 @@ class placed_ranges {
   std::map<uint64_t, range> all_;
 };
 
-// The blocks of the file that records lie in. Asking the file system for each record took most of the time of an
-// opening, so it is asked once for each part of the file.
+// The blocks of the file that records lie in. Asking the file system for each record took most of
+// the time of an opening, so it is asked once for each part of the file.
 class part_places {
  public:
   explicit part_places(const pool::state& s)

@@ -41,7 +41,8 @@ uint64_t segments_least(const pool::geometry& g) noexcept {
 
 // Bytes of the file, all copies.
 uint64_t log_bytes(const pool::geometry& g, uint64_t cap) noexcept {
-  // Small pools cannot spare so much: there the segments are small, and there are no more than have to be.
+  // Small pools cannot spare so much: there the segments are small, and there are no more than have
+  // to be.
   return cap != 0 ? cap
                   : std::min(std::clamp(g.file_size / 16, 4 * mib, 64 * mib), g.file_size / 8);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The short way of engine `spec`: a few small objects, changed, made or freed, as nearly all transactions have. What the
-// general way derives from patches is derived from the buffers here; the frames, and what becomes of them, are
-// the same.
+// The short way of engine `spec`: a few small objects, changed, made or freed, as nearly all
+// transactions have. What the general way derives from patches is derived from the buffers here;
+// the frames, and what becomes of them, are the same.
 #include <cstring>
 #include <utility>
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The short way of engine `spec` for ranges in place of small objects: what in_place_records.cpp does, without what a
-// general write set needs. The object lock of an object (CONFLICT-1) stands for the test that the general way makes of its
-// fragments; from then on nobody else changes it (CONFLICT-3).
+// The short way of engine `spec` for ranges in place of small objects: what in_place_records.cpp
+// does, without what a general write set needs. The object lock of an object (CONFLICT-1) stands
+// for the test that the general way makes of its fragments; from then on nobody else changes it
+// (CONFLICT-3).
 #include <cstring>
 
 #include "base/planted.hpp"
@@ -16,8 +17,9 @@
 namespace scute::core::engine {
 namespace {
 
-// The object is what the transaction has read, and nobody else has a part of it open. Where there are checksums its payload
-// goes to the image, and is verified there. False if the general way has to find out.
+// The object is what the transaction has read, and nobody else has a part of it open. Where there
+// are checksums its payload goes to the image, and is verified there. False if the general way has
+// to find out.
 bool read_small(const pool::state& s, pool::lane& l, const tx::small_member& m) noexcept {
   const uint64_t losses = pool::losses_of_this_thread;
   const pool::optimistic_reads mark;

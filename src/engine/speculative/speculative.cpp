@@ -32,9 +32,9 @@ speculative::~speculative() {
   if (s_.resolving == unresolved_.get()) s_.resolving = &pool::nothing_to_resolve;
 }
 
-// ---- its life -----------------------------------------------------------------------------------------
+// ---- its life -----------------------------------------------------------------------------------
 
-// Where the superblock says that the log is. clean: the pool was closed properly, so that its log may be made anew.
+// The log at its place by the superblock. clean: the pool was closed, so a new log may be made.
 log_location& speculative::find_location(bool clean) {
   if (location_ != nullptr) return *location_;
   if ((s_.sb.incompat & format::incompat_log_file) == 0) {
@@ -89,7 +89,7 @@ void speculative::prepare() {
     if (!SCUTE_PLANTED(truncation_late)) renew_truncation_point(location, list, *checkpoint_lsn_);
   }
   if ((s_.sb.incompat & format::incompat_log_file) == 0) return;
-  // LOGFILE-3: of an unclean pool the epoch that was found may be in a cache only, and a head that is two ahead fits nothing.
+  // LOGFILE-3: the epoch of an unclean pool may be in a cache only; a head two ahead fits nothing.
   if (unclean_ && !SCUTE_PLANTED(log_file_seen)) {
     pool::write_superblock(s_.service_alone(), s_.sb);
     s_.require_healthy();
@@ -142,7 +142,7 @@ uint64_t speculative::find_start_lsn(const log_location& location, const segment
   return std::max(truncation_point, highest);
 }
 
-// LOGFILE-9. Of a log that was closed the words have all of it, unless they were damaged; of another one they may be in a cache only.
+// LOGFILE-9. The words of a closed log have all of it, unless damaged; others may be in a cache.
 void speculative::renew_truncation_point(log_location& location, const segment_list& list,
                                          uint64_t checkpoint_lsn) {
   const uint64_t told = read_truncation_point(s_, location).lsn;
@@ -184,17 +184,17 @@ std::optional<uint64_t> speculative::record_room(uint64_t chunks) {
   return room_->records_for(chunks);
 }
 
-// In memory: while transactions come in one half of what is dirty is checkpointed at each look, the oldest first, so what is written
-// again and again is not written back as often; or all of it, if the log would be nearly full after two more looks like
-// the last one. As soon as a look finds that nothing came in since the last one, all is checkpointed: nothing is exposed for longer than two
+// In memory: while transactions come in, each look checkpoints half of the dirty bytes, the oldest
+// first, so hot ones are written back less often; or all, if the log would be nearly full after two
+// more such looks. A look that finds nothing new checkpoints all: nothing is exposed for over two
 // looks after the last transaction.
 bool speculative::background() noexcept {
   if (s_.medium->failed() || checkpoint_ == nullptr) return false;
   const uint64_t now = log_->appended(), begun = log_->begun();
   const bool busy = std::exchange(seen_, now) != now;
   const uint64_t segments = begun - std::exchange(begun_, begun);
-  // A sync of the pool's file writes all of its dirty pages, and keeps the disk from the log's: so not while transactions
-  // come in, unless it is time.
+  // A sync of the pool's file writes all of its dirty pages and delays the log's, so: not while
+  // transactions come in, unless it is time.
   constexpr unsigned looks_max = 50;
   if (log_->is_apart()) {
     if (busy && !log_->is_half_full() && ++looks_ < looks_max) return true;
@@ -225,7 +225,7 @@ void speculative::drain(pool::lane&) {
   }
 }
 
-// ---- records and frames ---------------------------------------------------------------------------------
+// ---- records and frames -------------------------------------------------------------------------
 
 void speculative::plan(lane_state& mine, std::span<const pool::patch> patches) {
   for (const pool::patch& p : patches)
@@ -233,8 +233,8 @@ void speculative::plan(lane_state& mine, std::span<const pool::patch> patches) {
         {p.offset, static_cast<const std::byte*>(p.src), p.length, format::record_kind::data});
 }
 
-// Room for all frames of the lane's records, before anything is pinned or drawn (SPEC-6). Who has called room_->help() before has
-// done so without the stream.
+// Room for all frames of the lane's records, before anything is pinned or drawn (SPEC-6). A caller
+// that has called room_->help() before did so without the stream.
 void speculative::make_room(pool::lane& l, lane_state& mine, commit_log::stream_guard& turn,
                             growth may) {
   if (log_->has_room(l.index, mine.records)) return;
@@ -280,10 +280,10 @@ void speculative::find_blocks(lane_state& mine) {
     });
 }
 
-// ---- stores -----------------------------------------------------------------------------------------------
+// ---- stores -------------------------------------------------------------------------------------
 
-// The parity of a cell whose old bytes become fresh ones, under its stripe. Then these may be stored there: the handler of a
-// fault knows both from here on (pool/in_flight_write.hpp, INFLIGHT-2).
+// The parity of a cell whose old bytes become fresh ones, under its stripe. Then these may be
+// stored there: the fault handler knows both (pool/in_flight_write.hpp, INFLIGHT-2).
 void speculative::store_parity(pool::lane& l, lane_state& mine, uint64_t offset, uint64_t parity,
                                uint32_t n, const std::byte* old, const std::byte* fresh,
                                how stores) noexcept {
@@ -349,7 +349,7 @@ void speculative::fetch_ahead(const pool::lane& l, const lane_state& mine) const
   }
 }
 
-// ---- transactions -------------------------------------------------------------------------------------------
+// ---- transactions -------------------------------------------------------------------------------
 
 // Steps 1 to 3 for what the lane's state and l.pieces have.
 void speculative::decide(pool::lane& l, lane_state& mine, commit_log::stream_guard& turn,
@@ -391,7 +391,7 @@ void speculative::commit(pool::lane& l, const tx::write_set& w) {
   s_.watch.deferred();
 }
 
-// Nothing goes back while something is reserved: so who has ranges in place looks at the end, and not before.
+// Nothing goes back while something is reserved, so a thread with ranges in place looks at the end.
 void speculative::end_reservation(pool::lane& l, lane_state& mine) noexcept {
   if (room_ == nullptr) return;  // a pool with a log of its own, opened read-only
   room_->release(std::exchange(mine.reserved, 0));

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Engine `spec`: speculative logging (SpecPMT, sections 3 and 4), with its holes closed. What CPUs see is complete outside
-// of commits: data, headers with their checksums, and parity. A commit makes a record of its new bytes durable, and
-// nothing else; data, headers and parity change by cached stores that are not written back. The log and the
-// medium together are what CPUs see. A checkpoint writes blocks back, in the background, and moves the truncation point, up to
-// which the log is void.
+// Engine `spec`: speculative logging (SpecPMT, sections 3 and 4), with its holes closed. What CPUs
+// see is complete outside of commits: data, headers with their checksums, and parity. A commit
+// makes a record of its new bytes durable, and nothing else; data, headers and parity change by
+// cached stores that are not written back. The log and the medium together are what CPUs see. A
+// checkpoint writes blocks back, in the background, and moves the truncation point, up to which the
+// log is void.
 //
 //   1. LSNs of the blocks, an LSN above them                        nothing
 //   2. frames with all new bytes to the lane's segment; one fence         -- decided, durable --
@@ -18,30 +19,37 @@
 //   in recovery              the same again
 //   columns unresolved       the same again, and what was committed since is above it
 //
-// A record says what a range holds from its LSN on; so an undo record is a record of old bytes, and the newest record of a
-// byte counts, whatever its kind.
+// A record says what a range holds from its LSN on; so an undo record is a record of old bytes, and
+// the newest record of a byte counts, whatever its kind.
 //
-// SPEC-1 No store of a transaction with micro-buffers reaches the pool before its frames are durable; they count as a whole or
-//    not at all.
-// SPEC-2 A granule that is open in place has an image, before the first store: all its bytes are in durable records since the
-//    block's last checkpoint, with nothing placed above them (TABLE-3), or in undo records.
-// SPEC-3 A record's LSN is above those of all records of its blocks and above the checkpoint LSN. The lane's active LSN is
-//    visible before these are read.
-// SPEC-4 Of a byte the record with the highest LSN counts; a placed one says that the medium has the bytes, and the log
-//    does not.
-// SPEC-5 A dirty line is durable before the truncation point passes its records; the truncation point passes a record only when
-//    its blocks are checkpointed past it and no lane has an active LSN at or below it; it never falls.
-// SPEC-6 From the look at a block's granules until the range is open its stripe is held, or the lane's active LSN keeps the
-//    truncation point below. From before a commit's LSN until its ranges in place are closed their blocks are pinned; checkpoints
-//    pass over them. Nobody waits for room or for a checkpoint while he pins.
-// SPEC-7 A checkpoint that finds ranges open in place writes undo records of them, with an LSN drawn under the stripe.
-// SPEC-8 (commit_log.hpp, segment_list.hpp) Segments are listed before their use, and reused behind a durable truncation point.
+// SPEC-1 No store of a transaction with micro-buffers reaches the pool before its frames are
+//    durable; they count as a whole or not at all.
+// SPEC-2 A granule that is open in place has an image, before the first store: all its bytes are in
+//    durable records since the block's last checkpoint, with nothing placed above them (TABLE-3),
+//    or in undo records.
+// SPEC-3 A record's LSN is above those of all records of its blocks and above the checkpoint LSN.
+//    The lane's active LSN is visible before these are read.
+// SPEC-4 Of a byte the record with the highest LSN counts; a placed one says that the medium has
+//    the bytes, and the log does not.
+// SPEC-5 A dirty line is durable before the truncation point passes its records; the truncation
+//    point passes a record only when its blocks are checkpointed past it and no lane has an active
+//    LSN at or below it; it never falls.
+// SPEC-6 From the look at a block's granules until the range is open its stripe is held, or the
+//    lane's active LSN keeps the truncation point below. From before a commit's LSN until its
+//    ranges in place are closed their blocks are pinned; checkpoints pass over them. Nobody waits
+//    for room or for a checkpoint while he pins.
+// SPEC-7 A checkpoint that finds ranges open in place writes undo records of them, with an LSN
+//        drawn under the stripe.
+// SPEC-8 (commit_log.hpp, segment_list.hpp) Segments are listed before their use, and reused behind
+//        a durable truncation point.
 // SPEC-9 An abort, and recovery, leave the lines that they store dirty, or write them back.
-// SPEC-10 Records, the list and the truncation point are in two copies, or in tracks, wherever logs are replicated; and what
-//    recovery rests on is durable in all of them first (REPLAY-1).
-// SPEC-11 Recovery stores all that the log has before transactions begin; the parity of its columns is computed anew behind the
-//    opening (unresolved.hpp). Until a block's is durable the truncation point stays below its records.
-// SPEC-12 A freed slot is handed out when the free is applied; a chunk gets a new use behind a durable truncation point.
+// SPEC-10 Records, the list and the truncation point are in two copies, or in tracks, wherever logs
+//    are replicated; and what recovery rests on is durable in all of them first (REPLAY-1).
+// SPEC-11 Recovery stores all that the log has before transactions begin; the parity of its columns
+//    is computed anew behind the opening (unresolved.hpp). Until a block's is durable the
+//    truncation point stays below its records.
+// SPEC-12 A freed slot is handed out when the free is applied; a chunk gets a new use behind a
+//         durable truncation point.
 #pragma once
 
 #include <deque>

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The truncation point of engine `spec` on the medium: the LSN up to which all frames are void, and its check, in two places that are
-// written by turns, in all copies (CLOG-2). A session begins above all that was drawn before (SPEC-3), and after a clean closing this alone
-// tells how far that came: frames stay where they are.
+// The truncation point of engine `spec` on the medium: the LSN up to which all frames are void, and
+// its check, in two places that are written by turns, in all copies (CLOG-2). A session begins
+// above all that was drawn before (SPEC-3), and after a clean closing this alone tells how far that
+// came: frames stay where they are.
 //
-// TRUNC-1 Before the superblock says `clean` both places have the same truncation point, durably, in all copies. So where one differs, damage
-//    or a library that did not do so has been there, and what the log itself has in frames counts as well.
-// TRUNC-2 So it does where the log was not closed: a file of its own may be a copy of another moment.
-// TRUNC-3 No log has LSNs from sequence_max on. A truncation point that says so is none; a log with a frame that does is refused, with
-//    nothing changed, before anything is counted up from there.
+// TRUNC-1 Before the superblock says `clean` both places have the same truncation point, durably,
+//    in all copies. So where one differs, damage or a library that did not do so has been there,
+//    and what the log itself has in frames counts as well.
+// TRUNC-2 So it does where the log was not closed: a file of its own may be a copy of another
+//         moment.
+// TRUNC-3 No log has LSNs from sequence_max on. A truncation point that says so is none; a log with
+//    a frame that does is refused, with nothing changed, before anything is counted up from there.
 #pragma once
 
 #include <cstdint>

@@ -22,7 +22,8 @@ class speculative::flight {
   uint32_t lane_;
 };
 
-// Blocks with ranges open in place, pinned under their stripes: so no checkpoint is at one of them (SPEC-6).
+// Blocks with ranges open in place, pinned under their stripes: so no checkpoint is at one of them
+// (SPEC-6).
 class speculative::pins {
  public:
   pins(speculative& e, lane_state& mine) noexcept : e_(e), mine_(mine) {

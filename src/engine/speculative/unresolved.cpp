@@ -42,7 +42,7 @@ unresolved_columns::unresolved_columns(pool::state& s, block_table& t,
   pending_.store(!blocks_.empty(), std::memory_order_release);
 }
 
-// ---- resolving --------------------------------------------------------------------------------------------
+// ---- resolving ----------------------------------------------------------------------------------
 
 // Under the stripe, which the caller holds, and says so (pool/in_flight_write.hpp).
 void unresolved_columns::resolve_held(size_t i) noexcept {
@@ -67,7 +67,8 @@ void unresolved_columns::resolve_held(size_t i) noexcept {
       table_.stored_parity(x.number, at, end - begin);
     }
   });
-  // Listed before it counts as resolved: who looks for what is left looks here first, and then at the list.
+  // Listed before it counts as resolved: who looks for what is left looks here first, and then at
+  // the list.
   table_.recorded(x.number, x.first);
   open_[i].store(false, std::memory_order_release);
   done_.fetch_add(1, std::memory_order_acq_rel);
@@ -116,9 +117,10 @@ uint64_t unresolved_columns::lowest() noexcept {
   return oldest_ == blocks_.size() ? UINT64_MAX : blocks_[oldest_].first;
 }
 
-// ---- lost pages -------------------------------------------------------------------------------------------
+// ---- lost pages ---------------------------------------------------------------------------------
 
-// Async-signal-safe. The block's stripe is held by the caller, or by the thread that the fault struck.
+// Async-signal-safe. The block's stripe is held by the caller, or by the thread that the fault
+// struck.
 bool unresolved_columns::undecodable(uint64_t page, page_bytes& own,
                                      page_bytes& others) const noexcept {
   const pool::cell c = pool::cell_of(s_.geo, page);

@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Columns whose parity recovery has left as the crash left it: old, new or torn. Their data is whole and durable by then, so
-// all that is missing is to compute the parity anew from all rows, which takes longer than all else. The pool is
-// open meanwhile.
+// Columns whose parity recovery has left as the crash left it: old, new or torn. Their data is
+// whole and durable by then, so all that is missing is to compute the parity anew from all rows,
+// which takes longer than all else. The pool is open meanwhile.
 //
-// UNRES-1 A column that a record above the truncation point lies in is unresolved from recovery on, until its parity was computed
-//    anew under the stripe of its block. What recovery stores is durable before.
-// UNRES-2 Nobody decodes a cell, or judges damage, by the parity of an unresolved column: whoever takes a block's stripe for
-//    that resolves it first. The handler of a fault cannot, since a row is missing; to it such columns tell
-//    nothing (repair/page_repair.hpp, PAGE-9). A commit needs not: it adds what it changes to the parity that there is, and
-//    computing it anew comes to the same, before that and after it.
-// UNRES-3 The truncation point stays below the records of an unresolved block. A resolved one is a dirty block of the table, with
-//    the oldest of these records as its first, until it is checkpointed. So whenever a crash comes, the next recovery finds the
-//    records of all blocks whose parity is not durable, and what this session has committed above them.
-// UNRES-4 What this session draws is above all LSNs that recovery has found, those of what was not decided included.
-// UNRES-5 The block with the oldest record comes first, so that segments become free one after the other; and a checkpoint
-//    resolves some blocks each time, so who waits for room does not wait for somebody else's thread.
+// UNRES-1 A column that a record above the truncation point lies in is unresolved from recovery on,
+//    until its parity was computed anew under the stripe of its block. What recovery stores is
+//    durable before.
+// UNRES-2 Nobody decodes a cell, or judges damage, by the parity of an unresolved column: whoever
+//    takes a block's stripe for that resolves it first. The handler of a fault cannot, since a row
+//    is missing; to it such columns tell nothing (repair/page_repair.hpp, PAGE-9). A commit needs
+//    not: it adds what it changes to the parity that there is, and computing it anew comes to the
+//    same, before that and after it.
+// UNRES-3 The truncation point stays below the records of an unresolved block. A resolved one is a
+//    dirty block of the table, with the oldest of these records as its first, until it is
+//    checkpointed. So whenever a crash comes, the next recovery finds the records of all blocks
+//    whose parity is not durable, and what this session has committed above them.
+// UNRES-4 What this session draws is above all LSNs that recovery has found, those of what was not
+//         decided included.
+// UNRES-5 The block with the oldest record comes first, so that segments become free one after the
+//    other; and a checkpoint resolves some blocks each time, so who waits for room does not wait
+//    for somebody else's thread.
 #pragma once
 
 #include <memory>
@@ -41,7 +46,7 @@ class unresolved_columns final : public pool::resolver {
   // Blocks of a pool with parity. The table gets their LSNs. Alone in the pool.
   unresolved_columns(pool::state& s, block_table& t, const recovered_ranges& found);
 
-  // ---- pool::resolver: any thread that holds no stripe ----------------------------------------------------
+  // ---- pool::resolver: any thread that holds no stripe ------------------------------------------
 
   void before_write(uint64_t offset, uint64_t length) override;
   void before_change(const pool::fragment&) override {}  // nothing of a transaction is left open
@@ -58,7 +63,7 @@ class unresolved_columns final : public pool::resolver {
   void before_trust(uint64_t zone, uint64_t column) noexcept override;
   bool undecodable(uint64_t page, page_bytes& own, page_bytes& others) const noexcept override;
 
-  // ---- for checkpoints, by one thread at a time -------------------------------------------------------------------
+  // ---- for checkpoints, by one thread at a time -------------------------------------------------
 
   // Resolves up to so many of the oldest ones. They are dirty then, and on the table's list.
   void resolve_oldest(uint64_t blocks) noexcept;

@@ -10,7 +10,8 @@
 namespace scute::testing {
 
 inline constexpr size_t identity_size = 18;  // uuid and tag
-// Bytes of a memory behind the pool that make a place for its log (testing/pool/simulated_place.hpp).
+// Bytes of a memory behind the pool that make a place for its log
+// (testing/pool/simulated_place.hpp).
 inline constexpr uint64_t simulated_place_size = (4 + 2 * 256) * 1024;
 
 // As scute_create() and scute_open() would; the error codes are theirs.
@@ -33,11 +34,11 @@ void lose_page(scute_pool* pool, uint64_t offset);
 // The calling thread takes this lane next, if nobody else has it.
 void prefer_lane(unsigned lane) noexcept;
 
-// How many locks the column blocks of all pools share from now on (0: as many as before); returns how many they
-// did. No pool may be open.
+// How many locks the column blocks of all pools share from now on (0: as many as before); returns
+// how many they did. No pool may be open.
 unsigned share_locks(unsigned locks) noexcept;
-// How many blocks a checkpoint of any pool resolves from now on (0: as many as before); returns how many one did. No pool may be
-// open.
+// How many blocks a checkpoint of any pool resolves from now on (0: as many as before); returns how
+// many one did. No pool may be open.
 uint64_t resolve_at_once(uint64_t blocks) noexcept;
 
 }  // namespace scute::testing

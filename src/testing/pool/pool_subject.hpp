@@ -1,8 +1,9 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// scute::pool as a subject of the explorer: the first one, and the one that the library itself is explored with.
+// SPDX-License-Identifier: BSD-3-Clause scute::pool as a subject of the explorer: the first one,
+// and the one that the library itself is explored with.
 //
-// This header, like pool_scenario.cpp, is on the side of the C++ interface, the rest of the folder on the core's:
-// the two use the same names (scute::pool, scute::medium) for different things, so no file may see both.
+// This header, like pool_scenario.cpp, is on the side of the C++ interface, the rest of the folder
+// on the core's: the two use the same names (scute::pool, scute::medium) for different things, so
+// no file may see both.
 #pragma once
 
 #include <optional>
@@ -24,8 +25,8 @@ struct pool_recipe {
 
 class pool_subject final : public subject {
  public:
-  // While it lives all pools share as many locks as the recipe says, and resolve as many blocks at once, so one is made inside of
-  // the life of another one or after it.
+  // While it lives all pools share as many locks as the recipe says, and resolve as many blocks at
+  // once, so one is made inside of the life of another one or after it.
   explicit pool_subject(const detail::pool_recipe& recipe);
   ~pool_subject() override;
 

@@ -12,9 +12,10 @@
 namespace scute::testing {
 namespace {
 
-// As medium/log_file.hpp. A file that is synced as a whole: a fence makes durable what any thread has streamed before, if its
-// own thread has streamed anything; else it does nothing. Until a fence writes what is streamed, nobody reads it back;
-// a crash may leave any of it all the same, since others' fences write it.
+// As medium/log_file.hpp. A file that is synced as a whole: a fence makes durable what any thread
+// has streamed before, if its own thread has streamed anything; else it does nothing. Until a fence
+// writes what is streamed, nobody reads it back; a crash may leave any of it all the same, since
+// others' fences write it.
 class sized_medium final : public simulated_medium {
  public:
   sized_medium(model::simulated_memory& m, uint64_t from, uint64_t size, uint64_t number)

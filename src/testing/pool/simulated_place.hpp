@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A place for the log of a pool in a simulated memory that is larger than the pool: behind the pool a page that stands for the
-// folder, and two slots for files. What has which name is one word of that page, so that a rename is one store; a file's
-// length is a word as well. Both are durable when the call that changes them returns, and no sooner.
+// A place for the log of a pool in a simulated memory that is larger than the pool: behind the pool
+// a page that stands for the folder, and two slots for files. What has which name is one word of
+// that page, so that a rename is one store; a file's length is a word as well. Both are durable
+// when the call that changes them returns, and no sooner.
 #pragma once
 
 #include <memory>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Log-free commits of one thread: rings over rows and columns, columns taken again, ranges that
-// share cache lines, allocations and frees as members, large and prewritten objects, and the log path
-// among them.
+// share cache lines, allocations and frees as members, large and prewritten objects, and the log
+// path among them.
 #include <cstring>
 #include <memory>
 #include <stdexcept>
@@ -231,8 +231,8 @@ testing::scenario prewritten(const level& kind, uint64_t) {
   return s;
 }
 
-// In place, in the columns of a window deferred just now, and the other way round; aborts. (RESERVE-1,
-// RESERVE-4; notes of ranges are missing in some of the images, INPLACE-2)
+// In place, in the columns of a window deferred just now, and the other way round; aborts.
+// (RESERVE-1, RESERVE-4; notes of ranges are missing in some of the images, INPLACE-2)
 testing::scenario in_place(const level& kind, uint64_t) {
   auto s = start(kind, "rings-in-place", [](scute::pool& p) {
     commit(p, 0, [](change& c) {

@@ -19,8 +19,8 @@ uint64_t parity_of(scute::pool& p, uint64_t offset) {
 }
 
 // With engine spec a crash and damage at once, in a column with live records, may cost what is
-// there (lost-in-torn-column, which is for all engines). Where nothing may be lost all is checkpointed
-// before.
+// there (lost-in-torn-column, which is for all engines). Where nothing may be lost all is
+// checkpointed before.
 void checkpoint_if_need_be(scute::pool& p) {
   if (p.info().engine == SCUTE_ENGINE_SPEC) p.drain();
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Objects that are large enough to be prewritten, in slots: in chunks of 64 KiB, of which three fit
 // one. (In the chunks of other scenarios an object of that size has a chunk to itself, and its
-// chunk gets no other use before a log has let go of it.) So what is prewritten lies where the log has
-// something of an older object; and ranges in place come there, which end well, or do not.
+// chunk gets no other use before a log has let go of it.) So what is prewritten lies where the log
+// has something of an older object; and ranges in place come there, which end well, or do not.
 #include <algorithm>
 #include <random>
 

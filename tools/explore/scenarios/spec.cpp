@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Engine spec: checkpoints between and within transactions, a log that is turned over, ranges in place
-// whose bytes the log has, and has not.
+// Engine spec: checkpoints between and within transactions, a log that is turned over, ranges in
+// place whose bytes the log has, and has not.
 #include <functional>
 #include <memory>
 #include <vector>
@@ -10,9 +10,8 @@
 namespace scute::explore {
 namespace {
 
-// Each state of a block: in the log alone, half written back, checkpointed, changed again. Recoveries are
-// cut short as well
-// (REPLAY-2, SPEC-11).
+// Each state of a block: in the log alone, half written back, checkpointed, changed again.
+// Recoveries are cut short as well (REPLAY-2, SPEC-11).
 testing::scenario checkpoints(const level& l) {
   auto s = spec_scene("spec-checkpoints", l);
   s.observe([](scute::pool& p) { return contents(p, 0); });
@@ -42,7 +41,8 @@ testing::scenario turns(const level& l) {
   return s;
 }
 
-// The first range in place logs what it held; the second one does not, until a checkpoint has gone by.
+// The first range in place logs what it held; the second one does not, until a checkpoint has gone
+// by.
 testing::scenario in_place(const level& l) {
   auto s = spec_scene("spec-in-place", l);
   s.observe([](scute::pool& p) { return contents(p, 0); });
@@ -92,8 +92,8 @@ testing::scenario granules(const level& l) {
   return s;
 }
 
-// The log lies in chunks of the pool: lent, taken back, and lent again (SPEC-5: the truncation point does
-// not fall; LIST-1).
+// The log lies in chunks of the pool: lent, taken back, and lent again (SPEC-5: the truncation
+// point does not fall; LIST-1).
 testing::scenario switches(const level& l) {
   auto s = spec_scene("spec-switches", l);
   s.observe([](scute::pool& p) { return contents(p, 0); });
@@ -126,8 +126,8 @@ testing::scenario switches(const level& l) {
   return s;
 }
 
-// A range stays open while another thread commits next to it and checkpoints: its old bytes must come
-// back.
+// A range stays open while another thread commits next to it and checkpoints: its old bytes must
+// come back.
 testing::scenario open_checkpoint(const level& l, uint64_t) {
   auto s = spec_scene("spec-open-checkpoint", l, 2);
   for (unsigned t = 0; t < 2; ++t)
@@ -153,8 +153,8 @@ testing::scenario open_checkpoint(const level& l, uint64_t) {
   return s;
 }
 
-// Commits of ranges in place, again and again, while another thread does nothing but checkpoint (SPEC-6,
-// SPEC-7).
+// Commits of ranges in place, again and again, while another thread does nothing but checkpoint
+// (SPEC-6, SPEC-7).
 testing::scenario commit_checkpoint(const level& l, uint64_t) {
   auto s = spec_scene("spec-commit-checkpoint", l, 2);
   for (unsigned t = 0; t < 2; ++t)
@@ -256,8 +256,8 @@ testing::scenario first_touch(const level& l, uint64_t) {
   return s;
 }
 
-// Checkpoints whose truncation point stays behind what another thread commits meanwhile, in a log that is turned
-// over (CLOG-1).
+// Checkpoints whose truncation point stays behind what another thread commits meanwhile, in a log
+// that is turned over (CLOG-1).
 testing::scenario overtaken(const level& l, uint64_t) {
   auto s = spec_scene("spec-overtaken", l, 2);
   for (unsigned t = 0; t < 2; ++t)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Engine spec: damage to the log itself, while the pool is open (engine/speculative/log_scrubber.hpp) and
-// before a crash is
-// recovered from (engine/speculative/gap_detection.hpp). Of pools whose log is in two
-// copies.
+// Engine spec: damage to the log itself, while the pool is open
+// (engine/speculative/log_scrubber.hpp) and before a crash is recovered from
+// (engine/speculative/gap_detection.hpp). Of pools whose log is in two copies.
 #include <algorithm>
 #include <cstring>
 #include <functional>
@@ -77,8 +76,9 @@ void die(const testing::stage& at) {
   at.open();
 }
 
-// Records that one copy lacks come from the other, before that one is needed as well (LOGSCRUB-2,
-// LOSTLOG-1). Of an open pool pages are lost: before other damage the explorer lets all be checkpointed.
+// Records that one copy lacks come from the other, before that one is needed as well
+// (LOGSCRUB-2, LOSTLOG-1). Of an open pool pages are lost: before other damage the explorer lets
+// all be checkpointed.
 testing::scenario repaired(const level& l) {
   auto s = spec_scene("spec-log-repaired", l, 1);
   s.observe([](scute::pool& p) { return contents(p, 0); });
@@ -96,8 +96,8 @@ testing::scenario repaired(const level& l) {
   return s;
 }
 
-// The same of the list and the truncation point: while the pool is open, and when it is opened (LOGSCRUB-2,
-// LOGSCRUB-4).
+// The same of the list and the truncation point: while the pool is open, and when it is opened
+// (LOGSCRUB-2, LOGSCRUB-4).
 testing::scenario lists(const level& l) {
   auto s = spec_scene("spec-log-lists", l, 1);
   s.observe([](scute::pool& p) { return contents(p, 0); });
@@ -172,7 +172,8 @@ std::string when_checkpointed(scute::pool& p) {
   return "checkpointed";
 }
 
-// A record that no copy has any more is checkpointed at once, and no lane continues after it (LOGSCRUB-3).
+// A record that no copy has any more is checkpointed at once, and no lane continues after it
+// (LOGSCRUB-3).
 testing::scenario checkpointed(const level& l) {
   auto s = spec_scene("spec-log-checkpointed", l, 1);
   s.may_lose().observe(when_checkpointed);

@@ -124,7 +124,8 @@ testing::scenario switches(const level& l) {
   return s;
 }
 
-// GOAL-1, GOAL-3: the log of a killed pool is gone, of which nothing was needed; the opening without it is cut short, and repeated.
+// GOAL-1, GOAL-3: the log of a killed pool is gone, of which nothing was needed; the opening
+// without it is cut short, and repeated.
 testing::scenario lost(const level& l) {
   scute_options o = options(l, SCUTE_ENGINE_SPEC);
   o.flags |= SCUTE_WITHOUT_LOG;
@@ -210,9 +211,9 @@ testing::scenario threads(const level& l, uint64_t) {
   return s;
 }
 
-// The same of three lanes: during a checkpoint, ranges in place that end well and do not, a transaction
-// larger than the log, and
-// the the end of the process (CLOG-7, SPEC-7, LOGFILE-4, LOGFILE-6).
+// The same of three lanes: during a checkpoint, ranges in place that end well and do not, a
+// transaction larger than the log, and the the end of the process
+// (CLOG-7, SPEC-7, LOGFILE-4, LOGFILE-6).
 testing::scenario crowd(const level& l, uint64_t) {
   testing::scenario s = with_directories(std::string("log-file-crowd/") + l.name, l.protection, 3);
   s.with_log_file();

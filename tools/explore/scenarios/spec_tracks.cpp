@@ -15,10 +15,9 @@
 namespace scute::explore {
 namespace {
 
-// The smallest log that is made in tracks: for each lane, and the checkpoint's, two segments, and two
-// more; a chunk has one
-// segment. 64 KiB would be too small, since a segment shall have twice nine
-// pages.
+// The smallest log that is made in tracks: for each lane, and the checkpoint's, two segments, and
+// two more; a chunk has one segment. 64 KiB would be too small, since a segment shall have twice
+// nine pages.
 constexpr uint64_t segment = 131072;
 constexpr unsigned tracks = 9;
 constexpr uint64_t track_size = segment / page / tracks * page;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Engine spec: columns that an opening has left unresolved (engine/speculative/unresolved.hpp), where a
-// checkpoint resolves all of them at once, as in so small a pool, and where it resolves one, as in a
-// large one a small part.
+// Engine spec: columns that an opening has left unresolved (engine/speculative/unresolved.hpp),
+// where a checkpoint resolves all of them at once, as in so small a pool, and where it resolves
+// one, as in a large one a small part.
 #include <functional>
 #include <memory>
 #include <stdexcept>
@@ -31,9 +31,8 @@ void die_with_old_parity(const testing::stage& at, const std::function<void(chan
   at.open();
 }
 
-// Columns that an opening has left unresolved: others are written, some are resolved by a checkpoint, all
-// are, or none; and then
-// the the power fails again (UNRES-1, UNRES-3, UNRES-4).
+// Columns that an opening has left unresolved: others are written, some are resolved by a
+// checkpoint, all are, or none; and then the the power fails again (UNRES-1, UNRES-3, UNRES-4).
 testing::scenario unresolved_by(const std::string& name, const level& l, unsigned at_once) {
   auto s = spec_scene(name, l, 2);
   s.resolve_at_once(at_once);
