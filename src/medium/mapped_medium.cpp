@@ -257,8 +257,8 @@ class page_cache_medium : public mapped_medium {
     if (begin < end) ::madvise(base_ + begin, end - begin, MADV_WILLNEED);
   }
 
-  // CACHE-2. The kernel drops no mapped page, so the mapping is gone meanwhile; the lock on the file
-  // keeps other processes from having one.
+  // CACHE-2. The kernel drops no mapped page, so the mapping is gone meanwhile. The lock on the
+  // file keeps other processes from having one.
   void refresh() override {
     if (file().on_tmpfs()) return;  // the cache is all there is
     const uncancelled now;

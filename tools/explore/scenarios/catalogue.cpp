@@ -52,7 +52,7 @@ const std::vector<entry>& catalogue() {
     add_parts_scenarios(list);
     add_several_scenarios(list);
     add_spec_scenarios(list);
-    add_unresolved_scenarios(list);
+    add_spec_unresolved_scenarios(list);
     add_log_damage_scenarios(list);
     add_track_scenarios(list);
     add_log_file_scenarios(list);

@@ -57,7 +57,7 @@ void add_several_scenarios(std::vector<entry>& to);     // cases that several pa
 // Engine spec (spec.cpp):
 void add_spec_scenarios(std::vector<entry>& to);
 // columns that an opening leaves to be resolved
-void add_unresolved_scenarios(std::vector<entry>& to);
+void add_spec_unresolved_scenarios(std::vector<entry>& to);
 void add_log_damage_scenarios(std::vector<entry>& to);  // damage to the log
 void add_track_scenarios(std::vector<entry>& to);       // a log in tracks, and damage to it
 void add_log_file_scenarios(std::vector<entry>& to);    // the same, with a log file

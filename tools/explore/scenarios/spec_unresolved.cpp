@@ -126,7 +126,7 @@ testing::scenario unresolved_turns_slowly(const level& l) {
 
 }  // namespace
 
-void add_unresolved_scenarios(std::vector<entry>& to) {
+void add_spec_unresolved_scenarios(std::vector<entry>& to) {
   const std::initializer_list<level> at = {spec_levels[0], spec_levels[1], spec_levels[2],
                                            spec_levels[3], spec_levels[5]};
   add_at(at,
