@@ -25,7 +25,7 @@ class SealRoom : public Seals {
     how.protect = protection::sealed;
     how.segment_size = segment_bytes;
     how.segments = segments_least;
-    wish w = chosen();
+    store_options w = chosen();
     w.limit.bounded = true;
     w.limit.max_live_share = share;
     db = store::create(std::make_unique<plain_medium>(bytes), "plain", how, w);
