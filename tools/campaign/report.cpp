@@ -105,7 +105,8 @@ uint64_t print_report(const settings& how, const std::vector<cell_report>& repor
       "lost.\n");
   if (how.shielded)
     fmt::print(
-        "objects: pages of the file, each read and compared, as well with what the file holds. {} of\n"
+        "objects: pages of the file, each read and compared, as well with what the file holds. {} "
+        "of\n"
         "the errors fell outside it, in FILE.scute. Of {} trials in which no column of bytes "
         "had more\ndamaged cells than parities every page came back in {}.\n",
         beside, within, within_back);
