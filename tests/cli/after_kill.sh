@@ -77,7 +77,7 @@ noise $((at / 4096 * 4096)) 4096
 for command in "dump $pool --objects" "dump $pool --objects --json" "stats $pool"; do
   # shellcheck disable=SC2086
   expect 3 "$scute" $command
-  in_err 'not all objects could be told'
+  in_err 'not all objects could be returned'
   [ "$(wc -l <out)" -gt 10 ] || fail "nothing was printed by $command"
 done
 left=$("$scute" dump "$pool" --objects 2>/dev/null | grep -c '^  0x' || true)

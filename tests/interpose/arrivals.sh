@@ -51,7 +51,7 @@ view[3000:3004] = b"late"
 view.flush()
 view.close()
 os.close(os.open(name, os.O_RDWR))  # may be had again
-print("done", flush=True)
+print("done\n", end="", flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
 END
 

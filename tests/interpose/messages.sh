@@ -41,7 +41,7 @@ def told(number, frame):
     print("SIG" + sys.argv[1] if number == getattr(signal, "SIG" + sys.argv[1]) else number, flush=True)
     sys.exit(7)
 signal.signal(getattr(signal, "SIG" + sys.argv[1]), told)
-print("ready", flush=True)
+print("ready\n", end="", flush=True)
 wait_until(lambda: False)' $signal >out 2>err &
   run_by=$!
   until_said ready out "$run_by"

@@ -123,7 +123,7 @@ import fcntl, os, struct, sys
 from waiting import wait_until
 f = os.open(sys.argv[1], os.O_RDWR)
 fcntl.fcntl(f, 37, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 1, 0))  # F_OFD_SETLK
-print("locked", flush=True)
+print("locked\n", end="", flush=True)
 wait_until(lambda: os.path.exists("let"))
 P
 locker=$!

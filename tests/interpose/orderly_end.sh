@@ -7,7 +7,7 @@ size=954782 at=650437 damaged=48383  # the last two in one column
 works='import mmap, os, sys
 fd = os.open(sys.argv[1], os.O_RDWR)
 memory = mmap.mmap(fd, 0)
-print("ready", flush=True)
+print("ready\n", end="", flush=True)
 sys.stdin.read(1)
 memory[int(sys.argv[2]):int(sys.argv[2]) + 147] = b"A" * 147
 memory.flush()'
