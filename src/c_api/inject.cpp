@@ -37,7 +37,8 @@ int scute_inject(scute_pool* pool, const scute_injection* injection,
     std::function<void(uint64_t, uint64_t)> on_injury;
     if (visit != nullptr)
       on_injury = [=](uint64_t offset, uint64_t length) { visit(arg, offset, length); };
-    const uint64_t n = scrub::inject(in.s, in.heap->zones(), *in.pages, *in.engine, what, on_injury);
+    const uint64_t n =
+        scrub::inject(in.s, in.heap->zones(), *in.pages, *in.engine, what, on_injury);
     if (done != nullptr) *done = n;
   });
 }
