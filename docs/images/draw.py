@@ -152,7 +152,7 @@ def commits():
     engine(310, "spec", "log now, data later", (
         ("box", 190, "log", "record of all new bytes\nto a sequential log"), ("fence", "decided", "good"),
         ("box", 158, "data", "data and parity in the\ncache, not flushed"), ("box", 128, "plain", "… many commits …"),
-        ("box", 110, "data", "checkpoint: blocks\nwritten back"), ("fence", "log is free", "data")))
+        ("box", 110, "data", "checkpoint:\nwrites blocks"), ("fence", "log is free", "data")))
     p.text(24, 426, "A crash before “decided” leaves nothing of the transaction; after it, recovery completes the transaction.", 13)
     return p
 
@@ -201,7 +201,7 @@ def shield():
     lines = ["plain", "good", "plain", "good", "good", "plain", "lost", "plain"]
     for i, kind in enumerate(lines):
         p.box(304 + i * 29, 90, 25, 30, kind)
-    p.text(418, 142, "green: flushed, taken by the next commit set", 12, "middle", "good-text")
+    p.text(418, 142, "green: flushed, in the next commit set", 12, "middle", "good-text")
     p.text(418, 162, "red: stored, not flushed yet", 12, "middle", "lost-text")
     p.box(634, 52, 202, 130, "plain")
     p.text(735, 76, "scute shield run", 14, "middle", bold=True)
