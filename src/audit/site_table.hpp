@@ -5,7 +5,7 @@
 // AUDIT-1 A place is entered by one exchange, then its names, then the word that says that they are
 //    there. Nothing is ever taken out, so whoever is killed or interrupted anywhere leaves a table
 //    that can be read.
-// AUDIT-2 Who reads it does not trust it: the program's stray stores may have met it.
+// AUDIT-2 Its reader does not trust it: the program's stray stores may have met it.
 //
 // Places are known by the address of what describes them. (A library that was unloaded, and another
 // one at its addresses, would share theirs.)
@@ -62,7 +62,7 @@ class site_table {
   uint32_t index_of(const scute_shield_site* site) const noexcept;
   void count(uint32_t index, site_event what, uint64_t n = 1) const noexcept;
 
-  // False: nobody has entered it.
+  // False: no thread has entered it.
   bool read(uint32_t index, site_record& to) const;
   // Async-signal-safe.
   bool read_names(uint32_t index, site_names& to) const noexcept;

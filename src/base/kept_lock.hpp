@@ -22,7 +22,7 @@ class kept_lock {
   }
 
   // Of the file that fd is of, which the caller may close then. Without waiting: 0, or an errno;
-  // EBUSY: somebody else has it; ENOLCK: its file system keeps no locks.
+  // EBUSY: another opening has it; ENOLCK: its file system keeps no locks.
   int take(int fd, const lock_request& wanted) noexcept;
   // In another process than that which has taken it nothing happens.
   void release() noexcept;

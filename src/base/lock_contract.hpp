@@ -22,7 +22,7 @@
 // Of data: read and written with the lock only.
 #define SCUTE_GUARDED_BY(lock) SCUTE_LOCK_CONTRACT(guarded_by(lock))
 #define SCUTE_PT_GUARDED_BY(lock) \
-  SCUTE_LOCK_CONTRACT(pt_guarded_by(lock))  // what a pointer leads to
+  SCUTE_LOCK_CONTRACT(pt_guarded_by(lock))  // the data that a pointer leads to
 
 // Of functions: called with the lock; without it; take it; give it back; take it if they return
 // `result`.
@@ -33,8 +33,8 @@
 #define SCUTE_TRY_ACQUIRE(result, ...) \
   SCUTE_LOCK_CONTRACT(try_acquire_capability(result __VA_OPT__(, ) __VA_ARGS__))
 
-// Of a function that does nothing: whoever calls it has the lock. For lambdas, of which the
-// analysis does not know who calls them.
+// Of a function that does nothing: its caller has the lock. For lambdas, of which the analysis does
+// not know the callers.
 #define SCUTE_ASSUME_HELD(...) SCUTE_LOCK_CONTRACT(assert_capability(__VA_ARGS__))
 
 // Of functions that the analysis cannot follow. Each says why.

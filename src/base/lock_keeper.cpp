@@ -128,7 +128,7 @@ void* keep_locks(void*) {
   return nullptr;
 }
 
-// ---- in who asks --------------------------------------------------------------------------------
+// ---- in the thread that asks --------------------------------------------------------------------
 
 // A handler that comes while a request is made may fork, or ask for a lock itself.
 class signals_held {
@@ -179,7 +179,7 @@ bool start() noexcept SCUTE_REQUIRES(turn) {
   ::pthread_attr_setstacksize(&small, stack_size);
   int e = ::pthread_create(&mine.thread, &small, &keep_locks, nullptr);
   ::pthread_attr_destroy(&small);
-  // What the program's threads have of their own may be larger than that.
+  // The thread-local data of the program may be larger than that.
   if (e == EINVAL) e = ::pthread_create(&mine.thread, nullptr, &keep_locks, nullptr);
   return e == 0;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What of a file is to be locked, and the system calls for that. They are made by number:
-// descriptors of the thread that locks (base/lock_keeper.hpp) are no business of whoever follows
-// the program's (tools that check them, the shield's runtime).
+// The range of a file that is to be locked, and the system calls for that. They are made by number:
+// code that follows the program's descriptors (tools that check them, the shield's runtime) must
+// not see those of the thread that locks (base/lock_keeper.hpp).
 #pragma once
 
 #include <fcntl.h>
@@ -34,14 +34,14 @@ inline int locking_call(int fd, int command, short type, const lock_request& w,
   return static_cast<int>(::syscall(SYS_fcntl, fd, command, &request));
 }
 
-// The same file, opened once more: `fd` of a thread of this process. -1 with errno.
+// The same file, opened a second time: `fd` of a thread of this process. -1 with errno.
 inline int open_again(pid_t thread, int fd, const lock_request& w) noexcept {
   char link[64];
   std::snprintf(link, sizeof link, "/proc/self/task/%d/fd/%d", thread, fd);
   return static_cast<int>(::syscall(SYS_openat, AT_FDCWD, link, w.flags()));
 }
 
-// Without waiting: 0; EBUSY: somebody else has it; or another errno.
+// Without waiting: 0; EBUSY: another opening has it; or another errno.
 inline int try_to_lock(int fd, const lock_request& w) noexcept {
   struct flock request;
   const short type = w.alone ? F_WRLCK : F_RDLCK;
@@ -54,12 +54,12 @@ inline void unlock(int fd, const lock_request& w) noexcept {
   locking_call(fd, F_OFD_SETLK, F_UNLCK, w, request);
 }
 
-// Whether the lock that the calling thread's `fd` has keeps out `other`, the same file opened once
-// more: 0; ENOLCK: it does not; or an errno.
+// Whether the lock that the calling thread's `fd` has keeps out `other`, the same file opened a
+// second time: 0; ENOLCK: it does not; or an errno.
 inline int look_if_kept(int other, const lock_request& w) noexcept {
   struct flock request;
   if (!w.alone) {
-    // Not everybody who may read may ask for more.
+    // Not every process that may read may ask for more.
     if (locking_call(other, F_OFD_GETLK, F_WRLCK, w, request) != 0) return errno;
     return request.l_type == F_UNLCK ? ENOLCK : 0;
   }

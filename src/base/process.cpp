@@ -82,7 +82,7 @@ uint64_t begin_process() noexcept {
 void process_mutex::lock() noexcept {
   const uint64_t me = this_process();
   for (uint64_t seen = 0; !holder_.compare_exchange_weak(seen, me, std::memory_order_acquire);) {
-    // PROC-5: what another process's thread holds here, nobody holds.
+    // PROC-5: if another process's thread holds it here, no thread of this process does.
     if (seen == me) {
       holder_.wait(seen, std::memory_order_relaxed);
       seen = 0;

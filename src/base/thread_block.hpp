@@ -44,7 +44,7 @@ inline thread_local constinit thread_block* this_thread_block
 
 // Where this thread has none. Not async-signal-safe.
 thread_block& make_thread_block() noexcept;
-// Tries once more what make_thread_block() could not have. Throws std::bad_alloc.
+// Tries a second time to get what make_thread_block() could not have. Throws std::bad_alloc.
 void require_end_of_thread(thread_block& mine);
 
 inline thread_block& own_thread_block() noexcept {
@@ -58,7 +58,7 @@ inline thread_block& present_thread_block() noexcept {
   return *this_thread_block;
 }
 
-// What a place holds.
+// The content of a place.
 template <typename T, size_t Size>
 T& part_of_thread(thread_block::place<Size>& at) noexcept {
   static_assert(sizeof(T) <= Size && alignof(T) <= 8 && std::is_trivially_copyable_v<T>);

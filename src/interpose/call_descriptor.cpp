@@ -47,7 +47,7 @@ int copied(int from, int to) noexcept {
     }
     const critical now;
     opened_file* const o = facts_of(from);
-    if (o != nullptr && to >= descriptors_max) {  // nobody would know what it is
+    if (o != nullptr && to >= descriptors_max) {  // no entry could say what it is
       next::close(to);
       return refuse(EMFILE);
     }
@@ -66,7 +66,7 @@ int copied(int from, int to) noexcept {
 bool close_numbers(unsigned first, unsigned last) noexcept {
   const critical now;  // none of ours comes meanwhile
   bool done = true;
-  unsigned from = first;  // of what is closed at once
+  unsigned from = first;  // of the range that is closed at once
   const auto close_until = [&](unsigned end) {
     if (from < end) done = next::close_range(from, end - 1, 0) == 0 && done;
   };
@@ -97,8 +97,8 @@ bool is_lock_command(int command) noexcept {
   }
 }
 
-// What it says, and what it asks for, is the real file's affair as a whole. (A view has seals, and
-// the file may have none.)
+// Commands that the real file alone answers and carries out. (A view has seals, and the file may
+// have none.)
 bool is_real_command(int command) noexcept {
   return command == F_SETLEASE || command == F_GETLEASE || command == F_ADD_SEALS ||
          command == F_GET_SEALS;
@@ -137,7 +137,7 @@ SCUTE_INTERPOSED_ALIAS(int, __close, close, (int fd));
 SCUTE_INTERPOSED(int, fclose, (FILE * file)) {
   const int fd = file != nullptr ? ::fileno(file) : -1;
   if (fd < 0 || !is_noted(fd) || is_borrowed()) return next::fclose(file);
-  // What is in its buffer is written to the view first.
+  // First the bytes in its buffer are written to the view.
   const int flushed = ::fflush(file);
   const critical now;
   drop_descriptor(fd);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is known of a file beside its bytes, by a descriptor: it is the real file's (DESC-1).
+// Facts about a file other than its bytes, by descriptor: they are the real file's (DESC-1).
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -21,7 +21,7 @@ namespace {
 void put_real_facts(const opened_file& o, struct stat& s) noexcept {
   struct stat real{};
   if (next::fstat(o.real, &real) != 0) return;
-  const off_t size = s.st_size;  // what write(2) has appended counts at once
+  const off_t size = s.st_size;  // bytes that write(2) has appended count at once
   s = real;
   s.st_size = size;
 }

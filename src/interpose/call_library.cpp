@@ -3,9 +3,9 @@
 //
 // LIB-1 A library that flushes unintercepted (flush_scan.hpp) is not loaded while a shielded file
 //    is mapped: EPERM, a message, and a text for dlerror(). (Its constructors have run by then.)
-// LIB-2 A library is found where the program's own call would have found it. The C library goes by
-//    who calls it, and that is this library: so what is the caller's affair, its DT_RUNPATH or
-//    DT_RPATH and $ORIGIN, is looked up for it here.
+// LIB-2 A library is found where the program's own call would have found it. The C library searches
+//    for its caller, and that is this library. So the caller's DT_RUNPATH or DT_RPATH, and $ORIGIN,
+//    are looked up here.
 // LIB-3 A library that is to find what it has brought along before what the program has
 //    (RTLD_DEEPBIND) would find the C library before this one, and go around all of it. It is
 //    loaded without that.

@@ -4,8 +4,8 @@
 // MEM-1 Whatever leaves the address space, by munmap(), by MAP_FIXED over it or by mremap(), is
 //    written first as munmap() would (SHIELD-4), and is out of the table before the addresses are
 //    free (MAPS-3).
-// MEM-3 A mapping of a view whose pages come when they are touched is watched before anybody can
-//    touch it (PAGEIN-1): it begins without access. What cannot be watched is loaded first.
+// MEM-3 A mapping of a view whose pages come when they are touched is watched before any thread can
+//    touch it (PAGEIN-1): it begins without access. One that cannot be watched is loaded first.
 // MEM-2 A mapping that a program could flush by instructions of its own is given only where the
 //    runtime hears of them: MAP_SYNC to programs that are instrumented as a whole and to libpmem2,
 //    and any shared writable mapping only if no other code flushes (flush_scan.hpp).
@@ -115,7 +115,7 @@ bool load_mapped(guarded_file& file, off_t offset, size_t n) noexcept {
   return false;
 }
 
-// MEM-3. Who replaces another view, or wants all of it at once, gets all of it.
+// MEM-3. A call that replaces another view, or asks for all pages at once, gets all of them.
 bool pages_can_come(const opened_file& o, void* at, size_t n, int flags) noexcept {
   const auto begin = reinterpret_cast<uintptr_t>(at);
   return o.file->pages_come() && (flags & MAP_POPULATE) == 0 &&
@@ -133,7 +133,7 @@ void* map_view(opened_file& o, void* at, size_t n, int access, int flags, int fd
     return refuse(ENOMEM);
   }
   if (!mappings.has_room()) return refuse(ENOMEM);
-  // What write(2) has appended is of the file, before anything can be flushed there.
+  // Bytes that write(2) has appended belong to the file before any can be flushed there.
   if (guarded(o.file->path(), [&] { o.file->catch_up(); }) != 0) return refuse(EIO);
   const bool fixed = (flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)) != 0;
   void* wanted = at;
@@ -188,7 +188,7 @@ void* program_mmap(void* at, size_t n, int access, int flags, int fd, off_t offs
       forget_views_of_others(begin, rounded(n));
     return got;
   }
-  if (of_view && entry_of(fd) == nullptr) return refuse(EMFILE);  // nobody would know what it maps
+  if (of_view && entry_of(fd) == nullptr) return refuse(EMFILE);  // no entry could say what it maps
   const critical now;
   const departures after;
   opened_file* const o = anonymous ? nullptr : opened_at(fd);
@@ -219,8 +219,8 @@ int program_munmap(void* at, size_t n) {
   const departures after;
   if (begin % page != 0 || n == 0) return next::munmap(at, n);  // EINVAL
   if (!write_leaving(begin, n)) return -1;
-  // The mapping goes while the table has it: nobody else gets the place before it is forgotten, as
-  // all of that waits for us.
+  // The mapping goes while the table has it. No other thread gets the place before the table
+  // forgets it: all calls that could take the place wait for this one.
   const int result = next::munmap(at, n);
   if (result == 0) forget(begin, n);
   return result;
@@ -260,7 +260,7 @@ void* program_mremap(void* at, size_t n, size_t to, int flags, ...) {
   const auto moved = reinterpret_cast<uintptr_t>(got);
   if (place != nullptr) forget(target, to);
   if (old.file == nullptr) return got;
-  // What was there cannot be had back, and stores here would not wait.
+  // The old mapping cannot be had back, and stores here would not wait.
   if (old.stores && !old.file->watch(moved, rounded(to))) old.file->cannot_watch();
   old.file->enter();
   if (moved == begin) forget(begin, std::max(n, to));
@@ -299,8 +299,8 @@ int program_msync(void* at, size_t n, int flags) {
 }
 SCUTE_INTERPOSED_ALIAS(int, msync, scute_program_msync, (void* at, size_t n, int flags));
 
-// The parts of a mapping in another order: nobody does that any more, and the table could not say
-// so.
+// The parts of a mapping in another order. Programs do not use this any more, and the table could
+// not describe it.
 SCUTE_INTERPOSED(int, remap_file_pages, (void* at, size_t n, int access, size_t to, int flags)) {
   const auto begin = reinterpret_cast<uintptr_t>(at);
   if (mappings.empty() || mappings.first_in(begin, begin + rounded(n)).file == nullptr)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls behind which the C library reads and writes descriptors without a call that we intercept:
-// all of the file is loaded first (PAGEIN-3). And syscall(): what opens, copies, closes, maps and
-// makes durable is the call of that name (DESC-4).
+// Calls for which the C library reads and writes descriptors without a call that we intercept: all
+// of the file is loaded first (PAGEIN-3). And syscall(): a system call that opens, copies, closes,
+// maps or makes durable is treated as the call of that name (DESC-4).
 #include <aio.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -103,7 +103,8 @@ constexpr unsigned descriptors_of(long number) noexcept {
   }
 }
 
-// What makes a process that has memory of its own, or lets the kernel read and write by itself.
+// System calls that make a process with memory of its own, or let the kernel read and write by
+// itself.
 bool passes_through(long number, long flags) noexcept {
   switch (number) {
     case SYS_clone: return (flags & CLONE_VM) == 0;
@@ -131,7 +132,7 @@ long opened_by_call(long fd, int flags) noexcept {
   return -1;
 }
 
-// What brings descriptors may wait, and be interrupted by handlers that call whatever they want.
+// A call that brings descriptors may wait, and be interrupted by handlers that make any call.
 std::optional<long> fds_received_by(long number, const long (&a)[6]) {
   if (inside_runtime::here() ||
       (number != SYS_recvmsg && number != SYS_recvmmsg && number != SYS_pidfd_getfd))

@@ -4,9 +4,9 @@
 // LIFE-1 Everything is ready before any constructor of the program's runs that could open a file,
 //        and works if one comes earlier.
 // LIFE-2 A child of fork() finds the tables whole and nothing of its parent's open (GUARD-4).
-// LIFE-3 An exit writes what is in the views, and leaves nothing of it in a log alone, so that
-//    damage beside it costs nothing: it is no crash. They stay open: other threads, and what is
-//    destroyed later, may still store, which is for the supervisor to find.
+// LIFE-3 An exit writes the bytes that are in the views, and leaves none of them in a log alone, so
+//    that damage in addition costs nothing: it is no crash. The views stay open: other threads, and
+//    objects that are destroyed later, may still store. The supervisor finds those stores.
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -87,7 +87,7 @@ void in_child() noexcept {
   ::pthread_atfork(&before_fork, &unlock_after_fork, &in_child);
 }
 
-// Behind the constructors of this library's own.
+// After the constructors of this library's own.
 [[gnu::constructor]] void begin_with_descriptors() {
   take_over_descriptors();
 }
@@ -104,7 +104,7 @@ void in_child() noexcept {
 
 }  // namespace
 
-// Without the handlers of fork(), but for ours: a child is one all the same (LIFE-2).
+// Runs no handlers of fork() except ours: the child is one of fork() all the same (LIFE-2).
 SCUTE_INTERPOSED(pid_t, _Fork, ()) {
   before_fork();
   const pid_t child = next::bare_fork();
@@ -140,8 +140,8 @@ SCUTE_INTERPOSED(int, thrd_create, (thrd_t * thread, thrd_start_t f, void* argum
   threads_come();
   return next::thrd_create(thread, f, argument);
 }
-// What the C library opens for it is not heard: it is taken over (INHERIT-4), but not cut to
-// nothing before.
+// The C library opens that file without a call that is intercepted. The file is taken over
+// (INHERIT-4), and must not be truncated before.
 SCUTE_INTERPOSED(int, posix_spawn_file_actions_addopen,
                  (posix_spawn_file_actions_t * actions, int fd, const char* path, int flags,
                   mode_t mode)) {

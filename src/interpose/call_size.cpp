@@ -2,14 +2,14 @@
 // Calls that make a file longer or shorter.
 //
 // LENGTH-1 Where a call makes the file longer by zeros, it and its protection grow before the view
-//    does; what a write has made longer is noticed at the next fsync(), munmap() or close(), or by
-//    the supervisor.
+//    does. Where a write has made it longer, the next fsync(), munmap() or close() notices that, or
+//    the supervisor does.
 // LENGTH-2 A shielded file does not get shorter: EBUSY.
-// LENGTH-3 What writes behind the end has room there first, in the file system and in the
-//    protection; then the kernel writes, which makes the view longer with the bytes that it gets;
-//    and then the file and its protection follow, at once where the program can store to a mapping
-//    of it, else as LENGTH-1 has it. So nobody sees zeros where bytes are to be, and no kill leaves
-//    them, and who appends meanwhile is not written over.
+// LENGTH-3 A write past the end first gets room, in the file system and in the protection. Then the
+//    kernel writes, which makes the view longer with the bytes that it gets. Then the file and its
+//    protection follow: at once where the program can store to a mapping of it, else as LENGTH-1
+//    says. So no reader sees zeros where bytes are to be, no kill leaves them, and no append that
+//    comes meanwhile is overwritten.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -62,13 +62,13 @@ class view_write {
  public:
   view_write(int fd, off_t at, size_t n, bool appends = false) noexcept
       : has_room_(n == 0 || room_for(fd, at, n, appends)),
-        // Who makes the file longer writes to the last page.
+        // A write that makes the file longer also writes to the last page.
         here_(fd, extends_ ? last_ : at_, has_room_ ? n + (extends_ ? at_ - last_ : 0) : 0),
         now_(fd, at_, has_room_ && here_ ? n : 0) {}
   // False with errno: it is not to be made.
   explicit operator bool() const noexcept { return has_room_ && here_; }
-  // The result, when what was written is part of the file where it has to be (LENGTH-3). What finds
-  // no room after all stays in the view, and is told of at the next sync.
+  // The result, once the written bytes are part of the file where they have to be (LENGTH-3). Bytes
+  // that find no room after all stay in the view, and the next sync reports that.
   ssize_t made(int fd, ssize_t result) const noexcept {
     if (!extends_ || result <= 0) return result;
     const critical now;
@@ -101,8 +101,8 @@ class view_write {
   known_store now_;
 };
 
-// What a write to a descriptor with O_SYNC or O_DSYNC has written is durable when it returns, and
-// so is one that asks for it.
+// Bytes that were written to a descriptor with O_SYNC or O_DSYNC are durable when the write
+// returns. So are those of a write that asks for it.
 ssize_t ended(int fd, ssize_t result, bool asks = false) noexcept {
   if (result <= 0 || entry_of(fd) == nullptr) return result;
   opened_file* const o = opened_at(fd);
@@ -110,8 +110,8 @@ ssize_t ended(int fd, ssize_t result, bool asks = false) noexcept {
   return sync_file(*o->file) == 0 ? result : -1;
 }
 
-// What files in memory can be asked for, whatever FILE lies on; views on a disk can be made zeros
-// as well. What is refused does not make the file longer first.
+// The modes that files in memory support, whatever FILE lies on. Views on a disk can be made zeros
+// as well. A mode that is refused does not make the file longer first.
 bool can_allocate(const guarded_file& file, int mode) noexcept {
   switch (mode) {
     case 0:
@@ -123,8 +123,8 @@ bool can_allocate(const guarded_file& file, int mode) noexcept {
   }
 }
 
-// Not shorter. What a mapping has stored behind the end goes where the file is that long already:
-// as the kernel does it, where it refuses to make the view shorter, since somebody may append
+// Not shorter. If the file is that long already, bytes that a mapping has stored past its end go.
+// The kernel does that, for views that it refuses to make shorter: another thread may append
 // meanwhile.
 bool given_length(opened_file& o, int fd, off_t size) noexcept {
   struct stat s{};

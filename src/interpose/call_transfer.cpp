@@ -35,8 +35,9 @@ off_t position(int fd, const off_t* at) noexcept {
   return entry_of(fd) != nullptr ? offset_at(at) : -1;
 }
 
-// Again where the page that it stores to was held meanwhile. What it had read by then it has told,
-// so nothing is read twice. (A thread may be cancelled in it, which unwinds.)
+// Repeats the call if the page that it stores to was held meanwhile. The call has reported the
+// bytes that it had read by then, so none is read twice. (A thread may be cancelled in it, which
+// unwinds.)
 template <class F>
 ssize_t read_into(const void* to, size_t n, F&& call) {
   constexpr unsigned tries = 100;
@@ -110,7 +111,7 @@ SCUTE_INTERPOSED(ssize_t, preadv2,
 SCUTE_INTERPOSED_ALIAS(ssize_t, preadv64v2, preadv2,
                        (int fd, const struct iovec* to, int count, off_t at, int flags));
 
-// What _FORTIFY_SOURCE makes of them, where the room is known to be enough or not.
+// The calls that _FORTIFY_SOURCE makes of them, whether the room is known to be enough or not.
 SCUTE_INTERPOSED(ssize_t, __read_chk, (int fd, void* to, size_t n, size_t room)) {
   const pages_at_hand here(fd, -1, n);
   return here ? read_into(to, n, [&] { return next::read_chk(fd, to, n, room); }) : -1;

@@ -12,8 +12,8 @@
 
 namespace scute::core::interpose {
 
-// The supervisor's; not any more if its opening fails. Throws failure: nobody opens it
-// (OUTLOOK-2, SUPLOCK-1).
+// A file that the supervisor has claimed; the claim ends if the opening fails. Throws failure: then
+// no process opens the file (OUTLOOK-2, SUPLOCK-1).
 class claimed_file {
  public:
   claimed_file(const std::string& path, const file_identity& id) : id_(id) {

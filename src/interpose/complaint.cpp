@@ -29,7 +29,7 @@ bool is_data(int fd) noexcept {
          (S_ISREG(s.st_mode) && (next::fcntl(fd, F_GETFL) & O_APPEND) == 0);
 }
 
-// Whoever has closed the other end of a pipe does not end the program by that.
+// A process that has closed the other end of a pipe does not end the program by that.
 void write_line(std::string_view line) noexcept {
   if (is_data(STDERR_FILENO)) return;
   const uncancelled now;

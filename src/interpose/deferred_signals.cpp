@@ -26,7 +26,7 @@ constexpr int signals_end = 65;
 
 using function_of_handler = void (*)(int, siginfo_t*, void*);
 
-// What the program has set, in one word: no address of code has the highest bits.
+// A setting of the program's, in one word: no address of code has the highest bits.
 struct handler {
   static constexpr uintptr_t resets = uintptr_t{1} << 63, wants_info = uintptr_t{1} << 62;
   uintptr_t bits;
@@ -44,7 +44,7 @@ struct handler {
 std::atomic<uintptr_t> handlers[signals_end];
 pid_t process = 0;  // whose they are (DEFER-4)
 
-// Who changes one; with signals held, so that no handler of the thread's waits for it.
+// Held by the thread that changes one, with its signals held: so none of its handlers waits for it.
 std::atomic_flag changing;
 class change {
  public:
@@ -182,7 +182,7 @@ int set_handler(int signal, const struct sigaction* wanted, struct sigaction* be
   if (process == 0) process = here;  // before our constructor
   struct sigaction given, was;
   const struct sigaction* set = wanted;
-  // (Whoever has asked the kernel itself gives back what is ours.)
+  // (A caller that has asked the kernel itself gives back our handler.)
   if (wanted != nullptr && is_function(*wanted) && !is_ours(*wanted) &&
       (here == process || SCUTE_PLANTED(defer_vfork))) {
     given = *wanted;

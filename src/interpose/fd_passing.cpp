@@ -42,7 +42,7 @@ void enter(int fd, guarded_file& file) noexcept {
   }
   const int flags = static_cast<int>(next::fcntl(fd, F_GETFL)) |
                     ((next::fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0 ? O_CLOEXEC : 0);
-  static_cast<void>(enter_view(fd, flags, file));  // (the reason is told)
+  static_cast<void>(enter_view(fd, flags, file));  // (the reason is reported)
 }
 
 opened_file* meet(int fd, const struct stat& s) noexcept {

@@ -9,8 +9,8 @@ namespace scute::core::interpose {
 class guarded_file;
 struct opened_file;
 
-// What stands behind the number, which may have come by a call that is not intercepted: null if it
-// is none of this process's views. Not in a critical section.
+// The view that the descriptor leads to, which may have come by a call that is not intercepted.
+// Null if it leads to none of this process's views. Not in a critical section.
 opened_file* met_at(int fd) noexcept;
 guarded_file* met_file(int fd) noexcept;
 // It has come now: also what others give us of their own (INHERIT-3, INHERIT-4).

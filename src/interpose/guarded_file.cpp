@@ -43,7 +43,7 @@ uint32_t numbers_taken = 0;
 // Of this thread, of any file.
 [[gnu::tls_model("initial-exec")]] thread_local constinit unsigned uses_here = 0;
 
-// What lies in a folder takes memory only as long as nobody else needs it.
+// A view's bytes in a folder take memory only as long as nothing else needs it.
 uint64_t memory_taken(const supervisor::view_memory& memory) {
   struct stat s{};
   return memory.takes_memory() && next::fstat(memory.bytes(), &s) == 0
@@ -215,7 +215,7 @@ void guarded_file::close() noexcept {
   // GUARD-6. A handler that has interrupted a use of its own thread's leaves what is used where it
   // is, with the pool open: the supervisor closes it when the process has ended.
   const bool in_use_here = uses_here != 0;
-  // First, so that what a child is told it has written is looked at.
+  // First, so that bytes that a child's write has reported as written are looked at.
   if (!SCUTE_PLANTED(supervisor_late)) {  // SUPER-4
     supervisor::view_memory::end_writes(memory_->bytes());
     if (!SCUTE_PLANTED(supervisor_grows)) supervisor::view_memory::end_growth(memory_->bytes());
@@ -247,7 +247,7 @@ void guarded_file::close() noexcept {
   forget_own(memory_->head());
   forget_own(memory_->bytes());
   memory_.reset();
-  // What could not be written is left to the supervisor, who tries again.
+  // Bytes that could not be written are left to the supervisor, which tries again.
   if (done) release_view(number(), audit);
 }
 
@@ -358,7 +358,7 @@ void guarded_file::require_writable() const {
 void guarded_file::write_back(uint64_t offset, uint64_t n, view::write_reason why) {
   if (!is_open()) return;        // a child's: what is in the view is its parent's affair (GUARD-4)
   end_window_elsewhere(*this);   // DUR-2
-  audit::report_clock::fence();  // a call, and what was told of before a call has happened (HOOK-3)
+  audit::report_clock::fence();  // a call: stores reported before it have happened (HOOK-3)
   // GROW-4
   std::exception_ptr no_room;
   try {
@@ -379,13 +379,13 @@ void guarded_file::write_there(uint64_t offset, uint64_t n, view::write_reason w
   if (why != view::write_reason::sync) unflushed_.prepare();
   const bool done = view_->write_back(nullptr, offset, std::min(n, size - offset), why);
   if (view_->is_halted()) give_up();
-  if (pages_may_go() && pages_go()) view_faults()->kick();  // what is written may go
+  if (pages_may_go() && pages_go()) view_faults()->kick();  // written pages may go
   if (!done) throw failure(SCUTE_E_IO, "cannot write what has changed: " + pool_->why());
   pool_->set_time();
 }
 
 // A halted view gives the program no last word: its handler could store, sync and exit, and so come
-// here once more.
+// here a second time.
 void guarded_file::give_up() noexcept {
   if (view_->is_halted()) {
     struct sigaction none{};
@@ -403,8 +403,8 @@ void guarded_file::give_up() noexcept {
 
 namespace {
 
-// What of the views can be stored to. What the program has taken from itself stays so, and some
-// pages were kept from us (PAGEIN-4).
+// Protects the parts of views that can be stored to. Access that the program has taken from itself
+// stays away, and some pages were kept from us (PAGEIN-4).
 void only_to_read() noexcept {
   const bool complete = each_part_of_memory([](uintptr_t begin, uintptr_t end, int access) {
     if ((access & PROT_WRITE) == 0) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A shielded file that this process has open: its pool, its view, and who still uses it.
+// A shielded file that this process has open: its pool, its view, and the uses of it.
 //
 // SHIELD-7 Nothing maps the medium at an address that the program knows, and no descriptor of the
 //    program's reaches it around the view.
@@ -9,12 +9,10 @@
 //    may have the file.
 // GUARD-3 The supervisor has both memory files before the program has anything of the view
 //         (WIRE-2).
-// GUARD-4 A child of fork() has what its parent mapped, to read; what it flushes, fences or syncs
-//    is its parent's affair. To use the file itself it opens it again, when its parent has closed
-//    it.
-// GUARD-6 Who fences uses a file that it flushed in earlier, and that another thread may close
-//    meanwhile, when it has let go of it: a close waits for such uses before it takes the view
-//    down.
+// GUARD-4 A child of fork() has what its parent mapped, to read; its flushes, fences and syncs are
+//    its parent's affair. To use the file itself it opens it again, when its parent has closed it.
+// GUARD-6 A thread that fences uses a file that it flushed in earlier, and that another
+//    thread may close meanwhile. So a close waits for such uses before it takes the view down.
 // GUARD-5 These objects are never freed, but used again: a handler that looks one up has something
 //         to look at.
 #pragma once
@@ -64,11 +62,11 @@ class guarded_file {
   // The same, but done when leave_all() is called.
   void leave_later() noexcept { ++leaving_; }
   static void leave_all() noexcept;
-  // Writes and closes, whoever still uses it.
+  // Writes and closes, even if threads still use it.
   void close() noexcept;
   static void become_child() noexcept;
-  // In a child that was made in the middle of a flush or a fence: what it does if it goes on there
-  // is not seen by its parent.
+  // In a child that was made in the middle of a flush or a fence: if the child continues there, its
+  // parent does not see what it does.
   static void leave_regions() noexcept;
 
   bool is_open() const noexcept { return open_.load(std::memory_order_acquire); }
@@ -99,7 +97,7 @@ class guarded_file {
   int open_bytes(int flags) const noexcept;
   uint64_t size() const noexcept { return view_->size(); }
   bool is_in_memory() const noexcept { return memory_->is_in_memory(); }
-  // What the view's bytes take, in bytes.
+  // The memory that the view takes, in bytes.
   uint64_t memory() const noexcept;
   uint64_t capacity() const noexcept { return pool_->capacity(); }
   // Pages are loaded when they are touched (page_in.hpp).
@@ -124,7 +122,7 @@ class guarded_file {
   void grow(uint64_t size);
   // Room to grow to that. Throws failure.
   void reserve(uint64_t size);
-  // What write(2) has appended to the view's bytes becomes part of the file. Throws failure.
+  // Bytes that write(2) has appended to the view become part of the file. Throws failure.
   void catch_up();
   // Writes what differs, and what write(2) has appended. Throws failure.
   // Nothing that is written is in the pool's log alone when this returns. Throws failure.

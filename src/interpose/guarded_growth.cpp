@@ -24,7 +24,7 @@ void guarded_file::cannot_grow() {
                 "cannot make it longer: " + pool_->why());
 }
 
-// Whole pages, so that who appends a little asks once for each.
+// Whole pages, so that a program that appends a little asks once for each.
 void guarded_file::reserve(uint64_t size) {
   require_capacity(size);
   if (size <= reserved_.load()) return;

@@ -38,13 +38,13 @@ void depart(departure& d) {
   }
 }
 
-constexpr size_t registers = 17;  // those of gregset_t that instructions name, and where they go on
+constexpr size_t registers = 17;  // those of gregset_t that instructions name, and where to resume
 
 struct waiting {
   bool is;
   departure what;
   sigset_t signals;           // blocked in the handler
-  greg_t resumed[registers];  // where the call went on
+  greg_t resumed[registers];  // where the call resumed
 };
 [[gnu::tls_model("initial-exec")]] thread_local constinit waiting at_end{};
 
@@ -110,7 +110,7 @@ _Unwind_Reason_Code look(_Unwind_Context* frame, void* to) {
   return _URC_NO_REASON;
 }
 
-// Whether the call has come no further than where it went on before: it has met a fault, and would
+// Whether the call has come no further than where it resumed before: it has met a fault, and would
 // meet it for ever. (What the kernel says of a signal it writes for handlers with SA_SIGINFO only.)
 bool is_where_it_was(const ucontext_t& interrupted) noexcept {
   return at_end.is &&

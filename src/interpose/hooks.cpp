@@ -45,7 +45,7 @@ void fence(scute_shield_fence_kind, const scute_shield_site* site) {
   errno = keep;
 }
 
-// Told of after it has happened (HOOK-1), and without `detect` not before.
+// Reported after it has happened (HOOK-1), and without `detect` not before.
 void stream(const void* at, size_t n, const scute_shield_site* site) {
   const int keep = errno;
   const audit::call_site here(site);
@@ -90,8 +90,8 @@ constexpr scute_shield_hooks table{SCUTE_SHIELD_HOOKS_VERSION,
 
 }  // namespace
 
-// The bounds only widen: an image that looks at them while they change is told too much, and never
-// too little.
+// The bounds only widen: an image that looks at them while they change sees too wide a range, and
+// never too narrow a one.
 void open_gates() noexcept {
   low = std::min<uint64_t>(low, mappings.lowest());
   high = std::max<uint64_t>(high, mappings.highest());

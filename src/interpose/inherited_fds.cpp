@@ -37,8 +37,8 @@ struct inherited {
   std::string path;  // if it is FILE itself, and no view
 };
 
-// What looks like the bytes of a view, a file in memory with the seal that ours have; and shielded
-// files themselves.
+// Descriptors that look like the bytes of a view (a file in memory with the seal that ours have),
+// and shielded files themselves.
 std::optional<inherited> look_at(int fd) {
   struct stat s{};
   if ((next::fcntl(fd, F_GETFL) & O_PATH) != 0) return std::nullopt;
@@ -93,7 +93,7 @@ void take_over(const inherited& one) {
   const int fd = open_as_program(AT_FDCWD, path.c_str(), flags | O_CLOEXEC, 0);
   const opened_file* const o = fd >= 0 ? entry_of(fd) : nullptr;
   // (Its name may be another file's by now, or here.)
-  if (o == nullptr || (!one.path.empty() && !o->file->is(one.bytes))) {  // (the reason was told)
+  if (o == nullptr || (!one.path.empty() && !o->file->is(one.bytes))) {  // (reported already)
     if (fd >= 0) close_as_program(fd);
     next::close(one.number);
     return;

@@ -3,18 +3,18 @@
 // that made it.
 //
 // INHERIT-1 A descriptor that the program has not marked close-on-exec lives on as what it is, one
-//    of a view's bytes, if a supervisor has the view. The image that finds it opens the file anew
-//    if nobody has that view any more (SUPER-4), with the same access, at the same place.
+//    of a view's bytes, if a supervisor has the view. The image that finds it opens the file again
+//    if no process has that view any more (SUPER-4), with the same access, at the same place.
 // INHERIT-2 Copies of one descriptor stay copies of one.
 // INHERIT-3 Where the view is still a living process's the descriptor stays its: what is read there
 //    is what that process sees, what is written becomes part of the file with that process's next
 //    sync, or its end.
-// INHERIT-4 A descriptor of a shielded file itself, which somebody has opened for the image without
-//    the shield (a shell outside of it; a file action of posix_spawn(), a child of vfork()), is
+// INHERIT-4 A descriptor of a shielded file itself may have been opened for the image without the
+//    shield (by a shell outside of it, a file action of posix_spawn(), a child of vfork()). It is
 //    taken over in the same way, or closed if the file cannot be had.
-// INHERIT-5 Once that process has no view any more, nobody looks at what is stored through a
-//    mapping of such a descriptor: msync() of it fails then, and fsync() of a descriptor that was
-//    mapped so (EIO). A write fails anyway (SUPER-4).
+// INHERIT-5 Once that process has no view any more, no process looks at stores through a mapping of
+//    such a descriptor: msync() of it fails then, and fsync() of a descriptor that was mapped so
+//    (EIO). A write fails anyway (SUPER-4).
 #pragma once
 
 namespace scute::core::interpose {

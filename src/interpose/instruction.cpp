@@ -61,7 +61,7 @@ bool is_legacy_prefix(uint8_t byte) noexcept {
   }
 }
 
-// The map behind 0F, as VEX and EVEX use it as well.
+// The map after 0F, as VEX and EVEX use it as well.
 bool second_map_has_immediate(uint8_t op) noexcept {
   return in(op, 0x70, 0x73) || op == 0xa4 || op == 0xac || op == 0xba || op == 0xc2 ||
          in(op, 0xc4, 0xc6) || op == 0x0f;

@@ -3,7 +3,7 @@
 // last nothing that the program has asked for is half done as far as it can tell, so one commit at
 // the end does.
 //
-// OBJ-1 A transaction's window is open while pmemobj_tx_stage() says that it is at work, whatever
+// OBJ-1 A transaction's window is open while pmemobj_tx_stage() says that it is running, whatever
 //    way it came about: calls are not counted, for an abort leaves by longjmp(). It is asked
 //    whenever such a call returns or jumps, at each fence, and before a callback of a stage.
 // OBJ-2 What calls have left that did not return, since their constructors left by longjmp(), ends
@@ -14,11 +14,11 @@
 //    of that.
 // OBJ-3 What a transaction has committed, or an aborted one had made durable by itself, is durable
 //    when pmemobj_tx_commit() or pmemobj_tx_abort() returns or jumps, in the stages and callbacks
-//    behind it, as it is for libpmemobj: its window ends there with a commit, and what the program
+//    after it, as it is for libpmemobj: its window ends there with a commit, and what the program
 //    makes durable after that is so at once.
 // OBJ-4 The commit of an inner transaction makes nothing durable for libpmemobj, which drains in
-//    that of the outermost alone. So one in which nobody has fenced leaves the window open, until
-//    the program makes something durable in a stage of it (OBJ-1).
+//    that of the outermost alone. So an inner commit in which no thread has fenced leaves the
+//    window open, until the program makes something durable in a stage of it (OBJ-1).
 #include <sys/types.h>
 
 #include <cstdarg>
@@ -76,7 +76,7 @@ void follow_stage() noexcept {
   begin_window(pool_of_it);
 }
 
-// OBJ-4: behind what may have committed; fences_before: fences_made() before it.
+// OBJ-4: after a call that may have committed; fences_before: fences_made() before it.
 void follow_commit(uint64_t fences_before) noexcept {
   if (next_stage() == stage_on_commit && fences_made() == fences_before &&
       !SCUTE_PLANTED(tx_inner_commits))
@@ -195,7 +195,7 @@ void on_stage(pool* p, int stage, void* arg) {
   if (program_callback != nullptr) program_callback(p, stage, arg);
 }
 
-// What libpmemobj is to call instead, if it will be that one.
+// The callback that libpmemobj is to call instead of c. Only one of the program's is followed.
 callback followed(callback c) noexcept {
   if (c == nullptr || (program_callback != nullptr && program_callback != c)) return c;
   program_callback = c;

@@ -57,7 +57,7 @@ void live_audit::report_loaded() noexcept {
   audit::line_finding f;
   while (looked_at_.load(std::memory_order_relaxed) < findings()) {
     const size_t i = looked_at_.load(std::memory_order_relaxed);
-    // One that is being entered is told of next time.
+    // A finding that is being entered is reported next time.
     if (!read_finding(i, f)) return;
     looked_at_.store(i + 1, std::memory_order_relaxed);
     if (f.what == audit::line_finding::kind::stray_loaded) stray(f);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The audit of a view by places in the source, in the process that it is about: it tells of strays
+// The audit of a view by places in the source, in the process that it is about: it reports strays
 // as they are found.
 #pragma once
 
@@ -12,12 +12,12 @@
 
 namespace scute::core::interpose {
 
-// What is to be done for a file that is about to be opened.
+// The audit of a file that is about to be opened.
 struct audit_plan {
   bool wanted = false;
   audit::on_stray strays = audit::on_stray::ignore;
-  std::string unreported;  // objects whose stores nobody tells of
-  bool remembers = false;  // what lines hold when they are flushed is noted
+  std::string unreported;  // objects whose stores are not reported
+  bool remembers = false;  // the content of lines is noted when they are flushed
 };
 // In a critical section.
 audit_plan plan_audit();

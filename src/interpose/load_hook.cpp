@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What instrumented code tells of before each load (AUDIT-5): general registers only (HOOK-7), and
-// so must be all that is called here, but for what stops the program.
+// Instrumented code calls this before each load (AUDIT-5): general registers only (HOOK-7), and so
+// must all code be that is called here, except the code that stops the program.
 #include "interpose/load_hook.hpp"
 
 #include "audit/call_site.hpp"

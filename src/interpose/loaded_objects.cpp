@@ -16,12 +16,12 @@ namespace {
 constexpr std::string_view exempt[] = {
     "libc.so",     "libc-2.",     "ld-linux",           "linux-vdso",    "libpmem.so",
     "libpmem2.so", "libscute.so", "libscute-shield.so", "libpthread.so", "libcrypto.so"};
-// What comes with the language, and with this library. It flushes nothing (the scan looks through
-// it).
+// Libraries that come with the language, and with this library. They flush nothing (the scan looks
+// through them).
 constexpr std::string_view of_language[] = {"libm.so", "libgcc_s.so", "libdl.so", "librt.so",
                                             "libstdc++.so"};
-// Whose stores are told of by whoever calls them (tools/pass/library_calls.hpp), or by the runtime;
-// and what comes with the language.
+// Objects whose stores are reported by their callers (tools/pass/library_calls.hpp), or by the
+// runtime; and those that come with the language.
 constexpr std::string_view spoken_for[] = {
     "libc.so",     "libc-2.",     "ld-linux",           "linux-vdso", "libpmem.so",
     "libpmem2.so", "libscute.so", "libscute-shield.so", "libpthread"};

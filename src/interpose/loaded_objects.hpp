@@ -17,7 +17,7 @@ struct loaded_object {
   uintptr_t base = 0;
   std::string path;
   std::vector<std::span<const uint8_t>> code;
-  const scute_shield_note_image* image = nullptr;  // null: no part of it tells of anything
+  const scute_shield_note_image* image = nullptr;  // null: no part of it reports anything
   bool compiled = false;                           // a part of it at least, by scute-cc
   uint32_t options =
       0;  // scute_shield_option: what all of its instrumented parts were compiled with
@@ -26,14 +26,14 @@ struct loaded_object {
 // All but those of SCAN-1 (flush_scan.hpp). In a critical section.
 std::vector<loaded_object> loaded_objects();
 
-// A library of the language, which nobody instruments: the mathematical one, what unwinds, the one
-// of C++.
+// A library of the language, which is never instrumented: the mathematical one, the one that
+// unwinds, the one of C++.
 bool comes_with_language(std::string_view path) noexcept;
 
 // A path's last part.
 std::string_view name_of(std::string_view path) noexcept;
 
-// Who tells of stores (-fscute=detect). In a critical section.
+// The objects that report stores (-fscute=detect). In a critical section.
 struct store_reporters {
   bool any = false;
   // names of the objects that do not, each once, commas between; parts of other compilers in one

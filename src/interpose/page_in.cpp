@@ -26,7 +26,7 @@ namespace scute::core::interpose {
 namespace {
 
 constexpr uint64_t page_size = view::page_size;
-constexpr uint64_t pages_ahead = 16;  // of who reads one page after the other
+constexpr uint64_t pages_ahead = 16;  // for a thread that reads one page after the other
 
 // False: it is lost.
 bool loaded(view::file_view& view, uint64_t offset) noexcept {
@@ -56,7 +56,7 @@ void load_touched(const userfault& faults, uintptr_t at) noexcept {
   const uintptr_t page = at & ~(page_size - 1);
   const mapped_range r = mappings.first_in(at, at + 1);
   using outcome = userfault::outcome;
-  // Where it is not mapped any more, who has touched it finds that out.
+  // If it is not mapped any more, the thread that has touched it finds that out.
   outcome is = outcome::gone;
   if (r.file != nullptr) {
     const guarded_file::use now(*r.file, r.file->number());
@@ -97,8 +97,8 @@ bool pages_come() noexcept {
   return false;
 }
 
-// PAGEIN-4, of what nobody can read: a child that reads it would make a page of zeros of it, for
-// its parent as well.
+// PAGEIN-4, for bytes that cannot be read: a child that reads them would make a page of zeros of
+// them, for its parent as well.
 void keep_from_children(const guarded_file& file, uint64_t offset) noexcept {
   for (uintptr_t from = 0;;) {
     const mapped_range r = mappings.first_in(from, UINTPTR_MAX);
@@ -138,7 +138,7 @@ void load_all_views() noexcept {
 
 touched_pages::touched_pages(const supervisor::view_memory& memory)
     : at_(reinterpret_cast<uintptr_t>(memory.bytes_at())), file_(memory.bytes()) {
-  // Nobody waits here: it is watched so that the kernel lets us copy to it.
+  // No thread waits here: it is watched so that the kernel lets us copy to it.
   if (!view_faults()->watch(at_, memory.capacity(), false, true))
     throw_errno("watch the pages of a view", errno);
 }

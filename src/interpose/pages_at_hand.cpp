@@ -62,7 +62,7 @@ bool all_at_hand(int fd) noexcept {
   guarded_file* const file = with_pages(fd);
   if (file == nullptr) return true;
   file->keep_pages();
-  const pages_stay here;  // what goes has gone
+  const pages_stay here;  // pages that were going have gone
   const guarded_file::use now(*file, file->number());
   return !now.is_open() || load(*file, 0, ~uint64_t{0});
 }

@@ -17,8 +17,8 @@ namespace scute::core::interpose {
 class pages_at_hand {
  public:
   // n bytes at `at`, or where the descriptor stands (-1). Of any descriptor: there is nothing to do
-  // for most. What is written by a call that makes the file longer itself needs the last page too,
-  // where it goes behind the end: it may lie in that page.
+  // for most. A call that makes the file longer itself, by a write past the end, also needs the
+  // last page: the bytes may lie in it.
   enum class use : uint8_t { as_given, appends };
   pages_at_hand(int fd, off_t at, size_t n, use how = use::as_given) noexcept;
   pages_at_hand(const pages_at_hand&) = delete;
@@ -31,7 +31,7 @@ class pages_at_hand {
   bool done_ = true;
 };
 
-// All of the file from now on, for calls that nobody hears. False with errno.
+// All of the file from now on, for calls that are not intercepted. False with errno.
 bool all_at_hand(int fd) noexcept;
 
 }  // namespace scute::core::interpose

@@ -32,12 +32,12 @@ constexpr uint64_t length_of(uint64_t header) noexcept {
   return header >> 32;
 }
 constexpr uint64_t aligned_flag = uint64_t{4} << 16, flexible_flag = uint64_t{8} << 16;
-// What is divided begins with the size of its blocks, an alignment, and a bit for each block: 1, it
+// A divided chunk begins with the size of its blocks, an alignment, and a bit for each block: 1, it
 // is taken. Without the flag there are 38 words of bits.
 constexpr uint64_t run_header = 16, word_bytes = 8, word_bits = 64, usual_words = 38;
 
 // A lane has three logs; each begins with a line, whose second word is the place of the log that
-// goes on with it.
+// continues it.
 constexpr uint64_t lanes_at = 0x1400, lane_count_at = 0x1408, lane_size = 3072, lanes_max = 1024;
 constexpr uint64_t logs_of_lane[] = {0, 256, 960}, next_log_at = 8, log_length_at = 16,
                    log_end_at = 40;

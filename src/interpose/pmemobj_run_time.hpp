@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What libpmemobj keeps in a pool for the run of a program alone: it stores to these lines, never
-// flushes them, and makes them anew at every opening. (As libpmemobj 1.x has them.)
+// flushes them, and makes them again at every opening. (As libpmemobj 1.x has them.)
 //
 //   second page        addresses and locks of the open pool, from 0x1a00 on
 //   chunk headers      the last chunk of a free run of chunks says how long that is ("footer")
-//   free chunks        the first bytes of a free run of chunks say where it is, with an address inside of libpmemobj
-//   free blocks        of chunks that are divided: what lies there, such as the log of a transaction that is over, is nobody's
-//   logs               of the lanes, and what large transactions have added to these: their heads count how often they were used
+//   free chunks        the first bytes of a free run of chunks say where it is, with an address
+//                      inside of libpmemobj
+//   free blocks        of chunks that are divided: bytes that belong to no object, such as the log
+//                      of a transaction that is over
+//   logs               of the lanes, and those that large transactions have added to them: their
+//                      heads count how often they were used
 //
 // RUNTIME-1 A line counts as such by what it holds now, in the view of a file that begins as a pool
 //    of libpmemobj does: so pools that the program makes itself are known as well.
@@ -28,7 +31,7 @@ class pmemobj_run_time {
     bytes_ = bytes;
   }
   // Where libpmemobj is now; it may have been loaded since the file was opened. In a critical
-  // section, before lines are told of.
+  // section, before lines are reported.
   void find_library() noexcept;
   // Whether the line that begins at `offset` is one. All of it is in the file, and loaded. With the
   // view's commit lock held, so that no page goes.

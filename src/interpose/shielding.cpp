@@ -229,8 +229,8 @@ bool cuts_shielded(int at, const char* path, int flags) noexcept {
   if ((flags & O_TRUNC) == 0 || (flags & O_ACCMODE) == O_RDONLY || path == nullptr ||
       !is_shielded_at(at, path))
     return false;
-  // Who may not write to it is told so, as ever. (faccessat() may fail for other reasons, and does
-  // not know all ways to be allowed.)
+  // A caller that may not write to it gets the usual error. (faccessat() may fail for other
+  // reasons, and does not know all ways to be allowed.)
   if (::faccessat(at, path, W_OK, AT_EACCESS) != 0 && (errno == EACCES || errno == EROFS)) {
     const int how = (flags & (O_ACCMODE | O_NOFOLLOW)) | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
     int fd = next::openat(at, path, how);

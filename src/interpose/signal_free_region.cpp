@@ -16,7 +16,7 @@ namespace scute::core::interpose {
 #if __has_include(<sys/rseq.h>) && defined(RSEQ_SIG)
 namespace {
 
-// The kernel looks for its mark in front of where it would go on, though nobody is ever sent there.
+// The kernel looks for its mark before the address to resume at, though no thread ever goes there.
 struct marked {
   uint32_t mark;
   uint32_t behind;
@@ -33,7 +33,7 @@ uint64_t place_of_empty() noexcept {
   return reinterpret_cast<uintptr_t>(static_cast<const rseq_cs*>(&empty));
 }
 
-// The thread's, which the C library has told the kernel of.
+// The thread's, which the C library has registered with the kernel.
 volatile struct rseq& of_thread() noexcept {
   auto* const at = static_cast<std::byte*>(__builtin_thread_pointer()) + __rseq_offset;
   return *reinterpret_cast<volatile struct rseq*>(at);
@@ -42,8 +42,8 @@ volatile struct rseq& of_thread() noexcept {
 }  // namespace
 
 bool signal_free_region::begin() noexcept {
-  // (The sequence has no place to go on at before this file's constructor: nothing is committed
-  // then.)
+  // (The sequence has no address to continue at before this file's constructor: nothing is
+  // committed then.)
   if (__rseq_size == 0 || empty.abort_ip == 0) return false;
   // Otherwise the kernel does not know of this thread's.
   if (static_cast<int32_t>(of_thread().cpu_id) < 0) return false;

@@ -6,16 +6,16 @@
 //    sequence. So the pointer to a sequence that has no instruction, set at a beginning, is there
 //    at the end only if nothing of both has happened; all of it is seen by the thread itself, so
 //    the order of its own instructions suffices.
-// QUIET-2 At its end the pointer is cleared, so that who is interrupted never finds what his
+// QUIET-2 At its end the pointer is cleared, so that an interrupted thread never finds what its
 //         handler has set.
 #pragma once
 
 namespace scute::core::interpose {
 
-// On one thread, one behind the other; a handler's inside another one is no harm.
+// On one thread, one after the other; a handler's inside another one is no harm.
 class signal_free_region {
  public:
-  // False: cannot be told here (a kernel or a C library without rseq, or one that was asked not to
+  // False: cannot be known here (a kernel or a C library without rseq, or one that was asked not to
   // have it).
   static bool begin() noexcept;
   // True: nothing has interrupted the thread since begin(). False now and then without a signal,

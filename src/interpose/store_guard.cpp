@@ -19,10 +19,10 @@ namespace scute::core::interpose {
 namespace {
 
 std::atomic<bool> held{false};
-sigset_t before_hold;  // the signals of who holds it
+sigset_t before_hold;  // the signals of the thread that holds it
 constexpr unsigned commit_sets_between_questions = 64;
 constexpr unsigned spins_before_look = turns_before_sleep + 4;
-constexpr unsigned disturbed_most = 3;  // times one behind the other
+constexpr unsigned disturbed_most = 3;  // times in a row
 
 void take() noexcept {
   for (unsigned spins = 0; held.exchange(true, std::memory_order_acquire);) spin_pause(spins);
@@ -37,8 +37,8 @@ bool is_alone() noexcept {
   return has_one_thread() || SCUTE_PLANTED(store_alone);
 }
 
-// In all mappings of the file that can be stored to. Those that are not there any more, nobody can
-// store to. False: one cannot be protected.
+// In all mappings of the file that can be stored to. No thread can store to mappings that do not
+// exist any more. False: one cannot be protected.
 bool protect(const guarded_file& file, uint64_t offset, size_t n, bool on) noexcept {
   const userfault* const faults = view_faults();
   bool done = true;
@@ -94,9 +94,9 @@ bool store_guard::hold_all() noexcept {
     return false;
   }
   if (is_alone()) {
-    // Who has been disturbed again and again lets signals wait. Handlers may begin threads, so that
-    // they are looked for once more; by a look at memory, since the kernel may give signals in a
-    // system call without a trace.
+    // A thread that has been disturbed again and again lets signals wait. Handlers may begin
+    // threads, so threads are looked for a second time. That is a look at memory, since the kernel
+    // may give signals in a system call without a trace.
     signals_wait_ = disturbed_ >= disturbed_most || !signal_free_region::begin();
     if (!signals_wait_ && (has_still_one_thread() || SCUTE_PLANTED(store_alone))) return true;
     if (!signals_wait_) static_cast<void>(signal_free_region::end());
@@ -137,7 +137,7 @@ bool may_have_been_held(const void* at, size_t n) noexcept {
 }
 
 void let_store_go_on(const userfault& faults, uintptr_t at) noexcept {
-  // Nobody is waited for (PAGEIN-2). Whoever is woken too early waits once more, and is told of
+  // Waits for no thread (PAGEIN-2). A thread that is woken too early waits again, and is reported
   // again.
   for (unsigned spins = 0; held.load() && spins < spins_before_look;) spin_pause(spins);
   constexpr uintptr_t page = 4096;

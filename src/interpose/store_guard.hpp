@@ -3,20 +3,21 @@
 // (view/line_copy.hpp).
 //
 // STORE-1 While a page is held, stores to it through any mapping of the process's wait, the
-//    kernel's in its calls as well (userfault.hpp). Nobody else can store: children of fork() may
-//    only read (GUARD-4), and what a descriptor writes has no order within a line.
+//    kernel's in its calls as well (userfault.hpp). Nothing else can store: children of fork() may
+//    only read (GUARD-4), and bytes that a descriptor writes have no order within a line.
 // STORE-2 So every mapping of the view that can be written to is watched, and none appears or moves
 //         while a page is held.
-// STORE-3 Who holds a page waits for nobody who may store to it: his own thread's handlers wait
-//    until it is free, and nothing is closed, which would hold pages in its turn, where none may be
-//    held.
-// STORE-4 Where the program has one thread (THREADS-1) nobody can store while it copies but its own
-//    handlers: nothing is protected then. If one has run meanwhile (QUIET-1) the copies are made
-//    again; where that cannot be told, or happens again and again, handlers wait.
-// STORE-5 Who waits to store is let go on by whom he waits for, and looked after by the thread that
-//    hears of him: a store that faults as its page is released may begin to wait after everybody
-//    was woken (Linux 6.18: of some 10,000 releases in front of a thread that stores without a
-//    pause, one), and nobody would wake it before the next release of that page.
+// STORE-3 A thread that holds a page waits for no thread that may store to it: its own handlers
+//    wait until the page is free, and nothing is closed, which would hold pages in its turn, where
+//    none may be held.
+// STORE-4 Where the program has one thread (THREADS-1) only its own handlers can store while it
+//    copies: nothing is protected then. If one has run meanwhile (QUIET-1) the copies are made
+//    again; where that cannot be known, or happens again and again, handlers wait.
+// STORE-5 A thread that waits to store is woken by the thread that it waits for. The thread that
+//    hears of its fault looks after it: a store that faults as its page is released may begin to
+//    wait after all were woken (Linux 6.18: of some 10,000 releases in front of a thread that
+//    stores without a pause, one), and no thread would wake it before the next release of that
+//    page.
 #pragma once
 
 #include <cstddef>
@@ -46,7 +47,7 @@ class store_guard final : public view::page_guard {
 
  private:
   const guarded_file& file_;
-  // Of who has the commit lock.
+  // Of the thread that has the commit lock.
   unsigned not_alone_for_ = 0;  // commit sets
   unsigned disturbed_ = 0;
   bool signals_wait_ = false;  // while all is held
@@ -57,7 +58,7 @@ class store_guard final : public view::page_guard {
 // errno.
 bool may_have_been_held(const void* at, size_t n) noexcept;
 
-// STORE-5: somebody waits to store there. On the thread that hears of it.
+// STORE-5: a thread waits to store there. On the thread that hears of it.
 void let_store_go_on(const userfault& faults, uintptr_t at) noexcept;
 
 // STORE-2: while one lives nothing is held. In a critical section.

@@ -17,7 +17,7 @@ namespace scute::core::interpose {
 // on (SUPLOCK-1); or there is no supervisor. False with errno: it cannot (EBUSY: another supervisor
 // keeps the file), or there is no room for a connection to it.
 bool claim_file(const std::string& path, uint64_t device, uint64_t inode) noexcept;
-// False: nobody holds it.
+// False: no supervisor holds it.
 bool hand_over_view(uint32_t number, const std::string& path, uint64_t device, uint64_t inode,
                     int head, int bytes) noexcept;
 // It was not opened.

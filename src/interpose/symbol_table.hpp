@@ -41,7 +41,7 @@ class symbol_table {
 // libraries, so for the first time before main().
 void* function_behind_ours(const char* name) noexcept;
 
-// The C library's dl_iterate_phdr(), whoever is in front of it.
+// The C library's dl_iterate_phdr(), whatever library is in front of it.
 void for_each_object(int (*f)(dl_phdr_info*, size_t, void*), void* argument) noexcept;
 
 // Calls f(table) for each loaded object, in the order in which they were loaded, until it says

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lines that a program stored to and never flushed, or never fenced, as its view tells of them;
-// those apart that nobody flushes by design: libpmemobj's locks, and what it keeps for a run of the
-// program.
+// Lines that a program stored to and never flushed, or never fenced, as its view reports them.
+// Lines that stay unflushed by design are left out: libpmemobj's locks, and the data that it keeps
+// for one run of the program.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ class unflushed_lines final : public view::audit_sink {
     reset();
     run_time_.look_at(view, bytes);
   }
-  // Before lines are told of. In a critical section.
+  // Before lines are reported. In a critical section.
   void prepare() noexcept { run_time_.find_library(); }
   // The view goes.
   void end() noexcept {
@@ -36,7 +36,7 @@ class unflushed_lines final : public view::audit_sink {
     if (audit_ != nullptr) audit_->left(offset / line, how);
     return false;
   }
-  // Null: nobody asks by places in the source.
+  // Null: no report by places in the source.
   void pass_on(audit::store_audit* to) noexcept { audit_ = to; }
 
   // Lines beyond what the table holds are not masked: the audit then says more than it need.

@@ -28,7 +28,7 @@ struct part {
 };
 constexpr size_t parts_max = 256;
 constinit std::array<part, parts_max> parts{};
-std::atomic<size_t> parts_used{0};  // those behind have never been taken
+std::atomic<size_t> parts_used{0};  // those after them have never been taken
 
 void free_part(part& p) noexcept {
   p.end.store(p.begin.load());

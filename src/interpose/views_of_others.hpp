@@ -11,7 +11,7 @@ namespace scute::core::interpose {
 // well.) Keeps errno.
 bool is_of_some_view(int fd) noexcept;
 
-// [at, at + n) has just been mapped from the number to be stored to; what there is no room for is
+// [at, at + n) has just been mapped from the number to be stored to. A part that finds no room is
 // not remembered. Not in a critical section.
 void remember_view_of_other(uintptr_t at, size_t n, int fd) noexcept;
 // Something else is there now, or nothing. Not in a critical section; costs a load where there are

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A medium for a file that is written one piece behind the other and read only when it is opened:
+// A medium for a file that is written one piece after the other and read only when it is opened:
 // the log of a pool on a disk (engine/speculative/log_in_file.hpp). It is not mapped; its addresses
 // stand for offsets, and nobody may look there. What is streamed is kept in memory until a fence
 // writes it with pwrite() and makes it durable with fdatasync(). All threads that fence at the same
@@ -42,10 +42,10 @@ class log_file final : public medium {
   bool restore_page(writer&, uint64_t, const std::byte*) noexcept override { return false; }
 
   // Writes zeros to [from, to), so that no later write has to give the file blocks, and makes them
-  // durable with the file's length. Throws SCUTE_E_NOSPC, SCUTE_E_IO. Nobody streams there
+  // durable with the file's length. Throws SCUTE_E_NOSPC, SCUTE_E_IO. No thread streams there
   // meanwhile.
   void write_zeros(uint64_t from, uint64_t to);
-  // Bytes behind it are given back.
+  // Bytes past it are given back.
   void cut(uint64_t size) noexcept override;
   const std::string& path() const noexcept { return file_.path(); }
   int descriptor() const noexcept { return file_.fd(); }
@@ -57,7 +57,7 @@ class log_file final : public medium {
   void do_fence(writer& w) noexcept override;
 
  private:
-  // Pieces that lie one behind the other in the file. As many runs as there are copies, and some
+  // Pieces that lie one after the other in the file. As many runs as there are copies, and some
   // more.
   struct run {
     uint64_t offset = 0, length = 0;
@@ -79,7 +79,7 @@ class log_file final : public medium {
   // Held for copies in memory; and, if one of these finds no room, over the writes that make room.
   waiting_mutex lock_;
   pieces kept_[2];
-  size_t current_ SCUTE_GUARDED_BY(lock_) = 0;  // the other one is written by whoever leads
+  size_t current_ SCUTE_GUARDED_BY(lock_) = 0;  // the other one is written by the leader
   waiting_mutex writing_;                       // taken after lock_
 };
 

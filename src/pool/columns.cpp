@@ -66,7 +66,7 @@ void gather(const state& s, uint64_t zone, uint64_t column, uint64_t n, const re
     if (inside >= end) break;  // zeros from here on
     const uint64_t offset = g.zone_offset(zone) + inside;
     if (s.overlaid.touches(offset, n) && !SCUTE_PLANTED(overlay_read)) {
-      if (s.overlaid.lent(offset, n)) continue;  // zeros, and nobody has to be able to read it
+      if (s.overlaid.lent(offset, n)) continue;  // zeros, and no thread has to be able to read it
       room.numbers[last - patched++] = static_cast<uint16_t>(row);
       continue;
     }
@@ -199,8 +199,8 @@ void overlay_in_place(state& s, const lane& l, uint64_t offset, const std::byte*
       s.overlaid.add(at, n, old + (at - offset), l.index);
       done = at + n;
       if (now == stripes_are::held) return;
-      // Who is decoding this column may have looked for overlays before; the first store has to
-      // wait.
+      // A thread that decodes this column may have looked for overlays before; the first store
+      // has to wait.
       const uint32_t stripe = stripes::index(c.zone, (s.has_parity ? c.column : at) / column_block);
       s.locks.lock_exclusive(stripe);
       s.locks.unlock_exclusive(stripe);
@@ -340,8 +340,8 @@ written_back write_back(state& s, medium::writer& w, const seen_headers& headers
                         const std::byte* damaged, const std::byte* bytes,
                         uint64_t length) noexcept {
   written_back done;
-  // Whoever writes a fragment writes its header first, under this block's stripe or before he has
-  // it. The header may lie in other columns than the block (INFLIGHT-3).
+  // A thread that writes a fragment writes its header first, under this block's stripe or before it
+  // has that. The header may lie in other columns than the block (INFLIGHT-3).
   const auto newer = [&] {
     const optimistic_reads mark;
     std::byte now[format::header_size] = {};

@@ -57,12 +57,12 @@ inline uint32_t stripe_of(const state& s, uint64_t offset) noexcept {
   return stripes::index(c.zone, (s.has_parity ? c.column : offset) / column_block);
 }
 
-// What parity p becomes when a cell's bytes change by `delta` (old XOR new): length bytes, to next.
-// offset: of the cell in the data rows; parity: of its first parity.
+// The bytes of parity p after a cell's bytes change by `delta` (old XOR new): length bytes, to
+// next. offset: of the cell in the data rows; parity: of its first parity.
 void next_parity(const state& s, uint64_t offset, uint64_t parity, const std::byte* delta,
                  uint32_t length, uint32_t p, std::byte* next) noexcept;
 
-// What a piece replaces.
+// The bytes that a piece replaces.
 inline const std::byte* replaced(const state& s, const piece& p) noexcept {
   if (p.old != nullptr) return p.old;
   return p.verified != nullptr && !SCUTE_PLANTED(replace_late) ? p.verified : s.at(p.offset);
@@ -88,16 +88,16 @@ void will_use_columns(const state& s, uint64_t offset, uint64_t length) noexcept
 void will_read_columns(const state& s, uint64_t zone, uint64_t column, uint64_t length) noexcept;
 
 // In-place ranges: the user has stored the new bytes already. Until the transaction ends the parity
-// encodes the old ones, which overlay_in_place() tells everybody who decodes, until end_in_place().
-// held: by the caller, so that nobody is decoding there.
+// encodes the old ones, which overlay_in_place() makes known to all threads that decode, until
+// end_in_place(). held: by the caller, so that no thread is decoding there.
 enum class stripes_are : uint8_t { free, held };
 void overlay_in_place(state& s, const lane& l, uint64_t offset, const std::byte* old,
                       uint64_t length, stripes_are now);
 void end_in_place(state& s, uint64_t offset, uint64_t length) noexcept;
-// Makes `now`, a copy of what the range holds, known to whoever has to rebuild a page of it. False
+// Makes `now`, a copy of what the range holds, known to threads that rebuild a page of it. False
 // if a page of it was lost since overlay_in_place(), so that the range holds old bytes again.
 bool keep_in_place(state& s, uint64_t offset, const std::byte* now, uint64_t length) noexcept;
-// Where gather() works: 30 KiB, on the stack of whoever has one.
+// Where gather() works: 30 KiB, on the stack of its caller.
 struct gather_room {
   alignas(64) std::byte sum[parities_max][column_block];
   alignas(64) std::byte patched[column_block];
@@ -112,25 +112,25 @@ void gather(const state& s, uint64_t zone, uint64_t column, uint64_t n, const re
 // And the cell that they make.
 void combine(const recipe& r, const gather_room& room, uint64_t n, std::byte* out) noexcept;
 
-// Writes the parity of the columns under [offset, offset+length) of the data rows anew from all
-// rows. Recovery only: no other thread may be in the pool.
+// Computes the parity of the columns under [offset, offset+length) of the data rows again, from all
+// rows, and writes it. Recovery only: no other thread may be in the pool.
 void recompute(state& s, medium::writer& w, uint64_t offset, uint64_t length);
 
-// What the data bytes [offset, offset+length) must be according to the other rows and the parity.
-// Takes the stripes it needs one after the other. Needs parity.
+// The data bytes [offset, offset+length) as they must be according to the other rows and the
+// parity. Takes the stripes it needs one after the other. Needs parity.
 void decode(state& s, uint64_t offset, std::byte* out, uint64_t length);
 
 // A range of the data rows.
 struct data_range {
   uint64_t offset, length;
 };
-// What to make of other cells when decoding.
+// How to treat other cells when decoding.
 struct decoding {
   parity_set trusted = ~parity_set{0};
   std::span<const data_range> unknown;  // as little to be looked at as what is decoded
 };
-// The same with that. False if some column has more unknown cells than trusted parities; what is in
-// out then means nothing.
+// The same with that. False if some column has more unknown cells than trusted parities; the bytes
+// in `out` then mean nothing.
 bool decode(state& s, uint64_t offset, std::byte* out, uint64_t length, const decoding& how);
 
 // The bytes [offset, offset+length) of the data rows, as their parity has them, and the syndromes
@@ -156,8 +156,8 @@ bool repair_parity(state& s, medium::writer& w, uint64_t zone, uint64_t column, 
 // Writes bytes that a decode gave back to the place they were lost from; parity stays as it is.
 // Block by block, and only where the medium still holds `damaged`: elsewhere a commit has written
 // since, and knows better. So it has where the fragment's header is neither of the two that were
-// seen: the bytes of a block may have come back to what they were, in another version. What is open
-// in place is left alone.
+// seen: the bytes of a block may have come back to what they were, in another version. Ranges that
+// are open in place are left alone.
 struct seen_headers {
   uint64_t offset = 0;  // of the header
   const std::byte* damaged = nullptr;
@@ -165,8 +165,8 @@ struct seen_headers {
 };
 struct written_back {
   bool some = false;
-  // The header's page is lost, and is not rebuilt by who holds a stripe of other columns
-  // (INFLIGHT-3): what was not written by then has to be looked at again, without one.
+  // The header's page is lost, and a thread that holds a stripe of other columns does not rebuild
+  // it (INFLIGHT-3): blocks that were not written by then have to be looked at again, without one.
   bool header_lost = false;
 };
 written_back write_back(state& s, medium::writer& w, const seen_headers& headers, uint64_t offset,

@@ -13,7 +13,7 @@
 
 namespace scute::core::pool {
 
-// Cells of one column: data rows, and behind them the parities.
+// Cells of one column: data rows, and after them the parities.
 struct cell_set {
   uint32_t count = 0;
   uint16_t cells[pool::parities_max] = {};
@@ -41,7 +41,7 @@ class erasure_hints {
   // Whether it is worth looking for the set of a block by its other fragments (ERASE-5): once for
   // each number of repairs.
   bool worth_learning(uint64_t zone, uint64_t block, uint64_t repairs);
-  // How often add() has told something that was not known.
+  // How often add() was given something that was not known.
   uint64_t changes() const;
 
  private:

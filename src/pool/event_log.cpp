@@ -120,7 +120,7 @@ void event_log::post(const event& e) noexcept {
   pending_.store(true);
 }
 
-// A cell whose poster has not finished holds back those behind it; its poster raises pending_
+// A cell whose poster has not finished holds back those after it; its poster raises pending_
 // again.
 bool event_log::take(scute_event& e) noexcept {
   cell& c = cells_[head_ % queue_size];
@@ -141,7 +141,7 @@ bool event_log::take(scute_event& e) noexcept {
 }
 
 void event_log::notify_all(state& s) {
-  // Whoever tells looks again after it stopped telling, so nothing is left behind between the two.
+  // A thread that reports looks again after it stopped reporting, so no event is left in between.
   while (pending_.load()) {
     const uncancelled now;  // the program's callback may make any system call
     const void* nobody = nullptr;

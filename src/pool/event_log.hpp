@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What was found damaged, and what became of it. Whoever finds or repairs something posts an event,
-// in any thread, in a signal handler too. Later, at the end of a call into the library, the events
-// that wait are told: alike ones as one, to a ring in the pool and to the program's callback.
+// Damage that was found, and what became of it. Any thread that finds or repairs damage posts an
+// event, in a signal handler too. Later, at the end of a call into the library, the events that
+// wait are reported: alike ones as one, to a ring in the pool and to the program's callback.
 //
 // EVENT-1 Posting takes no lock, no memory and no system call that could wait. A full queue drops
 //    what is new and counts it.
-// EVENT-2 One thread at a time tells events; who comes meanwhile leaves them to it. No other lock
-//    is held while the callback runs, and nobody ever waits for the callback but scute_events().
-// EVENT-3 The ring lies behind the superblock copies, in all three pages alike, 48 lines. Every
+// EVENT-2 One thread at a time reports events; a thread that comes meanwhile leaves them to it. No
+//    other lock is held while the callback runs, and only scute_events() ever waits for the
+//    callback.
+// EVENT-3 The ring lies after the superblock copies, in all three pages alike, 48 lines. Every
 //    line checks itself, and says which it is by its sequence, so that a crash that tears lines
 //    loses those and no others. Nothing depends on what the ring says.
 // EVENT-4 Writing the ring may find damage itself (a lost superblock page): that is posted like any
-//    other, and told in the next round.
+//    other, and reported in the next round.
 #pragma once
 
 #include <atomic>
@@ -106,7 +107,7 @@ class event_log {
   void* arg_ = nullptr;
 };
 
-// What the ring of a pool holds, oldest first; nothing but its valid lines. For tools and tests.
+// The valid lines in the ring of a pool, oldest first. For tools and tests.
 std::vector<format::event_record> read_event_ring(const state& s);
 
 uint32_t event_checksum(uint64_t salt, const format::event_record& r) noexcept;

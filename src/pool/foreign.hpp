@@ -1,10 +1,12 @@
-// SPDX-License-Identifier: BSD-3-Clause Foreign pools: the pool that protects a file of another
-// program, FILE, and lies next to it, in FILE.scute. It is a pool as any other, except for its
-// medium, which is of two files (medium/composition.hpp): in each zone one span has the same place,
-// and its payload is a part of FILE. So fragments are FILE's pages, headers, parity and logs are in
-// FILE.scute, and everything that works on pools works on it.
+// SPDX-License-Identifier: BSD-3-Clause
+// Foreign pools: the pool that protects a file of another program, FILE, and lies next to it, in
+// FILE.scute. It is a pool as any other, except for its medium, which is of two files
+// (medium/composition.hpp): in each zone one span has the same place, and its payload is a part of
+// FILE. So fragments are FILE's pages, headers, parity and logs are in FILE.scute, and everything
+// that works on pools works on it.
 //
-//   zone   chunk table, free chunks for logs | span: headers (1/129 of it), payload = `share` bytes of FILE | parity
+//   zone   chunk table, free chunks for logs | span | parity
+//   span   headers (1/129 of it), payload = `share` bytes of FILE
 //
 // FOREIGN-1 A span has 129 chunks, or twice as many, and so on: 129 chunks hold the headers of 128,
 //    exactly. So its payload begins at a chunk, and each fragment is a page of FILE.

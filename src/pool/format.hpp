@@ -23,7 +23,7 @@ inline constexpr char magic[8] = {'S', 'C', 'U', 'T', 'E', '\r', '\n', '\x1a'};
 inline constexpr uint64_t compat_known = 0;
 inline constexpr uint64_t ro_compat_known = 0;
 inline constexpr uint64_t incompat_log_file =
-    1;  // the log of engine spec is in a file beside the pool's
+    1;  // the log of engine spec is in a file next to the pool's
 inline constexpr uint64_t incompat_foreign =
     2;  // the payload of the spans is another file (pool/foreign.hpp)
 inline constexpr uint64_t incompat_known = incompat_log_file | incompat_foreign;
@@ -79,8 +79,8 @@ struct superblock {
   uint32_t checksum;  // CRC-32C of the 508 bytes before it
 };
 
-// What follows in the same pages: lines of 64 bytes, written alike in all three, each with a
-// checksum of its own. A line that fails it says nothing.
+// The records that follow in the same pages: lines of 64 bytes, written alike in all three, each
+// with a checksum of its own. A line that fails it says nothing.
 inline constexpr uint64_t scrub_mark_offset = 512, page_notes_offset = 576, events_offset = 1024;
 inline constexpr uint32_t page_note_count = 7, event_count = 48;
 
@@ -109,7 +109,7 @@ struct event_record {
   uint64_t length;
   uint64_t object;  // oid, or 0
   uint64_t epoch;
-  uint32_t count;     // places told as one
+  uint32_t count;     // places reported as one
   uint8_t kind;       // enum scute_event_kind
   uint8_t outcome;    // enum scute_outcome
   uint8_t finder;     // enum scute_finder
@@ -118,7 +118,7 @@ struct event_record {
   uint32_t checksum;  // CRC-32C of the pool's salt and of the 60 bytes before it
 };
 
-// What an object (more exactly a fragment, up to 4 KiB of payload) begins with.
+// The first bytes of an object (more exactly a fragment, up to 4 KiB of payload).
 enum class role : uint8_t { none = 0, free = 1, live = 2, part = 3 };
 
 struct fragment_header {

@@ -61,7 +61,7 @@ constexpr uint32_t word_of(uint64_t place) noexcept {
   return static_cast<uint32_t>(place >> 5) ^ static_cast<uint32_t>(place >> 37);
 }
 
-// What is stored for a checksum of a fragment whose header lies at `place`, and the reverse.
+// The value stored for the checksum of a fragment whose header lies at `place`, and the reverse.
 inline uint32_t bind(uint32_t sum, uint64_t place) noexcept {
   if (SCUTE_PLANTED(checksum_place)) place = 0;
   return SCUTE_PLANTED(checksum_linear) ? sum ^ word_of(place) : scramble(sum ^ word_of(place));
@@ -105,8 +105,8 @@ bool valid(const state& s, const fragment& f, const format::fragment_header& h,
 bool valid(const state& s, const fragment& f) noexcept;
 // The same, and gives the header that was tested.
 bool valid(const state& s, const fragment& f, format::fragment_header& h) noexcept;
-// The same for who holds stripes that the fragment may have more than: false also where a page of
-// it is lost (INFLIGHT-3).
+// The same for a thread that holds stripes, but perhaps not all of the fragment's: false also where
+// a page of it is lost (INFLIGHT-3).
 bool valid_unless_lost(const state& s, const fragment& f, format::fragment_header& h) noexcept;
 
 // Completes a header that l's next log entry will write: tag, ring, checksum over `length` bytes.

@@ -83,8 +83,8 @@ const engine_facts& choose_engine(const scute_options& options, bool on_disk);
 
 // The most bytes of a zone's rows, one parity row apart.
 inline constexpr uint64_t zone_max = uint64_t{16} << 30;
-// What of the requested options for a new pool does not depend on its size: throws
-// failure(SCUTE_E_INVALID) if that does not fit together.
+// Checks the requested options for a new pool that do not depend on its size: throws
+// failure(SCUTE_E_INVALID) if they do not fit together.
 void require_choices(const scute_options& options);
 // Of one replica of one lane, in a pool of that size.
 uint64_t lane_size_for(uint64_t size) noexcept;

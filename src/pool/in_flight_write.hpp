@@ -11,7 +11,7 @@
 //    of the data page must end up with are in DRAM: see `phase`.
 // INFLIGHT-3 The one exception to INFLIGHT-1: a read of another column that gives up where the page
 //    is lost, instead of having it rebuilt (medium::read_unless_lost). (Found by a campaign: a
-//    repair that looked once more at a header, under the stripe of its payload, ended by the signal
+//    repair that looked again at a header, under the stripe of its payload, ended by the signal
 //    of a page that was lost in between. So could the test of a header that a transaction found
 //    changed under its window.)
 #pragma once
@@ -41,10 +41,10 @@ struct in_flight_write {
   const state* pool = nullptr;  // null: no stripe is held
   // A window's stripes are held, all of this lane's (engine/logfree/window.hpp), and the phase
   // tells what of lane::pieces has been done by now:
-  //   data     `done` bytes of the piece in progress, and all pieces before it, are in place or about to
-  //            be, with their deltas in DRAM; the parity is the old one
-  //   parity   all data is in place; the deltas of as many bytes are in the parity, or about to be. Of
-  //            several parities each piece's come one after the other
+  //   data     `done` bytes of the piece in progress, and all pieces before it, are in place or
+  //            about to be, with their deltas in DRAM; the parity is the old one
+  //   parity   all data is in place; the deltas of as many bytes are in the parity, or about to
+  //            be. Of several parities each piece's come one after the other
   //   reading  data and parity agree
   const lane* window = nullptr;
   // Of the lane's windows. deferred: the thread drains another lane, whose own thread may be
@@ -109,7 +109,7 @@ class in_flight_scope {
   in_flight_scope(const in_flight_scope&) = delete;
   in_flight_scope& operator=(const in_flight_scope&) = delete;
 
-  // What is about to be written (INFLIGHT-2).
+  // The piece that is about to be written (INFLIGHT-2).
   static void piece(uint64_t data, uint64_t parity, uint32_t length, const std::byte* fresh_data,
                     const std::byte* fresh_parity, const std::byte* delta) noexcept {
     in_flight_write& h = held_in_flight();

@@ -27,8 +27,8 @@ void store(const state& s, lane& l, const uint64_t (&words)[2]) noexcept {
             sizeof words);
 }
 
-// What a lane's note of an epoch after `resolved` and before `present` tells of; of length 0 if
-// there is none.
+// The range that a lane's note of an epoch after `resolved` and before `present` names; of length 0
+// if there is none.
 data_range note_of(const state& s, uint32_t lane, uint64_t resolved, uint64_t present) noexcept {
   uint64_t words[2];
   std::memcpy(words, s.at(s.geo.lane_offset(lane, 0) + offsetof(format::lane_status, in_place)),

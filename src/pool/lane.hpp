@@ -21,8 +21,8 @@ struct patch {
   const void* src = nullptr;
   uint32_t length = 0;
   medium::purpose why = medium::purpose::data;
-  // What the range holds, as its owner has verified it, valid as long as src; or null: what lies
-  // there (COL-3).
+  // The bytes of the range, as its owner has verified them, valid as long as src; or null: take the
+  // bytes that lie there (COL-3).
   const void* verified = nullptr;
 };
 
@@ -35,8 +35,8 @@ struct piece {
   uint32_t stripe;
   medium::purpose why;
   // Windows only:
-  std::byte* delta = nullptr;  // old XOR new, once the data phase has computed it
-  std::byte* next = nullptr;   // what the parity will be, as well; one after the other if several
+  std::byte* delta = nullptr;      // old XOR new, once the data phase has computed it
+  std::byte* next = nullptr;       // the new parity, as well; one after the other if several
   const std::byte* old = nullptr;  // in-place range: what it held; src is a copy of what it holds
   const std::byte* verified = nullptr;  // of a patch: what it holds, or null (COL-3)
 };
@@ -51,13 +51,13 @@ struct parity_range {
   uint32_t length;
 };
 
-// What a log-free commit has open, or has left open (engine/logfree/window.hpp).
+// The columns that a log-free commit has open, or has left open (engine/logfree/window.hpp).
 struct window_columns {
   std::vector<uint32_t> stripes;  // held, ascending
   std::vector<column_range>
       columns;           // whole extents of its members, ascending, none overlaps another
   bool stacked = false;  // some column has several cells of these members
-  std::vector<parity_range> parity;  // stored; to be written back by whoever ends a deferred window
+  std::vector<parity_range> parity;  // stored; written back by the end of a deferred window
   bool roomy = false;  // it, and lane::pieces, have the room that a short commit takes (SHORT-4)
 
   bool has(uint32_t stripe) const noexcept {
@@ -112,8 +112,8 @@ struct alignas(64) lane {
   std::atomic<uint64_t> begun{0};
 
   // Windows: the one under way and the one before it, which may be deferred (WIN-2). While it is,
-  // whoever gets `deferral` from deferred to draining owns `last`, and `drain_writer` to write
-  // with; else the lane owns `last`, and nobody has a use for `drain_writer`.
+  // the thread that gets `deferral` from deferred to draining owns `last`, and `drain_writer` to
+  // write with; else the lane owns `last`, and no thread has a use for `drain_writer`.
   window_columns windows[2];
   uint32_t current = 0;  // which of them is the one under way
   window_point point = window_point::closed;
@@ -130,9 +130,9 @@ struct alignas(64) lane {
   // (engine/logfree/column_reservation.hpp).
   window_columns reserved;
   byte_buffer undo_image;  // the undo entry that they would need if they had to let go
-  // Whoever gets `reservation` to spilling writes with `spill_writer`. Another one may be draining
-  // meanwhile, so this is not `drain_writer`: a writer belongs to one thread from its first store
-  // to its fence.
+  // The thread that gets `reservation` to spilling writes with `spill_writer`. Another one may be
+  // draining meanwhile, so this is not `drain_writer`: a writer belongs to one thread from its
+  // first store to its fence.
   alignas(64) std::atomic<uint32_t> reservation{0};
   medium::writer spill_writer;
 
@@ -147,7 +147,7 @@ struct alignas(64) lane {
   };
   byte_buffer image;
   std::vector<uint32_t> object_locks;  // of the commit, ascending
-  byte_buffer in_place;                // what in-place ranges hold at commit
+  byte_buffer in_place;                // the bytes of in-place ranges at commit
   std::vector<piece> pieces;
   std::vector<pending_invalidation> invalidating;
   std::vector<handled_many> handled;

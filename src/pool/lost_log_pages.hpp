@@ -3,8 +3,8 @@
 // the handler of the fault, which made zeros of them, to the engine, which knows what they held
 // (engine/speculative/log_scrubber.hpp).
 //
-// LOSTLOG-1 Whoever notes a page comes after the page is readable, and whoever takes one out before
-//    it is looked into. So a page that is lost once more is looked into once more.
+// LOSTLOG-1 A page is noted after it is readable again, and taken out before it is examined. So a
+//    page that is lost a second time is examined a second time.
 #pragma once
 
 #include <array>

@@ -8,15 +8,15 @@
 //
 // OBJLOCK-1 A commit takes all of its object locks at once, in ascending order, holding no stripe
 //    that could not be taken from it (engine/logfree/column_reservation.hpp, RESERVE-1), and no
-//    user's code runs meanwhile. Whoever has an object lock may wait for stripes; whoever has a
-//    stripe waits for no object lock. So nobody waits for ever.
+//    user's code runs meanwhile. A thread that has an object lock may wait for stripes; one that
+//    has a stripe waits for no object lock. So no thread waits for ever.
 // OBJLOCK-2 Engine redo writes an object piece by piece, and its log entry before that: the object
 //    lock covers all of it. In engine logfree the window covers whole fragments, so objects of one
 //    fragment, most of them, need no object lock; of larger ones it covers the fragments that
 //    change, and the object lock keeps the object from being freed meanwhile.
-// OBJLOCK-3 Whoever finds an object damaged, in engines redo and spec, repairs it under its object
-//    lock, be it a reader or a scrub: what a commit has found out about the object, which bytes
-//    differ among it, stays true until it has written them.
+// OBJLOCK-3 A reader or a scrub that finds an object damaged, in engines redo and spec, repairs it
+//    under its object lock: what a commit has found out about the object, which bytes differ among
+//    it, stays true until it has written them.
 #pragma once
 
 #include <atomic>

@@ -75,7 +75,7 @@ class overlays {
   // decided (tx/conflict.hpp, CONFLICT-2). Of large pools some pages share a counter, so it may
   // change for nothing.
   uint64_t revision(uint64_t offset, uint64_t length) const noexcept {
-    std::atomic_signal_fence(std::memory_order_seq_cst);  // what was read before stays before
+    std::atomic_signal_fence(std::memory_order_seq_cst);  // earlier reads stay before
     uint64_t sum = 0;
     for (uint64_t at = offset / page; at <= (offset + length - 1) / page; ++at)
       sum += pages_[at % counters].revision.load(std::memory_order_acquire);
@@ -228,7 +228,7 @@ class overlays {
   // False: nothing of it is open in place, or lent. (What shares a counter makes it true for
   // nothing.)
   bool may_be_open(uint64_t offset, uint64_t length) const noexcept {
-    std::atomic_signal_fence(std::memory_order_seq_cst);  // what was read before stays before
+    std::atomic_signal_fence(std::memory_order_seq_cst);  // earlier reads stay before
     if (all_open_.load(std::memory_order_acquire) == 0) return false;
     for (uint64_t at = offset / page; at <= (offset + length - 1) / page; ++at)
       if (pages_[at % counters].open.load(std::memory_order_acquire) != 0) return true;

@@ -3,9 +3,9 @@
 // will vouch for them are not (tx/ending.cpp, "prewritten").
 //
 // PREWRITE-1 They are entered here before the first of them is stored, and until the header is in
-//    its place, or the transaction has ended without. What does not add up in their columns
-//    meanwhile is not put right by computing parity anew: it would be fitted to what damage has
-//    made of them. (Found by reading.)
+//    its place, or the transaction has ended without. If their columns do not add up meanwhile, no
+//    new parity is computed for them: it would be fitted to what damage has made of them. (Found by
+//    reading.)
 #pragma once
 
 #include <algorithm>

@@ -19,14 +19,14 @@ class resolver {
  public:
   virtual ~resolver() = default;
 
-  // Something of this pool is not resolved yet. What follows does nothing when that is over.
+  // Something of this pool is not resolved yet. The functions below do nothing when that is over.
   bool pending() const noexcept { return pending_.load(std::memory_order_acquire); }
 
   // Each may be called by any thread that holds no stripe, and makes what it did durable. They
-  // throw failure(SCUTE_E_IO) if the medium fails; what is beyond repair is reported as an event
-  // and left.
+  // throw failure(SCUTE_E_IO) if the medium fails; damage beyond repair is reported as an event and
+  // left.
   //
-  // How many blocks somebody resolves who waits for something else and does it on his way. Tests
+  // How many blocks a thread resolves on its way, while it waits for something else. Tests
   // make it small, so that pools are half resolved for a while. To be set while no pool is open.
   static void resolve_at_once(uint64_t blocks) noexcept { at_once_ = blocks; }
   static uint64_t at_once() noexcept { return at_once_; }
@@ -65,7 +65,7 @@ class resolver {
       return std::any_of(words_, words_ + words, [](uint64_t w) { return w != 0; });
     }
     bool operator[](uint64_t i) const noexcept { return (words_[i / 64] >> i % 64 & 1) != 0; }
-    // [first, behind the last one); there is one.
+    // [first, past the last one); there is one.
     std::pair<uint64_t, uint64_t> bounds() const noexcept {
       uint64_t first = 0, last = words - 1;
       while (words_[first] == 0) ++first;
@@ -94,16 +94,16 @@ class resolver {
     static constexpr uint64_t word = 64, words = 64;
     uint64_t words_[words] = {};
   };
-  // What the columns of a page of the data rows do not tell: bytes that its own row has changed
-  // where the parity may be older, and bytes where only other rows have. False: they tell
-  // everything. Async-signal-safe; the block's stripe is held.
+  // The bytes of a page of the data rows that its columns do not determine: those that its own row
+  // has changed where the parity may be older, and those where only other rows have. False: they
+  // determine everything. Async-signal-safe; the block's stripe is held.
   virtual bool undecodable(uint64_t /*page*/, page_bytes& /*own*/,
                            page_bytes& /*others*/) const noexcept {
     return false;
   }
 
-  // The scan: resolves up to `blocks` further blocks that nobody has begun yet; false if there are
-  // none. Any number of threads; all blocks are resolved when all of them have returned.
+  // The scan: resolves up to `blocks` further blocks that no thread has begun yet; false if there
+  // are none. Any number of threads; all blocks are resolved when all of them have returned.
   virtual bool scan(uint64_t blocks) = 0;
   // After the scan: nothing is pending any more. The caller makes the superblock say so first.
   virtual void finish() noexcept = 0;

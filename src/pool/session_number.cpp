@@ -14,7 +14,7 @@
 namespace scute::core::pool {
 namespace {
 
-// The linear CRC of a message that has its own behind it is 0, as that of zeros.
+// The linear CRC of a message that ends with its own is 0, as that of zeros.
 uint32_t check_of(const session_number& n) noexcept {
   return codec::crc32c_linear(&n, offsetof(session_number, check));
 }
@@ -36,7 +36,7 @@ session_number stated_by(const void* bytes, uint64_t epoch) noexcept {
   return n;
 }
 
-// What is simulated takes the same course each time.
+// A simulation takes the same course each time.
 uint64_t draw(const state& s, uint64_t epoch) {
   uint64_t random = 0;
   if (s.medium->what() == medium::kind::simulated) {
@@ -84,7 +84,7 @@ bool may_be_torn_session(const format::superblock& copy,
   const bool before = mine.before == last.before || mine.before == last.number ||
                       mine.before == 0 || ends_as(mine.before, e - 2) ||
                       ends_as(mine.before, e - 3);
-  // Of numbers that are not both there nobody knows the check.
+  // The check of two numbers that are not both the newest ones cannot be known.
   const bool check = mine.check == last.check || mine.check == check_of(mine) ||
                      mine.number != last.number || mine.before != last.before ||
                      copy.checksum != newest.checksum;

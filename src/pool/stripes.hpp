@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Locks of column blocks, and who wrote there last.
+// Locks of column blocks, and the lane that wrote there last.
 //
 // A stripe is a 64-bit word that guards all column blocks (4 KiB of one column range of one zone)
 // that hash to it. While a block's data and parity are being changed its stripe is held: shared by
-// those who change parity with atomic XORs, exclusively by everyone else (Pangolin 3.5). Nobody
+// threads that change parity with atomic XORs, exclusively by all others (Pangolin 3.5). No thread
 // holds two stripes at once, so there is no order to keep, and the time held is that of at most
 // 4 KiB of data.
 //
@@ -18,8 +18,8 @@
 //
 // A thread that holds a stripe and finds a page of its column lost *parks*: it waits, in the
 // handler of the fault, for all other holders to leave or to park as well. Then one of the parked
-// ones leads: it has the stripe to itself, rebuilds the page, and lets the others go on where they
-// were. Nobody else gets the stripe while somebody is parked.
+// ones leads: it has the stripe to itself, rebuilds the page, and lets the others continue where
+// they were. No other thread gets the stripe while one is parked.
 #pragma once
 
 #include <algorithm>
@@ -33,13 +33,13 @@
 
 namespace scute::core::pool {
 
-// Layout of a stripe word: readers:8, parked:8 (of the readers), exclusive:1, lane+1:10 (0 nobody,
+// Layout of a stripe word: readers:8, parked:8 (of the readers), exclusive:1, lane+1:10 (0 none,
 // 1023 many), sequence:37.
 struct stripe_owner {
   static constexpr uint64_t none = 0, many = 1023;
   static constexpr uint64_t sequence_mask = (uint64_t{1} << 37) - 1;
 
-  uint64_t bits = 0;  // (sequence << 10) | who
+  uint64_t bits = 0;  // (sequence << 10) | owner
 
   static stripe_owner of(uint32_t lane, uint64_t sequence) noexcept {
     return {(sequence & sequence_mask) << 10 | (lane + 1)};
@@ -66,7 +66,7 @@ class stripes {
 
   stripes() : words_(new std::atomic<uint64_t>[count]()) {}
 
-  // Who may be able to free a stripe that a lane holds. Called again and again; async-signal-safe.
+  // May be able to free a stripe that a lane holds. Called again and again; async-signal-safe.
   class release_handler {
    public:
     virtual void make_way(uint32_t lane, uint32_t stripe) noexcept = 0;
@@ -113,9 +113,9 @@ class stripes {
       wait(i, words_[i].load(std::memory_order_relaxed), spins);
     return false;
   }
-  // For somebody who will lock it soon.
+  // For a thread that will lock it soon.
   void prefetch(uint32_t i) const noexcept { __builtin_prefetch(&words_[i], 1); }
-  // Asks whoever holds the stripe to let go, once.
+  // Asks the holder of the stripe to let go, once.
   void ask(uint32_t i) noexcept {
     const uint64_t who = owner(i).who();
     if (who != stripe_owner::none) windows->make_way(static_cast<uint32_t>(who - 1), i);
@@ -146,10 +146,10 @@ class stripes {
     }
   }
 
-  // What the holder has stored with. Non-temporal stores may be overtaken by an ordinary one on its
+  // How the holder has stored. Non-temporal stores may be overtaken by an ordinary one on its
   // way to other CPUs, not by a locked one.
   enum class stores : uint8_t { ordinary, streamed };
-  // merge(old owner) gives the owner to leave behind.
+  // merge(old owner) gives the owner that the word keeps.
   template <typename Merge>
   void unlock_exclusive(uint32_t i, stores made, Merge&& merge) noexcept {
     const uint64_t seen = words_[i].load(std::memory_order_relaxed);
@@ -206,7 +206,7 @@ class stripes {
   std::unique_ptr<std::atomic<uint64_t>[]> words_;
 };
 
-// Holds a stripe for its life, for who stores ordinarily under it.
+// Holds a stripe for its life, for a thread that stores ordinarily under it.
 class held_stripe {
  public:
   held_stripe(stripes& locks, uint32_t i) noexcept : locks_(locks), i_(i) {

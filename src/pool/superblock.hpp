@@ -8,14 +8,14 @@
 //    they lag by one and two writes at most.
 // SB-2 The valid copy with the highest sequence counts; a reader that finds copies that are damaged
 //    or older rewrites them (when it may write).
-// SB-3 Opening and closing a pool write the superblock, and may be killed. What that leaves is no
-//    damage: valid copies one write behind the newest, another one two writes behind if there is
-//    one of the former, or one copy that is torn. A torn copy differs from the newest one only in
-//    what an opening or closing changes, holds nothing there that one of the last or the next would
-//    not have written, and its checksum is that of such a superblock, whatever number that session
-//    had (SESSION-3). Everything else is damage. (In foreign pools it also differs in what was
-//    noted of the user's file, which nobody knows twice; there the checksum is left out of
-//    account.)
+// SB-3 Opening and closing a pool write the superblock, and may be killed. The copies that this
+//    leaves are no damage: valid copies one write older than the newest, another one two writes
+//    older if there is one of the former, or one copy that is torn. A torn copy differs from the
+//    newest one only in what an opening or closing changes, holds nothing there that one of the
+//    last or the next would not have written, and its checksum is that of such a superblock,
+//    whatever number that session had (SESSION-3). Everything else is damage. (In foreign pools it
+//    also differs in what was noted of the user's file, which cannot be known a second time; there
+//    the checksum is left out of account.)
 #pragma once
 
 #include "medium/medium.hpp"

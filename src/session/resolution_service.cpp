@@ -51,7 +51,7 @@ bool resolution_service::all_done() const noexcept {
   return done.resolved == done.blocks;
 }
 
-// Whoever finds that the last block is done.
+// For the thread that finds that the last block is done.
 void resolution_service::conclude() {
   pool::state& s = in_.s;
   if (!all_done()) return;  // another one is at it

@@ -2,7 +2,7 @@
 // The scrubs of an open pool: one at a time, in the caller's thread or in the background, and by
 // policy after every so many transactions.
 //
-// SCRUBSVC-1 Whoever sets running_ has the scrub to itself until it clears it.
+// SCRUBSVC-1 A thread that sets running_ has the scrub to itself until it clears it.
 // SCRUBSVC-2 Policy: threads count their lane's transactions in steps, so that the common counter
 //    is touched once in a while. The thread that waits for it starts the scrub.
 #pragma once
@@ -42,7 +42,7 @@ class scrub_service {
       count_steps(l);
   }
 
-  // Ends whatever goes on. Nobody may be inside another call.
+  // Ends all that is running. No thread may be inside another call.
   void close() noexcept;
 
  private:
@@ -56,7 +56,7 @@ class scrub_service {
 
   plain_mutex mutex_;
   std::thread background_ SCUTE_GUARDED_BY(mutex_);
-  // Its own while it runs, then of whoever has joined it.
+  // Its own while it runs, then of the thread that has joined it.
   scute_report report_{};
   std::exception_ptr error_;
 
