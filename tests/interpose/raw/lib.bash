@@ -1,4 +1,6 @@
-# lib.bash: what the tests of the programs in this folder share. Sourced; each program is used as compiled by scute-cc ($raw), and as by
+# lib.bash: helpers that the tests of the programs in this folder share. Sourced. Each program is
+# compiled twice: by scute-cc ($raw), and by the project's compiler ($plain), which records nothing
+# of its flushes.
 # the project's compiler ($plain), which leaves no word of its flushes.
 # shellcheck source=tests/interpose/lib.bash
 source "$SCUTE_SOURCE_DIR/tests/interpose/lib.bash"
@@ -58,7 +60,8 @@ whole() {
   checked 0 "$1"
 }
 
-# model WORKERS: `found` is what `before`, `operations` and `answers` permit. 0: a program that is one worker.
+# model WORKERS: `before`, `operations` and `answers` permit `found`. 0: a program that is one
+# worker.
 model() {
   local more=()
   [ "$1" = 0 ] || more=(--workers "$1")
