@@ -223,7 +223,7 @@ TEST_P(fault, SystemCalls) {
   for (const scute_medium m : {SCUTE_MEDIUM_AUTO, SCUTE_MEDIUM_FILE}) {
     begin(m);
     for (const auto& w : ways) each(w.c, w.error, false);
-    // A disk that fails goes on failing.
+    // A disk that fails keeps failing.
     each(call::msync, EIO, true);
     each(call::fdatasync, EIO, true);
     each(call::mmap, ENOMEM, true);
@@ -270,8 +270,8 @@ TEST_P(chained_log, FailsOnceForWantOfMemory) {
   }
 }
 
-// A range in place that is refused for want of memory is nobody's: what another thread writes there
-// since, while the transaction goes on, is not undone by a crash.
+// If memory is missing, a range in place is refused and belongs to no transaction. Another thread
+// then writes there while the transaction continues: a crash does not undo that.
 TEST_P(chained_log, ARangeInPlaceIsRefused) {
   for (const size_t n : {100, 9000}) {
     for (uint64_t nth = 1, hit = 1; hit != 0; ++nth) {

@@ -25,7 +25,7 @@ namespace {
 constexpr unsigned thread_count = 5, pair_count = 3;  // pairs of each thread
 constexpr uint64_t object_size = 400;
 
-// What the object of a pair holds after its nth transaction. The number comes first.
+// Returns the contents of a pair's object after its nth transaction. The number comes first.
 bytes version(uint64_t of, uint64_t n) {
   bytes b = pattern(of * 1'000'000 + n, object_size);
   std::memcpy(b.data(), &n, sizeof n);
@@ -90,7 +90,7 @@ class file_threads : public testing::TestWithParam<scute_engine> {
       }
   }
 
-  // What the disk holds at this moment, opened as after a power failure.
+  // Opens the disk's contents at this moment, as after a power failure.
   void judge(lossy_disk& disk, lossy_disk* log, random_source& random) {
     uint64_t least[thread_count * pair_count], most[thread_count * pair_count];
     for (size_t i = 0; i < pairs.size(); ++i) least[i] = pairs[i].returned;

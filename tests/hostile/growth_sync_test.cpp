@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CACHE-1: a mapped file that is made longer, or cut, beside a commit. The kernel tells an error of
-// the commit's page to whichever sync comes first, and to no other: so these syncs wait for each
-// other, and an error of one is everybody's.
+// CACHE-1: a mapped file is extended, or cut, concurrently with a commit. The kernel reports an
+// error of the commit's page to the first sync, and to no other. So these syncs wait for each
+// other, and every one of them gets the error of one.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -72,7 +72,7 @@ TEST(log_file_sync, AFailureStopsThePoolAndLosesNothing) {
         f.in().abandon();
         f.close();
       }
-      // What the next session acknowledges is no castle in the air: syncs of clean pages do
+      // The next session really stores what it acknowledges, though syncs of clean pages do
       // nothing.
       SCUTE_OKAY(scute_open(f.path.c_str(), &o, &f.pool));
       SCUTE_OKAY(overwrite(f.pool, oid, pattern(77, 300)));
@@ -126,8 +126,8 @@ TEST(log_file_sync, CommitsAtTheSameTimeShareSyncs) {
   f.expect_sound();
 }
 
-// STREAM-4: a log that is made longer beside a commit is synced behind it, not beside it. The
-// kernel would tell the error of the commit's page to whichever sync comes first, and to no other.
+// STREAM-4: a log that is extended concurrently with a commit is synced after it, not at the same
+// time. The kernel would report the error of the commit's page to the first sync, and to no other.
 TEST(log_file_sync, GrowthBesideACommitTakesNoErrorFromIt) {
   SCUTE_RANDOM(random);
   bool hit = false;
@@ -141,7 +141,7 @@ TEST(log_file_sync, GrowthBesideACommitTakesNoErrorFromIt) {
     f.create(o);
     const scute_oid oid = f.alloc(pattern(0, 300)), large = f.alloc(pattern(1, 2 * mib));
     SCUTE_OKAY(scute_drain(f.pool));
-    f.in().idle.stop();  // so nobody syncs the pool itself, which stays as it is now
+    f.in().idle.stop();  // so no thread syncs the pool itself, which stays as it is now
     const bytes pool = read_file(f.path);
     lossy_disk disk(f.path + ".log");
     std::atomic<bool> inside = false, armed = false, failed = false, left = false;
@@ -156,7 +156,7 @@ TEST(log_file_sync, GrowthBesideACommitTakesNoErrorFromIt) {
       wait_until([&] { return failed || sleeps(::getpid()); });
       left = true;
     };
-    // Who has the error has told nobody yet.
+    // The thread that has the error has not reported it yet.
     disk.after_failure = [&] {
       failed = true;
       while (!left) std::this_thread::yield();

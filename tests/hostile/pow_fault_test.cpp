@@ -80,7 +80,7 @@ const std::vector<operation>& operations() {
          w.words.edit(5) = std::string(60000, 'e');
          s.commit();
        }},
-      // What an aborted section has streamed must not be missed by those behind it.
+      // The sections after an aborted one must not miss what it has streamed.
       {"eager_aborted", true, false,
        [](world& w) {
          {
@@ -92,7 +92,7 @@ const std::vector<operation>& operations() {
          }
          w.put(6, 70, 's');
        }},
-      // What an abort puts back needs no memory.
+      // Rolling an abort back needs no memory.
       {"undone", true, false,
        [](world& w) {
          auto s = w.db.section(w.m);
@@ -199,7 +199,7 @@ class pow_fault : public testing::TestWithParam<std::tuple<size_t, scute_medium>
     if (failed) {
       EXPECT_TRUE(documented(c, *failed)) << static_cast<int>(*failed) << scute_errormsg();
     }
-    // The sync may fail behind the commit, and can be repeated.
+    // The sync may fail after the commit, and can be repeated.
     const bool two_steps = std::string_view(op().name) == "later_and_sync";
     // A sync that fails leaves it to the next opening what the file holds; memory is as before
     // then, or as after.
