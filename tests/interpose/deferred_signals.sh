@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# If a signal arrives while its thread is in a flush or a fence, the handler begins after that. What
-# the handler makes durable and then reports is durable, and it may call every function. No
-# information of the kernel about the signal is lost. A program that asks for its handlers gets
+# If a signal arrives while its thread is in a flush or a fence, the handler begins after that.
+# Bytes that the handler makes durable and then reports are durable, and it may call every function.
+# No information of the kernel about the signal is lost. A program that asks for its handlers gets
 # those that it has set (DEFER-1, DEFER-2, DEFER-3, DEFER-4, DEFER-5, DEFER-6, DUR-5).
 # SCUTE_TEST_CASES names some of the cases.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"

@@ -1,11 +1,14 @@
 #!/usr/bin/env bash
-# What dlsym() and dlvsym() tell under the shield. What is not interposed, and what is said of errors, is as without it (LOOK-3). Every interposed
-# function can be had from the library that it stands in front of (STANDIN-1), and is the runtime's (STANDIN-2).
+# The results of dlsym() and dlvsym() under the shield. For functions that are not interposed, and
+# for texts of errors, they are as without it (LOOK-3). A program can get every interposed function
+# from the library that it stands in front of (STANDIN-1). The function is then the runtime's
+# (STANDIN-2).
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 made() { gcc -O2 -Wall -o "$@" || fail "gcc"; }
 
-# What is not ours, and what is said of it. A library's own function of a name that is interposed is its own; a look-up that finds something leaves no text.
+# Functions that are not the runtime's, and the texts about them. If a library has a function of an
+# interposed name itself, that one is found. A look-up that finds something leaves no text.
 cat >errors.c <<'C'
 #define _GNU_SOURCE
 #include <dlfcn.h>

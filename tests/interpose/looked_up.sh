@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Some programs take functions from libraries by name, as plug-ins and foreign-function interfaces
 # do. They get the interposed functions (LOOK-1, LOOK-2), as do libraries that are loaded with
-# RTLD_DEEPBIND (LIB-3). What they make durable survives a power failure, and the audit finds
+# RTLD_DEEPBIND (LIB-3). Bytes that they make durable survive a power failure, and the audit finds
 # nothing. This also holds before the runtime's constructors (REALLOOK-1, REALLOOK-2).
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 

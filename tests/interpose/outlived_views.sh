@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Children outlive the view of their parent. The bytes that a child was told it had written are in
-# the file, and of others it gets an error (SUPER-4, INHERIT-3, INHERIT-5). Some children are made
-# in other ways than by fork() (LIFE-2).
+# Children outlive the view of their parent. Bytes that a call reported to a child as written are in
+# the file, and for others the call fails (SUPER-4, INHERIT-3, INHERIT-5). Some children are made in
+# other ways than by fork() (LIFE-2).
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 # A process that has outlived its parent's view is refused writes there, since no supervisor would

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The audit of programs of libpmemobj: those that persist all that they store are clean, whatever libpmemobj keeps in the pool for the run
-# alone (RUNTIME-1); one that forgets a store is told of it.
+# The audit of programs of libpmemobj. A program that persists all its stores is clean, whatever
+# libpmemobj keeps in the pool for the run alone (RUNTIME-1). For a program that forgets one, the
+# audit reports that store.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 bin=$PWD/bin

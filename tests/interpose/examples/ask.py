@@ -1,5 +1,5 @@
-"""ask.py PORT: a client of kv_server. Sends the lines of standard input to it, in one connection, prints all that comes back, and ends
-the server in another one."""
+"""ask.py PORT: a client of kv_server. Sends the lines of standard input to it, in one connection,
+prints all answers, and ends the server in another one."""
 
 import socket
 import sys

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * item_file.h: items, a key and a value each, in a mapped file. A table of buckets leads to chains of
- * items. The items lie in slabs of chunks of one size. Any thread may call it. Nothing here knows of
- * the shield.
+ * item_file.h: items, a key and a value each, in a mapped file. A table of buckets leads to chains
+ * of items. The items lie in slabs of chunks of one size. Any thread may call it. Nothing here
+ * knows of the shield.
  *
- * Why the file survives a power failure at any moment: an item is durable before one word leads to it,
- * in the place of the item that it replaces, if any. A chunk is free again when the word that led to it
- * is durable. A slab's class is durable before an item is in it. The chunks that no chain leads to are
- * free: memory holds their list, and the locks.
+ * Why the file survives a power failure at any moment: an item is durable before one word leads to
+ * it, in the place of the item that it replaces, if any. A chunk is free again when the word that
+ * led to it is durable. A slab's class is durable before an item is in it. The chunks that no chain
+ * leads to are free: memory holds their list, and the locks.
  */
 #ifndef ITEM_FILE_H
 #define ITEM_FILE_H

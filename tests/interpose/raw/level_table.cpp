@@ -16,12 +16,12 @@
 //
 // Why the table survives a power failure at any moment:
 //   - A slot counts when its token's bit says so, and is durable before that.
-//   - A new value is in another slot. In the same bucket, one store of the token replaces the old one;
-//     elsewhere the old one is removed when the new one is durable. A movement does the same.
-//     So a power failure leaves at most one key twice, and opening takes one of the two: the program
-//     had reported neither.
-//   - A level of 2^n buckets has its place in the file, after the smaller ones. So one word says which
-//     levels exist, and whether the table grows. Opening continues the growth.
+//   - A new value is in another slot. In the same bucket, one store of the token replaces the old
+//     one; elsewhere the old one is removed when the new one is durable. A movement does the same.
+//     So a power failure leaves at most one key twice, and opening takes one of the two: the
+//     program had reported neither.
+//   - A level of 2^n buckets has its place in the file, after the smaller ones. So one word says
+//     which levels exist, and whether the table grows. Opening continues the growth.
 #include <array>
 #include <cinttypes>
 #include <cstdint>

@@ -51,7 +51,8 @@ static inline struct mapped_file file_open(const char *name, uint64_t size) {
   return file;
 }
 
-/* Extends the file and maps it again: pointers into it are void. 0: no room, and nothing has changed. */
+/* Extends the file and maps it again: pointers into it are void. 0: no room, and nothing has
+ * changed. */
 static inline int file_grow(struct mapped_file *file, uint64_t size) {
   if (size <= file->size) return 1;
   if (posix_fallocate(file->descriptor, (off_t)file->size, (off_t)(size - file->size)) != 0)

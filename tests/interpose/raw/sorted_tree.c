@@ -15,14 +15,14 @@
 // Keys and values are numbers of 64 bits; the greatest number is no key.
 //
 // Why the tree survives a power failure at any moment:
-//   - Of two neighbouring entries with one key, the right one counts. A shift first copies an entry to its
-//     neighbour, value first, and then takes the original apart. So at most one key exists twice, and
-//     both entries, or the right one, are whole.
+//   - Of two neighbouring entries with one key, the right one counts. A shift first copies an entry
+//     to its neighbour, value first, and then takes the original apart. So at most one key exists
+//     twice, and both entries, or the right one, are whole.
 //   - A shift that comes to another line makes the finished one durable first.
-//   - A key at or above the lowest one of the right sibling does not count. So a split is complete as
-//     soon as the left half has its sibling.
-//   - Opening completes what is missing after that: it ends shifts, cuts left halves short, and tells
-//     parents of their children. The nodes that no node leads to are free.
+//   - A key at or above the lowest one of the right sibling does not count. So a split is complete
+//     as soon as the left half has its sibling.
+//   - Opening completes what is missing after that: it ends shifts, cuts left halves short, and
+//     tells parents of their children. The nodes that no node leads to are free.
 #include <inttypes.h>
 
 #include "arguments.h"

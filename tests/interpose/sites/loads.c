@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * loads.c: WAY FILE: a program that loads from a mapped file. A named comment marks the line that an
- * audit has to name.
+ * loads.c: WAY FILE: a program that loads from a mapped file. A named comment marks the line that
+ * an audit has to name.
  */
 #include <fcntl.h>
 #include <immintrin.h>
@@ -26,7 +26,8 @@ static void stray(char *at) {
   __asm__ volatile("movq %1, (%0)" : : "r"(at), "r"(seed) : "memory");
 }
 
-/* Stores to every line. Loads it before its flush, before the fence, after the fence, and much later. */
+/* Stores to every line. Loads it before its flush, before the fence, after the fence, and much
+ * later. */
 static void clean(void) {
   for (size_t i = 0; i < size / 64; i += 3) {
     volatile long *at = (volatile long *)(map + 64 * i);
@@ -42,8 +43,8 @@ static void clean(void) {
     if (*(volatile long *)(map + 64 * i) != seed + (long)i) exit(13);
 }
 
-/* Threads store to words of the same lines and load each other's. The fence of one commits the stores
- * of others. */
+/* Threads store to words of the same lines and load each other's. The fence of one commits the
+ * stores of others. */
 enum { threads = 4, turns = 4000, lines = 16 };
 
 static void *share(void *number) {

@@ -125,7 +125,8 @@ static void together(void) {
   for (int i = 0; i < threads; ++i) pthread_join(all[i], NULL);
 }
 
-/* Without a report. But a clflush is no fence: a store that was reported before it may come after it. */
+/* Without a report. But a clflush is no fence: a store that was reported before it may come after
+ * it. */
 static void clflushes(void) {
   for (int i = 0; i < 100; ++i) {
     *(volatile long *)(map + 40960 + 64 * i) = seed + i;
