@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Medium `file` on a disk whose failing syncs lose pages: after that, the page cache and the disk
 // differ (hostile/lossy_disk.hpp). Every sync of every operation fails in turn. The next session
-// must find what it would find after a power failure. What it acknowledges must survive one.
+// must find what it would find after a power failure. Changes that it acknowledges must survive
+// one.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

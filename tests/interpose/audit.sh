@@ -49,7 +49,7 @@ for wrong in "$pools/no/report" "$pools" "$file" ''; do
 done
 expect 1 "$scute" shield audit --output "$file" -- true
 in_err "^scute: $file: it is shielded, so no report is written over it\$"
-# Nor over what protects a file, or has objects.
+# No report is written over files that protect a file or hold objects, either.
 "$scute" create "$pools/pool" --size 8M --medium file --engine spec >created || fail "create"
 ln -s "$file.scute" "$pools/link"
 for own in "$file.scute" "$pools/link" "$pools/pool" "$pools/pool.log" "$pools/gone.scute" "$pools/gone.scute.log"; do

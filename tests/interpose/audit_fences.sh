@@ -12,7 +12,7 @@ cc=${CC:-cc}
 
 file=$pools/file
 second=$pools/second
-# fresh: files that hold what no case stores.
+# fresh: creates files with bytes that no case stores.
 fresh() {
   for one in "$file" "$second"; do
     rm -f "$one"*
@@ -101,7 +101,7 @@ fi
 sound "$file"
 sound "$second"
 
-# Pools of libpmemobj: what the library leaves is not the program's.
+# Pools of libpmemobj: the audit does not blame the program for lines that the library leaves.
 pool=$pools/pool
 pooled() {
   local wanted=$1

@@ -24,7 +24,7 @@ audited() {
   valid_json
 }
 
-# of_site NAME FIELD: what was counted at the line of a comment; 0 if there is no such place.
+# of_site NAME FIELD: the count at the line with that comment; 0 if there is no such place.
 of_site() {
   python3 - "$(line_of "$1")" "$2" <<'PYTHON'
 import json, sys
@@ -182,7 +182,7 @@ expect 0 env LD_LIBRARY_PATH="$PWD" "$scute" shield audit ./sites plugs "$file"
 in_out '^stray stores *1 lines; it may have been libforeign.so'
 expect 0 env LD_LIBRARY_PATH="$PWD" "$scute" shield run ./sites plugs "$file"
 [ ! -s err ] || fail "advice is not given unasked: $(cat err)"
-# Two views of one file: each has its own.
+# Two views of one file: each has its own places.
 expect 2 "$scute" shield audit --json -- bash -c './sites forgets "$1"; ./sites twice "$1"' - "$file"
 sed -n '/^{/,$p' out >document
 python3 - <<'PYTHON' || fail "places of two views: $(cat document)"

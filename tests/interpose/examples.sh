@@ -74,7 +74,7 @@ for map in ctree btree rtree rbtree skiplist hashmap_tx hashmap_atomic hashmap_r
     serve "$guarded" "${words[@]}"
     cmp answered answered.plain || fail "kv_server $map: other answers"
     runs=$((runs + 1))
-    # And then what they have in the end, without the shield.
+    # Then asks for their final contents, without the shield.
     [ -z "$by" ] || sound "$guarded"
     seq -f 'GET key-%g' 0 59 >asked
   done

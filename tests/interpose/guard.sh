@@ -198,7 +198,8 @@ make() {
   "${as_user[@]}" "$scute" shield add "$file" "${@:2}" >add.out || fail "shield add"
   cp "$file" plain 2>/dev/null || bytes_of $size >plain
 }
-# removed MODE: by its owner; the file has its permissions, and what plain has.
+# removed MODE: its owner removes the shield; the file then has its permissions, and the bytes of
+# plain.
 removed() {
   expect 0 "${as_user[@]}" "$scute" shield remove "$file"
   equal "$(mode_of)" "$1"
@@ -214,7 +215,7 @@ is_idle() {
   ! grep -q '^in use' list.out
 }
 
-# By each way what comes of it is what comes of it without --guard.
+# Each way of opening has the same result as without --guard.
 for options in "" --page-in; do
   make 640
   # shellcheck disable=SC2086
@@ -288,7 +289,7 @@ rm -f "$file.scute"
 mv "$folder/elsewhere" "$file.scute"
 expect 0 run -- "$folder/use" "$file" read
 removed 644
-# Its owner may do what the permissions let him do that he had.
+# The owner may do what the file's earlier permissions allowed.
 if [ "$(id -u)" = 0 ]; then
   rm -f "$file"*
   bytes_of $size >"$file"

@@ -63,7 +63,7 @@ for map in "${maps[@]}"; do
     stdbuf -oL "$scute" shield run --windows "$windows" -- "$bin/$program" "$map" "$file" <fed >answers 2>err &
     run=$!
     until_said '' answers "$run"
-    # Damage under a running program: what it reads is its view.
+    # Damage under a running program: the program reads its view.
     some_page "$file"
     printf 'damage' | dd of="$file" bs=1 seek=$((4096 * page + 17)) conv=notrunc 2>/dev/null
     touch struck

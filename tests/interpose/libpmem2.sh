@@ -66,7 +66,7 @@ for forced in BYTE CACHE_LINE PAGE; do
   in_err 'pmem2_map_new: -100009'
 done
 
-# A file without the shield is the library's own affair.
+# The shield does not interfere with the library on a file that is not shielded.
 head -c 65536 /dev/zero >"$pools/plain"
 PMEM2_FORCE_GRANULARITY=BYTE GRANULARITY=0 expect 0 "$scute" shield run -- "$program" persist "$pools/plain" 4
 PMEM2_FORCE_GRANULARITY=BYTE GRANULARITY=0 expect 0 "$program" read "$pools/plain"

@@ -88,13 +88,14 @@ for kind in clwb clflushopt clflush; do
   [ "$(head -c 5 "$file")" = after ] || fail "the mapping does not go on"
 done
 
-# By way of another library: what flushes is named, and neither stays.
+# Loaded through another library: the shield names the library that flushes, and neither stays
+# loaded.
 expect 0 "$scute" shield run -- ./loader after "$file" "$PWD/libouter.so"
 told 'mapped 1 0;loaded 0;errno 1, named;there 0;synced 0;callable 0;'
 in_err "$PWD/libclwb.so: it flushes"
 expect 2 "$scute" shield run -- ./loader before "$file" "$PWD/libouter.so"
 in_err "$PWD/libclwb.so flushes"
-# One that has gone is no reason any more.
+# A library that was unloaded is no longer a reason to refuse.
 expect 0 "$scute" shield run -- ./loader both "$file" "$PWD/libclwb.so"
 told 'loaded 1;mapped 1 0;there 0;synced 0;callable 0;'
 # Linked with the program.

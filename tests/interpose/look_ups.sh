@@ -72,7 +72,7 @@ int main(void) {
 }
 C
 made table table.c
-# A function of the program's own, of the same name, is not what others get.
+# If the program has its own function of that name, the look-ups of others do not find it.
 echo 'int fsync(int fd) { return fd; }' | made table_own -rdynamic table.c -x c -
 nm -D --defined-only "$runtime" | awk '{ print $3 }' | grep -v '^scute_shield_' >names
 [ "$(wc -l <names)" -ge 150 ] || fail "only $(wc -l <names) functions"

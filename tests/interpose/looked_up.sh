@@ -336,7 +336,7 @@ program_of() {
     *) program=(./taker) ;;
   esac
 }
-# begin WAY FILE: what it has before.
+# begin WAY FILE: creates FILE with its first contents.
 begin() {
   rm -f "$2" "$2".*
   case $1 in

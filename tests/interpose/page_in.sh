@@ -130,7 +130,7 @@ word = ctypes.c_int(0)
 for n in range(64): ctypes.CDLL(None).syscall(202, ctypes.byref(word), 0, n + 1, None)
 assert page(3) and rss() < 200, rss()' "$file"
 
-# By an instruction that no library hears of.
+# By an instruction, which the shield cannot intercept.
 large "$file"
 cat >unintercepted.c <<'C'
 #include <fcntl.h>

@@ -42,7 +42,7 @@ clean() {
   for windows in pmemobj off; do
     expect 0 "$scute" shield audit --windows "$windows" -- "$bin/$1" "${@:2}" <input
     in_out '^result: clean'
-    # It did store what is never flushed, and that is counted apart.
+    # libpmemobj stores to lines that are never flushed: these are counted separately.
     in_out 'never flushed *0 lines, and [1-9][0-9]* that libpmemobj never flushes'
   done
 }
@@ -91,7 +91,8 @@ clean leaver "$file" keep
 expect 2 "$scute" shield audit -- "$bin/leaver" "$file" forget
 in_out 'never flushed *1 lines, and'
 
-# A file that begins as a pool does, and then is none: what it says of places is not believed.
+# A file that begins as a pool does, and is none: the shield does not believe the places that it
+# states.
 for seed in $(seq 12); do
   rm -f "$pools"/pool*
   python3 - "$file" "$seed" <<'PYTHON'

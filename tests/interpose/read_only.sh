@@ -46,7 +46,7 @@ int main(int argc, char **argv) {
 }
 C
 cc -O1 -o "$folder/use" use.c || fail "cc"
-# Its writer takes its own permission away, and is killed.
+# The program that writes takes its own permission away, and is killed.
 cat >stores.c <<'C'
 #include <fcntl.h>
 #include <signal.h>

@@ -189,7 +189,7 @@ for engine in redo spec; do
   "$scute" kv put "$file.scute" key value
   stays 'is a pool of its own; it protects no other file' 1
 done
-# One that is open in another process is no other.
+# A pool that is open in another process is treated alike.
 begin
 rm "$file.scute"
 "$scute" create "$file.scute" --size 2M >out
@@ -229,7 +229,8 @@ stays 'is empty, so it is no pool' 7
 begin
 echo "a text" >"$file.scute"
 stays 'is not a Scute pool' 7
-# A link to what protects another file: that one is not what a program gets that opens this one.
+# FILE.scute is a link to the pool that protects another file: a program that opens FILE does not
+# get that file.
 begin
 rm "$file.scute"
 mkdir "$pools/there"
@@ -240,7 +241,8 @@ cp "$pools/there/other.scute" other.scute
 stays "leads to what protects $pools/there/other, not " 1
 cmp "$pools/there/other.scute" other.scute || fail "what protects the other file was changed"
 expect 0 "$scute" shield check "$pools/there/other"
-# A second name of it: repairs do not put the other file's content here.
+# A second name (hard link) of another file's pool: repairs do not write that file's content to
+# FILE.
 begin
 rm "$file.scute"
 mkdir "$pools/there"
@@ -251,7 +253,7 @@ cp "$file" as_it_was
 told 'has further names (hard links), and what it protects is another file' 1 shield check --repair --damaged "$file"
 cmp "$file" as_it_was || fail "the file got another one's content"
 expect 0 "$scute" shield check "$pools/there/other"
-# Both files copied by links are what they were.
+# Both files copied by hard links are unchanged.
 mkdir "$pools/copy"
 ln "$pools/there/other" "$pools/there/other.scute" "$pools/copy"
 expect 0 "$scute" shield check --repair --damaged "$pools/copy/other"

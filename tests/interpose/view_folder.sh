@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Views in a folder: they need no memory and leave nothing there. The stores of a killed program are
-# kept.
+# Views in a folder: they need no memory and leave nothing there. If a program is killed, its stores
+# are kept.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 file=$pools/file other=$pools/other third=$pools/third

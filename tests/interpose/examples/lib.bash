@@ -1,7 +1,6 @@
 # lib.bash: helpers that the tests with Debian's examples of libpmemobj share. Sourced. Each file
 # begins as the example makes it, and is $plain. A copy of it, $guarded, gets the shield. Then both
 # undergo the same.
-# a copy of it, $guarded, gets the shield; then all that follows is done to both.
 # shellcheck source=tests/interpose/lib.bash
 source "$SCUTE_SOURCE_DIR/tests/interpose/lib.bash"
 

@@ -35,7 +35,7 @@ static uint64_t count_of(const struct record *all, uint64_t most) {
   return n;
 }
 
-// What libminiasync's future_poll() does; its header is not in Debian.
+// The result of libminiasync's future_poll(); its header is not in Debian.
 struct future {
   int (*task)(void *context, void *notifier);
   void *property;

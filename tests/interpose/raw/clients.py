@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""clients.py talk SOCKET BEFORE SEED RESULT: clients of item_server, each with keys of its own, talk
+"""clients.py talk SOCKET BEFORE SEED RESULT: clients of item_server, each with its own keys, talk
 until each has sent all its commands or is cut off. RESULT.begun exists when each has had an answer.
 clients.py judge RESULT FOUND: is FOUND what the server may have left?
 

@@ -15,7 +15,7 @@ fresh() {
   [ "${3:-}" != shielded ] || "$scute" shield add "$1" >add.out 2>&1 || fail "shield add: $(cat add.out)"
 }
 
-# ended STATUS: as what was asked for ends.
+# ended STATUS: the program has ended in the requested way.
 ended() { equal "$1" "$([ "$end" = closes ] || [ "$end" = exits ] && echo 0 || echo 137)"; }
 
 # plainly CASE PATH...: the case without the shield. When that program is killed, the file keeps all
