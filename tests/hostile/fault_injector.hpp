@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Makes system calls and allocations of the calling thread fail. The functions of the C library are
-// replaced for the whole program; they do what they always do while nothing is asked for.
+// replaced for the whole program. They do what they always do while no failure is requested.
 #pragma once
 
 #include <array>

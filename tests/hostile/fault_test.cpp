@@ -88,7 +88,7 @@ class fault : public testing::TestWithParam<operation> {
         EXPECT_EQ(descriptors(), open_files) << "a file is left open";
       }
     }
-    // A fence that fails leaves it to the next recovery what the file holds.
+    // If a fence fails, the next recovery decides what the file holds.
     const bool unsure = c == call::msync || c == call::fdatasync || c == call::fsync;
     std::set<std::string> allowed{e == SCUTE_OK ? after : before};
     if (unsure) allowed = {before, after};
@@ -234,8 +234,8 @@ TEST_P(fault, SystemCalls) {
   }
 }
 
-// A log that overflows its lane has borrowed chunks when memory runs out: they must not be in the
-// way of the next one. Each time by a lane that has done nothing yet.
+// A log that overflows its lane has borrowed chunks when memory runs out: they must not hinder the
+// next one. Each time, a lane that has done nothing yet makes the log.
 class chained_log : public testing::TestWithParam<scute_engine> {};
 
 TEST_P(chained_log, FailsOnceForWantOfMemory) {
@@ -311,7 +311,7 @@ TEST_P(chained_log, ARangeInPlaceIsRefused) {
   }
 }
 
-// A checkpoint that cannot renew what is open in place leaves its block to be checkpointed another
+// If a checkpoint cannot renew a range that is open in place, its block is checkpointed another
 // time. A drain, and a switch of engines, used to take that for the end.
 TEST(spec_drain, SaysThatItHadNoMemory) {
   uint64_t refused = 0;

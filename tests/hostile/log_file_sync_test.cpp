@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A pool with a log file on a disk whose syncs fail and lose pages
-// (LOGFILE-4, LOGFILE-5, STREAM-1, STREAM-2, STREAM-3): the pool stops, and what was acknowledged
-// before is there after a power failure.
+// A pool with a log file on a disk whose syncs fail and lose pages (LOGFILE-4, LOGFILE-5, STREAM-1,
+// STREAM-2, STREAM-3). The pool stops, and earlier acknowledged changes survive a power failure.
 #include <gtest/gtest.h>
 
 #include <array>

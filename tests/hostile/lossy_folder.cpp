@@ -111,7 +111,7 @@ void lossy_folder::look() {
     if (name == "." || name == "..") continue;
     const std::string full = path_ + "/" + name;
     struct stat st{};
-    // Whatever its permissions are.
+    // Opens files of any permissions.
     const int fd = ::open(full.c_str(), O_RDONLY | O_CLOEXEC);
     if (fd < 0 || ::fstat(fd, &st) != 0) throw std::runtime_error("open " + full);
     const node id = node_of(fd);

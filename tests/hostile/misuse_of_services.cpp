@@ -129,7 +129,7 @@ void recovery_progress(stage& s) {
 void drain(stage& s) {
   REFUSED(SCUTE_E_INVALID, scute_drain(nullptr));
   SCUTE_OKAY(scute_drain(s.read_only));
-  // In a transaction it leaves alone what is not committed.
+  // During a transaction, a drain leaves uncommitted changes alone.
   transaction tx(s.pool);
   void* at = nullptr;
   SCUTE_OKAY(scute_tx_open(tx, s.live, &at));

@@ -57,8 +57,8 @@ TEST(system, FileSizeLimit) {
   });
 }
 
-// The signal of that limit would end the process. It comes to no handler of the program's either,
-// and one that the program has held back before stays. (SIG-3)
+// The signal of that limit would end the process. No handler of the program gets it either. A
+// signal of that kind that the program has held back before stays pending. (SIG-3)
 TEST(system, FileSizeLimitRaisesNoSignal) {
   for (const bool handler : {false, true})
     for (const uint32_t flags : {0u, uint32_t{SCUTE_PREALLOCATE}})
