@@ -58,12 +58,12 @@ void beside_a_commit(bool by_calls, change what) {
   else
     m->cut(pages * page);
   EXPECT_TRUE(faults::disarm().hit);
-  EXPECT_EQ(m->failure(), EIO) << "nobody else is told";
+  EXPECT_EQ(m->failure(), EIO) << "the other sync gets no error";
   failed = true;
   committer.join();
   bytes left = disk.after_power_failure(random);
   left.resize(page);
-  EXPECT_TRUE(!acknowledged || left == content) << "what was acknowledged is lost";
+  EXPECT_TRUE(!acknowledged || left == content) << "the acknowledged bytes are lost";
 }
 
 TEST(growth_sync, TakesNoErrorFromACommit) {

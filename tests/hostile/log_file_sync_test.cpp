@@ -58,7 +58,7 @@ TEST(log_file_sync, AFailureStopsThePoolAndLosesNothing) {
         acknowledged = tried;
       }
       EXPECT_TRUE(faults::disarm().hit);
-      ASSERT_LT(acknowledged, tried) << "nobody was told";
+      ASSERT_LT(acknowledged, tried) << "no error was reported";
       SCUTE_FAILS(SCUTE_E_IO, overwrite(f.pool, oid, pattern(99, 300)));
       disk.keeps_pages = random.one_in(2);
       SCUTE_FAILS(SCUTE_E_IO, scute_close(std::exchange(f.pool, nullptr)));

@@ -85,7 +85,7 @@ class lossy : public testing::TestWithParam<operation> {
 
   void goes_on(attempt& a, lossy_disk& disk, random_source& random) {
     ASSERT_EQ(SCUTE_OK, a.open()) << scute_errormsg();
-    EXPECT_EQ(disk.lost_pages(), 0u) << "what is seen is not what the disk has";
+    EXPECT_EQ(disk.lost_pages(), 0u) << "the page cache and the disk differ";
     const std::string found = stage().contents(a.pool);
     EXPECT_TRUE(found == before || found == after) << found;
     ASSERT_EQ(SCUTE_OK, fault_stage::count_up(a.pool)) << scute_errormsg();

@@ -264,7 +264,7 @@ TEST(system, AddressSpaceLimit) {
     EXPECT_TRUE(f.read(small) == bytes(100, 5));
     EXPECT_EQ(f.objects(), 2u);
     f.expect_sound();
-    EXPECT_NE(f.alloc(bytes(20 * mib)), 0u) << "what was reserved came back";
+    EXPECT_NE(f.alloc(bytes(20 * mib)), 0u) << "the reservation was not released";
     f.close();
   });
   f.open();
