@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pages of one file that the disk does not give back. Who reads one gets EIO; who writes a part of
-// one as well, since the kernel reads the rest of it first; who writes it as a whole has a good
-// page again. For files that are read and written by system calls; fault_injector.cpp asks. One
-// such file at a time.
+// Pages of one file that the disk does not return. A read of one gets EIO. So does a write of a
+// part of one, since the kernel first reads the rest of it. A write of a whole page makes it good
+// again. For files that are read and written by system calls; fault_injector.cpp asks. One such
+// file at a time.
 #pragma once
 
 #include <cstdint>

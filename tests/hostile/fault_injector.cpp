@@ -134,7 +134,7 @@ using scute::test::lossy_folder;
 // ThreadSanitizer's malloc() cannot be called from a replacement before it has begun; there only
 // operator new fails.
 #if !defined(__SANITIZE_THREAD__)
-// The allocator behind the names: glibc's own, or the sanitizer's.
+// The allocator that the names lead to: glibc's own, or the sanitizer's.
 #if defined(__SANITIZE_ADDRESS__)
 #define BEHIND(name) __interceptor_##name
 #else

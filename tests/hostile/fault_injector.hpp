@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Makes system calls and allocations of the calling thread fail. The functions of the C library are
-// replaced for the whole program; they do what they always do while nothing is asked for.
+// replaced for the whole program. They do what they always do while no failure is requested.
 #pragma once
 
 #include <array>
@@ -48,8 +48,8 @@ struct outcome {
 };
 outcome disarm();
 
-// For an operation that another thread carries out: what was asked of this thread holds for the
-// other as long as it has `taken_over`, and disarm() here tells of it.
+// For an operation that another thread carries out: the plan of this thread holds for the other one
+// as long as it has `taken_over`, and disarm() here reports on it.
 struct plan;
 plan* hand_over();
 class taken_over {
@@ -66,7 +66,7 @@ class taken_over {
 // All calls of that kind by any thread fail, until the error is 0.
 void always(call c, int error);
 
-// Says on stderr what was going on if the process is aborted or crashes meanwhile.
+// Prints the situation on stderr if the process is aborted or crashes meanwhile.
 void describe(const std::string& situation);
 
 }  // namespace faults

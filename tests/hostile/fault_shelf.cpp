@@ -21,7 +21,7 @@ struct shelf {
 };
 static_assert(sizeof(shelf) <= shelf_size);
 
-// The C++ interface on a handle that somebody else closes.
+// The C++ interface on a handle that its user closes elsewhere.
 class borrowed_pool : public scute::reader {
  public:
   explicit borrowed_pool(scute_pool* handle) {

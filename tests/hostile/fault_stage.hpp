@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The pool that operations with failing calls work on: prepared once, put back before each attempt,
-// and compared by what it means, not by its bytes.
+// The pool that operations with failing calls use: prepared once, and restored before each attempt.
+// It is compared by its meaning, not by its bytes.
 #pragma once
 
 #include <map>
@@ -60,7 +60,7 @@ class fault_stage {
     return read_file(f.path);
   }
 
-  // What the pool says, every object verified. Empty if something cannot be read.
+  // Returns the pool's contents as text, every object verified. Empty if something cannot be read.
   std::string contents(scute_pool* handle) const {
     std::ostringstream out;
     std::multimap<uint64_t, std::string> all;

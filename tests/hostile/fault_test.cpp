@@ -88,7 +88,7 @@ class fault : public testing::TestWithParam<operation> {
         EXPECT_EQ(descriptors(), open_files) << "a file is left open";
       }
     }
-    // A fence that fails leaves it to the next recovery what the file holds.
+    // If a fence fails, the next recovery decides what the file holds.
     const bool unsure = c == call::msync || c == call::fdatasync || c == call::fsync;
     std::set<std::string> allowed{e == SCUTE_OK ? after : before};
     if (unsure) allowed = {before, after};
@@ -223,7 +223,7 @@ TEST_P(fault, SystemCalls) {
   for (const scute_medium m : {SCUTE_MEDIUM_AUTO, SCUTE_MEDIUM_FILE}) {
     begin(m);
     for (const auto& w : ways) each(w.c, w.error, false);
-    // A disk that fails goes on failing.
+    // A disk that fails keeps failing.
     each(call::msync, EIO, true);
     each(call::fdatasync, EIO, true);
     each(call::mmap, ENOMEM, true);
@@ -234,8 +234,8 @@ TEST_P(fault, SystemCalls) {
   }
 }
 
-// A log that overflows its lane has borrowed chunks when memory runs out: they must not be in the
-// way of the next one. Each time by a lane that has done nothing yet.
+// A log that overflows its lane has borrowed chunks when memory runs out: they must not hinder the
+// next one. Each time, a lane that has done nothing yet makes the log.
 class chained_log : public testing::TestWithParam<scute_engine> {};
 
 TEST_P(chained_log, FailsOnceForWantOfMemory) {
@@ -270,8 +270,8 @@ TEST_P(chained_log, FailsOnceForWantOfMemory) {
   }
 }
 
-// A range in place that is refused for want of memory is nobody's: what another thread writes there
-// since, while the transaction goes on, is not undone by a crash.
+// If memory is missing, a range in place is refused and belongs to no transaction. Another thread
+// then writes there while the transaction continues: a crash does not undo that.
 TEST_P(chained_log, ARangeInPlaceIsRefused) {
   for (const size_t n : {100, 9000}) {
     for (uint64_t nth = 1, hit = 1; hit != 0; ++nth) {
@@ -311,7 +311,7 @@ TEST_P(chained_log, ARangeInPlaceIsRefused) {
   }
 }
 
-// A checkpoint that cannot renew what is open in place leaves its block to be checkpointed another
+// If a checkpoint cannot renew a range that is open in place, its block is checkpointed another
 // time. A drain, and a switch of engines, used to take that for the end.
 TEST(spec_drain, SaysThatItHadNoMemory) {
   uint64_t refused = 0;

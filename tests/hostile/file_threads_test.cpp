@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Threads of one process on medium `file`, whose power fails again and again: whatever the disk
-// holds at any moment must open as a pool with every transaction that had returned by then, and
-// none of it in part. The threads share columns, lanes and blocks, so they drain and spill each
-// other all the time. More threads than lanes, so that lanes change hands.
+// Threads of one process on medium `file`, whose power fails repeatedly. The disk's bytes at any
+// moment must open as a pool with every transaction that had returned by then, and none of it in
+// part. The threads share columns, lanes and blocks, so they drain and spill each other all the
+// time. More threads than lanes, so that lanes change hands.
 //
-// The disk has what syncs have brought there (hostile/lossy_disk.hpp), so a writer whose fence
-// syncs too little is found out here, where kill -9 with the page cache intact would show nothing.
-// With engine spec there are two of them, the pool's and that of its log, which lose their power at
-// one moment.
+// The disk has the bytes that syncs have written there (hostile/lossy_disk.hpp). So this test finds
+// a writer whose fence syncs too little; kill -9 with the page cache intact would not show it. With
+// engine spec there are two disks, the pool's and that of its log, which lose their power at one
+// moment.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -25,7 +25,7 @@ namespace {
 constexpr unsigned thread_count = 5, pair_count = 3;  // pairs of each thread
 constexpr uint64_t object_size = 400;
 
-// What the object of a pair holds after its nth transaction. The number comes first.
+// Returns the contents of a pair's object after its nth transaction. The number comes first.
 bytes version(uint64_t of, uint64_t n) {
   bytes b = pattern(of * 1'000'000 + n, object_size);
   std::memcpy(b.data(), &n, sizeof n);
@@ -90,7 +90,7 @@ class file_threads : public testing::TestWithParam<scute_engine> {
       }
   }
 
-  // What the disk holds at this moment, opened as after a power failure.
+  // Opens the disk's contents at this moment, as after a power failure.
   void judge(lossy_disk& disk, lossy_disk* log, random_source& random) {
     uint64_t least[thread_count * pair_count], most[thread_count * pair_count];
     for (size_t i = 0; i < pairs.size(); ++i) least[i] = pairs[i].returned;

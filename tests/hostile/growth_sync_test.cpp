@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CACHE-1: a mapped file that is made longer, or cut, beside a commit. The kernel tells an error of
-// the commit's page to whichever sync comes first, and to no other: so these syncs wait for each
-// other, and an error of one is everybody's.
+// CACHE-1: a mapped file is extended, or cut, concurrently with a commit. The kernel reports an
+// error of the commit's page to the first sync, and to no other. So these syncs wait for each
+// other, and every one of them gets the error of one.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -58,12 +58,12 @@ void beside_a_commit(bool by_calls, change what) {
   else
     m->cut(pages * page);
   EXPECT_TRUE(faults::disarm().hit);
-  EXPECT_EQ(m->failure(), EIO) << "nobody else is told";
+  EXPECT_EQ(m->failure(), EIO) << "the other sync gets no error";
   failed = true;
   committer.join();
   bytes left = disk.after_power_failure(random);
   left.resize(page);
-  EXPECT_TRUE(!acknowledged || left == content) << "what was acknowledged is lost";
+  EXPECT_TRUE(!acknowledged || left == content) << "the acknowledged bytes are lost";
 }
 
 TEST(growth_sync, TakesNoErrorFromACommit) {

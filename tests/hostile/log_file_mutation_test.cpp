@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Log files that somebody has made up: bytes that changed, heads and frames with checksums that are
-// right and contents that are not, files of any length. No byte of one makes the library do
-// anything but open the pool or refuse it (F9).
+// Made-up log files: bytes that changed, heads and frames with right checksums and wrong contents,
+// files of any length. No byte of one makes the library do anything but open the pool or refuse it
+// (F9).
 #include <gtest/gtest.h>
 
 #include <cstring>

@@ -80,7 +80,7 @@ TEST_F(pages_of_a_log, AnyOneOfAKilledPool) {
     write_file(log, content);
     last = 2;
     bad_sectors bad(log, {at});
-    // Who only reads it changes nothing.
+    // A session that only reads changes nothing.
     SCUTE_OKAY(open(SCUTE_READONLY));
     expect_last();
     f.close();
@@ -116,7 +116,7 @@ TEST_F(pages_of_a_log, AnyOneOfAClosedPool) {
       change(2);
       expect_last();
     } else {
-      // A scrub finds it before anybody comes to it.
+      // A scrub finds it before any reader does.
       EXPECT_GE(f.check(true).repaired, 1U);
       EXPECT_EQ(bad.left(), 0U);
       change(2);
@@ -129,7 +129,7 @@ TEST_F(pages_of_a_log, AnyOneOfAClosedPool) {
   }
 }
 
-// Nobody has looked.
+// No scrub has run before.
 TEST_F(pages_of_a_log, ACommitThatComesToOneEndsTheSession) {
   change(1);
   f.close();
@@ -155,8 +155,8 @@ TEST_F(pages_of_a_log, ACommitThatComesToOneEndsTheSession) {
   expect_last();
 }
 
-// Both copies of what only the log has: told, and not guessed; both heads: refused, as any log that
-// cannot be read.
+// Both copies of data that only the log has are bad: the loss is reported, and nothing is guessed.
+// If both heads are bad, the log is refused, as any log that cannot be read.
 TEST_F(pages_of_a_log, BothCopies) {
   change(1);
   kill();

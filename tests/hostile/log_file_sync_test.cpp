@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A pool with a log file on a disk whose syncs fail and lose pages
-// (LOGFILE-4, LOGFILE-5, STREAM-1, STREAM-2, STREAM-3): the pool stops, and what was acknowledged
-// before is there after a power failure.
+// A pool with a log file on a disk whose syncs fail and lose pages (LOGFILE-4, LOGFILE-5, STREAM-1,
+// STREAM-2, STREAM-3). The pool stops, and earlier acknowledged changes survive a power failure.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -59,7 +58,7 @@ TEST(log_file_sync, AFailureStopsThePoolAndLosesNothing) {
         acknowledged = tried;
       }
       EXPECT_TRUE(faults::disarm().hit);
-      ASSERT_LT(acknowledged, tried) << "nobody was told";
+      ASSERT_LT(acknowledged, tried) << "no error was reported";
       SCUTE_FAILS(SCUTE_E_IO, overwrite(f.pool, oid, pattern(99, 300)));
       disk.keeps_pages = random.one_in(2);
       SCUTE_FAILS(SCUTE_E_IO, scute_close(std::exchange(f.pool, nullptr)));
@@ -72,7 +71,7 @@ TEST(log_file_sync, AFailureStopsThePoolAndLosesNothing) {
         f.in().abandon();
         f.close();
       }
-      // What the next session acknowledges is no castle in the air: syncs of clean pages do
+      // The next session really stores what it acknowledges, though syncs of clean pages do
       // nothing.
       SCUTE_OKAY(scute_open(f.path.c_str(), &o, &f.pool));
       SCUTE_OKAY(overwrite(f.pool, oid, pattern(77, 300)));
@@ -126,8 +125,8 @@ TEST(log_file_sync, CommitsAtTheSameTimeShareSyncs) {
   f.expect_sound();
 }
 
-// STREAM-4: a log that is made longer beside a commit is synced behind it, not beside it. The
-// kernel would tell the error of the commit's page to whichever sync comes first, and to no other.
+// STREAM-4: a log that is extended concurrently with a commit is synced after it, not at the same
+// time. The kernel would report the error of the commit's page to the first sync, and to no other.
 TEST(log_file_sync, GrowthBesideACommitTakesNoErrorFromIt) {
   SCUTE_RANDOM(random);
   bool hit = false;
@@ -141,7 +140,7 @@ TEST(log_file_sync, GrowthBesideACommitTakesNoErrorFromIt) {
     f.create(o);
     const scute_oid oid = f.alloc(pattern(0, 300)), large = f.alloc(pattern(1, 2 * mib));
     SCUTE_OKAY(scute_drain(f.pool));
-    f.in().idle.stop();  // so nobody syncs the pool itself, which stays as it is now
+    f.in().idle.stop();  // so no thread syncs the pool itself, which stays as it is now
     const bytes pool = read_file(f.path);
     lossy_disk disk(f.path + ".log");
     std::atomic<bool> inside = false, armed = false, failed = false, left = false;
@@ -156,7 +155,7 @@ TEST(log_file_sync, GrowthBesideACommitTakesNoErrorFromIt) {
       wait_until([&] { return failed || sleeps(::getpid()); });
       left = true;
     };
-    // Who has the error has told nobody yet.
+    // The thread that has the error has not reported it yet.
     disk.after_failure = [&] {
       failed = true;
       while (!left) std::this_thread::yield();

@@ -40,7 +40,7 @@ bool find_mapping(const void* at, mapping::file& file, uint64_t& offset) {
 std::mutex lossy_disk::mutex_;
 
 lossy_disk::lossy_disk(std::string path) : path_(std::move(path)) {
-  // Not by the functions that it is told of.
+  // Not by the functions whose calls are reported to it.
   fd_ = static_cast<int>(::syscall(SYS_openat, AT_FDCWD, path_.c_str(), O_RDWR | O_CLOEXEC));
   struct stat st{};
   if (fd_ < 0 || ::syscall(SYS_fstat, fd_, &st) != 0)
@@ -83,7 +83,7 @@ bool lossy_disk::is_this(int fd) const noexcept {
 }
 
 bool lossy_disk::is_mapped() const {
-  // A mapping that nobody can read through has no pages.
+  // A mapping that no thread can read through has no pages.
   return any_mapping([&](const mapping& m) { return m.readable && m.of == as_mapped_; });
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A disk under one file. The file is what the page cache holds; the disk has what syncs have
-// brought there. When a sync fails, the pages that were dirty are clean afterwards, and the disk
-// has none of them, or some: that is what Linux does. A cache that is dropped is read again from
-// the disk, but for pages that are dirty or mapped.
+// A disk under one file. The file is what the page cache holds; the disk has the bytes that syncs
+// have written there. When a sync fails, the dirty pages are clean afterwards, and the disk has
+// none of them, or some: Linux does that. A dropped cache is read again from the disk, except pages
+// that are dirty or mapped.
 //
-// fault_injector.cpp tells it of the calls of this program; nothing is told of stores to mappings,
-// which are found by comparison. Two at a time at most, as of a pool and its log.
+// fault_injector.cpp reports the calls of this program to it. Stores to mappings are not reported:
+// they are found by comparison. Two at a time at most, as of a pool and its log.
 #pragma once
 
 #include <cstdint>
@@ -28,21 +28,21 @@ class lossy_disk {
   lossy_disk(const lossy_disk&) = delete;
   lossy_disk& operator=(const lossy_disk&) = delete;
 
-  // What a power failure leaves at this moment: the disk, and, of the pages that are dirty, those
+  // The bytes that a power failure leaves at this moment: the disk, and those of the dirty pages
   // that the kernel happens to have written already. Any thread.
   bytes after_power_failure(random_source& random);
   // Of both at the same moment.
   static std::pair<bytes, bytes> after_power_failure(lossy_disk& a, lossy_disk& b,
                                                      random_source& random);
-  // The same for the file itself, which nobody has open.
+  // The same for the file itself, which no process has open.
   void fail_power(random_source& random);
   // Pages that the cache and the disk have in different versions, although no sync is going to
   // tell.
   uint64_t lost_pages();
 
-  bool keeps_pages = false;           // somebody else has the file mapped: nothing is dropped
+  bool keeps_pages = false;           // another process has the file mapped: nothing is dropped
   std::function<void()> before_sync;  // called by each thread that syncs; set before there are any
-  std::function<void()> after_failure;  // called by one whose sync fails, before it is told
+  std::function<void()> after_failure;  // called by one whose sync fails, before its error returns
 
   // Called by the replaced functions. fd or address: ours, or another one's.
   static void synced(int fd, bool worked) noexcept;
@@ -66,9 +66,9 @@ class lossy_disk {
   mapping::file as_mapped_;
   int fd_ = -1;
   static std::mutex mutex_;  // of all disks, which lose their power at one moment
-  bytes seen_;               // what the file held at the last look
+  bytes seen_;               // the file's bytes at the last look
   bytes disk_;
-  bytes clean_;  // what each page held when it was last clean
+  bytes clean_;  // each page's bytes when it was last clean
   uint64_t failures_ = 0;
 };
 

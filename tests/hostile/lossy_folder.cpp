@@ -20,7 +20,7 @@ namespace scute::test {
 namespace {
 
 std::atomic<lossy_folder*> current{nullptr};
-// Its own calls are nobody's.
+// Its own calls are not recorded.
 thread_local bool inside = false;
 
 class looking {
@@ -101,7 +101,7 @@ std::shared_ptr<const bytes> lossy_folder::kept(bytes content) {
   return known.emplace_back(std::make_shared<const bytes>(std::move(content)));
 }
 
-// What there is now.
+// Records the names that exist now.
 void lossy_folder::look() {
   names there;
   DIR* const folder = ::opendir(path_.c_str());
@@ -111,7 +111,7 @@ void lossy_folder::look() {
     if (name == "." || name == "..") continue;
     const std::string full = path_ + "/" + name;
     struct stat st{};
-    // Whatever its permissions are.
+    // Opens files of any permissions.
     const int fd = ::open(full.c_str(), O_RDONLY | O_CLOEXEC);
     if (fd < 0 || ::fstat(fd, &st) != 0) throw std::runtime_error("open " + full);
     const node id = node_of(fd);
@@ -185,7 +185,7 @@ void lossy_folder::restore(const std::string& folder, const state& s, const std:
   }
 }
 
-// ---- what is told -------------------------------------------------------------------------------
+// ---- calls reported by the fault injector -------------------------------------------------------
 
 void lossy_folder::note_sync(int fd) {
   struct stat st{};

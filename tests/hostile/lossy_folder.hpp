@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A folder on a disk, with all that a kill or a power failure could leave in it while something is
-// done there. A kill leaves the files as they are. A power failure leaves names as they were when
-// the folder was synced last, or after some of the changes since, in their order; and of each file
-// what its own syncs have brought to the disk, its permissions among them: a sync of the folder
-// tells of neither. Of bytes and permissions that are newer the disk may have none, all or some.
+// A folder on a disk, with all states that a kill or a power failure could leave in it while
+// something is done there. A kill leaves the files as they are. A power failure leaves names as
+// they were when the folder was synced last, or after some of the changes since, in their order. Of
+// each file it leaves what the file's own syncs have written to the disk, its permissions among
+// them: a sync of the folder covers neither. Of newer bytes and permissions, the disk may have
+// none, all or some.
 //
-// fault_injector.cpp tells it of the calls of this program. A moment is before each call that
+// fault_injector.cpp reports the calls of this program to it. A moment is before each call that
 // syncs, or that changes names or permissions, and at the end. One folder at a time, of files that
 // fit into memory several times; no folders in it.
 #pragma once
@@ -31,7 +32,7 @@ class lossy_folder {
   using files = std::map<std::string, file>;
   struct state {
     std::string story;
-    bool done = false;  // what was to be done had returned
+    bool done = false;  // the operation had returned
     files what;
   };
 
@@ -41,7 +42,7 @@ class lossy_folder {
   lossy_folder(const lossy_folder&) = delete;
   lossy_folder& operator=(const lossy_folder&) = delete;
 
-  // The folder is left alone from here on. States are told once each, those before the end first.
+  // The folder is left alone from here on. Each state is listed once, those before the end first.
   const std::vector<state>& end();
   // Makes a folder's files those of the state. The one of this name stays the same file (its
   // inode).

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Medium `file` on a disk whose failing syncs lose pages: what is seen after that is not what the
-// disk has (hostile/lossy_disk.hpp). Every sync of every operation fails in turn; what the next
-// session finds must be what it would find after a power failure, and what it acknowledges must
-// outlive one.
+// Medium `file` on a disk whose failing syncs lose pages: after that, the page cache and the disk
+// differ (hostile/lossy_disk.hpp). Every sync of every operation fails in turn. The next session
+// must find what it would find after a power failure. Changes that it acknowledges must survive
+// one.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -85,7 +85,7 @@ class lossy : public testing::TestWithParam<operation> {
 
   void goes_on(attempt& a, lossy_disk& disk, random_source& random) {
     ASSERT_EQ(SCUTE_OK, a.open()) << scute_errormsg();
-    EXPECT_EQ(disk.lost_pages(), 0u) << "what is seen is not what the disk has";
+    EXPECT_EQ(disk.lost_pages(), 0u) << "the page cache and the disk differ";
     const std::string found = stage().contents(a.pool);
     EXPECT_TRUE(found == before || found == after) << found;
     ASSERT_EQ(SCUTE_OK, fault_stage::count_up(a.pool)) << scute_errormsg();
@@ -153,7 +153,7 @@ class failing_disk : public testing::Test {
   scute_oid first = 0, second = 0;
 };
 
-// The sync that tells of it may be the last one that does: the kernel reports an error once.
+// The sync that reports the error may be the last one that does: the kernel reports an error once.
 // (CACHE-1)
 TEST_F(failing_disk, APageThatCannotBeRestoredStopsThePool) {
   const uint64_t page = f.offset_of(first) & ~uint64_t{4095};
@@ -188,7 +188,7 @@ TEST_F(failing_disk, AWindowIsNotEnteredAfterADrainThatFailed) {
   EXPECT_EQ(e, SCUTE_E_IO);
   const bytes old = pattern(2, 300);
   EXPECT_EQ(std::memcmp(f.raw(f.offset_of(second)), old.data(), old.size()), 0);
-  // Nobody waits for the columns for ever.
+  // No thread waits for the columns for ever.
   std::thread([&] { e = try_overwrite(first, pattern(6, 300)); }).join();
   EXPECT_EQ(e, SCUTE_E_IO);
 }
@@ -204,7 +204,7 @@ TEST_F(failing_disk, AnInPlaceRangeIsNotGivenAfterADrainThatFailed) {
   fail(0);
   EXPECT_EQ(e, SCUTE_E_IO);
 }
-// Somebody waits for the columns of an in-place range while its abort is under way, and fails.
+// A thread waits for the columns of an in-place range while another aborts that range, and fails.
 TEST_F(failing_disk, AnAbortThatFailsLetsGoOfItsColumns) {
   lossy_disk disk(f.path);
   std::atomic<bool> aborting{false}, go_on{false};

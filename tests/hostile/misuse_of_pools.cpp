@@ -279,7 +279,7 @@ void check(stage& s) {
   r.struct_size = sizeof r;
   REFUSED(SCUTE_E_READONLY, scute_check(s.read_only, 1, &r, nullptr, nullptr, nullptr));
   SCUTE_OKAY(scute_check(s.read_only, 0, &r, nullptr, nullptr, nullptr));
-  // A commit at work looks like damage; the transaction goes on as if nothing had been asked.
+  // A commit in progress looks like damage; the transaction continues as if nothing had been asked.
   transaction tx(s.pool);
   void* at = nullptr;
   SCUTE_OKAY(scute_tx_open(tx, s.live, &at));

@@ -164,8 +164,8 @@ void pow_table_open(stage& s) {
   with(SCUTE_E_BUSY, "t", [](auto&) {});
   SCUTE_OKAY(scute_pow_begin(in.store, SCUTE_POW_STRICT, &in.section));
 }
-// What a section has changed in a table that is closed counts no more, and no call of its
-// serializer follows.
+// When a table is closed, a section's changes in it no longer count, and its serializer is not
+// called again.
 void pow_table_close(stage& s) {
   open_store in;
   EXPECT_EQ(scute_pow_table_close(nullptr), SCUTE_OK);

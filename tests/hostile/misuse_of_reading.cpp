@@ -92,7 +92,7 @@ void next(stage& s) {
   REFUSED(SCUTE_E_INVALID, scute_next(nullptr, s.live, 1, &s.oid));
   REFUSED(SCUTE_E_INVALID, scute_next(s.pool, s.live, 1, nullptr));
   s.for_bad_oids([&](int code, scute_oid bad) {
-    // What follows a freed object may be asked for, as it may be freed during the walk.
+    // A caller may ask for the successor of a freed object, as it may be freed during the walk.
     if (code != SCUTE_E_FREED) REFUSED(code, scute_next(s.pool, bad, 1, &s.oid));
   });
 }

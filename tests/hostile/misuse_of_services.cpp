@@ -129,7 +129,7 @@ void recovery_progress(stage& s) {
 void drain(stage& s) {
   REFUSED(SCUTE_E_INVALID, scute_drain(nullptr));
   SCUTE_OKAY(scute_drain(s.read_only));
-  // In a transaction it leaves alone what is not committed.
+  // During a transaction, a drain leaves uncommitted changes alone.
   transaction tx(s.pool);
   void* at = nullptr;
   SCUTE_OKAY(scute_tx_open(tx, s.live, &at));
@@ -170,7 +170,7 @@ void handle_fault(stage& s) {
   EXPECT_EQ(scute_handle_fault(SIGSEGV, nullptr, nullptr), 0);
   siginfo_t info{};
   info.si_addr = const_cast<void*>(scute_get(s.pool, s.oid));
-  info.si_code = SI_USER;  // somebody sent it (FAULT-2)
+  info.si_code = SI_USER;  // a process sent it (FAULT-2)
   EXPECT_EQ(scute_handle_fault(SIGSEGV, &info, nullptr), 0);
   info.si_code = SEGV_MAPERR;  // no page of a pool's
   EXPECT_EQ(scute_handle_fault(SIGSEGV, &info, nullptr), 0);

@@ -9,7 +9,7 @@ namespace {
 
 using stage = misuse_stage;
 
-// What every call refuses that takes a file.
+// Tries the arguments that every call with a file refuses.
 template <typename Call>
 void for_bad_files(stage& s, Call&& call) {
   scratch dir;

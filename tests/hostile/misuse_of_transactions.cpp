@@ -42,7 +42,7 @@ void tx_begin(stage& s) {
 
 void tx_commit(stage& s) {
   s.for_bad_handles([&](scute_tx* bad) { REFUSED(SCUTE_E_NOTX, scute_tx_commit(bad)); });
-  // Doomed by an inner level; whatever else is called then, nothing of it happens.
+  // An inner level has doomed the transaction: later calls have no effect.
   scute_tx *outer = nullptr, *inner = nullptr;
   void* at = nullptr;
   scute_oid made = 0;
@@ -135,7 +135,7 @@ void addressing_misuse(stage& s, Call call) {
   SCUTE_OKAY(tx.abort());
 }
 
-// Of oids it says nothing: it is a hint.
+// The call reports nothing about oids: it is a hint.
 void tx_prefetch(stage& s) {
   s.for_bad_handles(
       [&](scute_tx* tx) { REFUSED(SCUTE_E_NOTX, scute_tx_prefetch(tx, &s.live, 1)); });

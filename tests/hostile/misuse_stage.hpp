@@ -106,7 +106,7 @@ class misuse_stage {
     EXPECT_EQ(handle, poison_address);
     EXPECT_EQ(tx, poison_address);
   }
-  // Whatever was done wrongly, nothing came of it.
+  // Checks that wrong calls have changed nothing.
   void expect_nothing_happened() {
     for (const pool_file* f : {&pool, &other, &read_only})
       EXPECT_EQ(scute_tx_current(*f), nullptr) << "a transaction is left open";

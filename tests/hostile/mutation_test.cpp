@@ -14,7 +14,7 @@ namespace scute::test {
 using namespace core;
 namespace {
 
-// What a program might do with a pool, whatever it holds. Results do not matter.
+// Makes calls that a program might make on a pool, whatever it holds. Results do not matter.
 void exercise(scute_pool* pool, random_source& random) {
   std::vector<scute_oid> oids;
   scute_oid oid = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Every system call and every allocation of an operation on a persist-on-write file fails in turn.
-// Each time the outcome is success or a documented error; memory has what was there before, or
-// after; and so has the file, opened again.
+// Each time the outcome is success or a documented error. Memory has the state before the
+// operation, or the one after it, and so has the file, opened again.
 #include <scute/pow.hpp>
 
 #include <gtest/gtest.h>
@@ -80,7 +80,7 @@ const std::vector<operation>& operations() {
          w.words.edit(5) = std::string(60000, 'e');
          s.commit();
        }},
-      // What an aborted section has streamed must not be missed by those behind it.
+      // The sections after an aborted one must not miss what it has streamed.
       {"eager_aborted", true, false,
        [](world& w) {
          {
@@ -92,7 +92,7 @@ const std::vector<operation>& operations() {
          }
          w.put(6, 70, 's');
        }},
-      // What an abort puts back needs no memory.
+      // Rolling an abort back needs no memory.
       {"undone", true, false,
        [](world& w) {
          auto s = w.db.section(w.m);
@@ -199,10 +199,10 @@ class pow_fault : public testing::TestWithParam<std::tuple<size_t, scute_medium>
     if (failed) {
       EXPECT_TRUE(documented(c, *failed)) << static_cast<int>(*failed) << scute_errormsg();
     }
-    // The sync may fail behind the commit, and can be repeated.
+    // The sync may fail after the commit, and can be repeated.
     const bool two_steps = std::string_view(op().name) == "later_and_sync";
-    // A sync that fails leaves it to the next opening what the file holds; memory is as before
-    // then, or as after.
+    // If a sync fails, the next opening decides what the file holds. Memory is then as before, or
+    // as after.
     if (w != nullptr && w->db.native_handle() != nullptr && failed != errc::io && op().opened) {
       const std::string here = w->text();
       EXPECT_TRUE(here == (failed ? before : after) || (two_steps && here == after)) << here;

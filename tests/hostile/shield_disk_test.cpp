@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A shielded file on a disk, and the power fails: the disk has of the file what the library's own
-// syncs have brought there, as it has of FILE.scute (JOIN-3).
+// A shielded file on a disk, and the power fails. Of the file, as of FILE.scute, the disk has the
+// bytes that the library's own syncs have written there (JOIN-3).
 #include <gtest/gtest.h>
 
 #include "hostile/lossy_disk.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A file comes under the shield, is adopted, or leaves it, and at every moment the process is
-// killed or the power fails, names and permissions of files included (FILE-1, MAKE-1, MAKE-3): the
-// file keeps its bytes, and is protected by what was there before, or by what was to come, or by
-// nothing; whoever goes on can.
+// A file is added to the shield, adopted, or removed from it. At every moment, the process is
+// killed or the power fails, names and permissions of files included (FILE-1, MAKE-1, MAKE-3). The
+// file keeps its bytes. Either the old protection, or the new one, or none is in effect. A later
+// call can continue.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -19,7 +19,7 @@ constexpr scute_engine named_engines[] = {SCUTE_ENGINE_LOGFREE, SCUTE_ENGINE_RED
 class stage {
  public:
   explicit stage(scute_engine engine) : o(shielded::options(engine)) {
-    o.medium = SCUTE_MEDIUM_FILE;  // with a log beside it, if the engine wants one
+    o.medium = SCUTE_MEDIUM_FILE;  // with a log next to it, if the engine wants one
     o.rows = 4;
     o.lanes = 2;
     o.chunk_size = 16 * kib;
@@ -56,7 +56,7 @@ class stage {
     f.expect_sound();
     f.close();
   }
-  // What goes on from here leaves the file alone, and nothing beside it.
+  // Removal from this state leaves the file alone, with nothing next to it.
   void remove_and_look() {
     SCUTE_OKAY(remove());
     EXPECT_EQ(f.dir.count(), 1u);
@@ -64,7 +64,7 @@ class stage {
     f.expect_file();
   }
 
-  // Everything that act() can leave behind when it is interrupted goes to judge(state).
+  // Calls judge(state) for every state that an interrupted act() can leave.
   template <typename Act, typename Judge>
   void explore(Act&& act, Judge&& judge) {
     lossy_folder folder(f.dir.file(""));
@@ -109,7 +109,7 @@ TEST(shield_names, Added) {
   }
 }
 
-// Somebody has changed it without Scute.
+// Another program has changed the file without Scute.
 TEST(shield_names, Adopted) {
   for (const auto engine : named_engines) {
     SCOPED_TRACE("engine " + std::to_string(engine));
@@ -136,8 +136,8 @@ TEST(shield_names, Adopted) {
   }
 }
 
-// What a killed `add` has left is adopted, and that is killed as well: a log may have its name
-// still before it.
+// A killed `add` leaves files that are adopted, and the adoption is killed as well. A log may get
+// its name before that.
 TEST(shield_names, AdoptedAfterAKilledAddition) {
   stage s(SCUTE_ENGINE_SPEC);
   std::vector<lossy_folder::state> unnamed;

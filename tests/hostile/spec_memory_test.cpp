@@ -17,8 +17,8 @@ namespace {
 
 using engine::commit_log;
 
-// CLOG-6. Segments that a lane had taken for a commit that then failed stayed its own, and counted
-// as about to come back: whoever needed them waited for ever.
+// CLOG-6. A lane once took segments for a commit that then failed. The segments stayed its own, and
+// counted as about to come back: threads that needed them waited for ever.
 TEST(spec_memory, AHelperThatFindsNoMemoryTakesNoSegments) {
   constexpr uint64_t begin = 1000;
   pool_file f;
@@ -33,7 +33,7 @@ TEST(spec_memory, AHelperThatFindsNoMemoryTakesNoSegments) {
   commit_log log(s, location, list, begin, {});
   engine::checkpoint checkpoint(s, table, log, begin, nullptr);
   engine::log_room room(s, location, log, checkpoint, list);
-  // Something is open in place, so who checkpoints takes memory.
+  // A range is open in place, so a thread that checkpoints takes memory.
   std::byte old[64] = {};
   const uint64_t at = s.geo.zone_offset(0) + s.geo.row_size + 7 * engine::block_table::page;
   const uint64_t b = table.number_of(at);
@@ -73,8 +73,8 @@ TEST(spec_memory, AHelperThatFindsNoMemoryTakesNoSegments) {
   f.in().abandon();
 }
 
-// What was reserved for a range that was refused is given back at once: who commits nothing behind
-// that has nothing to end.
+// The room that was reserved for a refused range is released at once: a thread that then commits
+// nothing has nothing to end.
 TEST(spec_memory, ARefusedRangeKeepsNoRoom) {
   pool_file f;
   scute_options o = options(32 * mib, {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_SPEC});
@@ -103,7 +103,7 @@ TEST(spec_memory, ARefusedRangeKeepsNoRoom) {
     // In another thread, whose lane has nothing of it.
     std::thread([&] {
       for (int k = 0; k < 2; ++k) f.overwrite(large, bytes(600 * kib, 2));
-      // What was lent for the range itself goes back as well.
+      // The room that was lent for the range itself is released as well.
       for (int k = 0; k < 3; ++k) {
         SCUTE_OKAY(scute_drain(f.pool));
         f.overwrite(small, bytes(64, 3));

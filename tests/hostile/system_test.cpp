@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A system that refuses: limits on files, descriptors and memory. What fails comes back as a
-// documented error, and leaves the pool as it was. (fault_test.cpp: single calls that fail.)
+// A system that refuses: limits on files, descriptors and memory. A call that fails returns a
+// documented error, and leaves the pool unchanged. (fault_test.cpp: single calls that fail.)
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <malloc.h>
@@ -57,8 +57,8 @@ TEST(system, FileSizeLimit) {
   });
 }
 
-// The signal of that limit would end the process. It comes to no handler of the program's either,
-// and one that the program has held back before stays. (SIG-3)
+// The signal of that limit would end the process. No handler of the program gets it either. A
+// signal of that kind that the program has held back before stays pending. (SIG-3)
 TEST(system, FileSizeLimitRaisesNoSignal) {
   for (const bool handler : {false, true})
     for (const uint32_t flags : {0u, uint32_t{SCUTE_PREALLOCATE}})
@@ -132,8 +132,8 @@ TEST(system, FileSizeLimitOfALongerPool) {
   }
 }
 
-// The log of a pool on a disk is written by calls that know the limit: who may not write to all of
-// it is refused before anything is acknowledged, whether the pool was closed or killed, and nothing
+// Calls that know the limit write the log of a pool on a disk. A process that may not write to all
+// of it is refused before anything is acknowledged, whether the pool was closed or killed. Nothing
 // is changed.
 TEST(system, FileSizeLimitOfALongerLog) {
   pool_file f(scratch::disk);
@@ -206,7 +206,7 @@ TEST(system, FileWithoutPermissions) {
   f.close();
   ASSERT_EQ(0, ::chmod(f.path.c_str(), 0444));
   in_child([&] {
-    // Root may do anything, so become somebody else; who is nobody already stays.
+    // Root may do anything, so become another user. A user without privileges stays as it is.
     std::filesystem::permissions(std::filesystem::path(f.path).parent_path(),
                                  std::filesystem::perms::all);
     if (::geteuid() == 0) {
@@ -242,7 +242,7 @@ TEST(system, AddressSpaceLimit) {
   in_child([&] {
     f.open();
     rlimit limit{};
-    // What is mapped now and a little more.
+    // The memory that is mapped now, and a little more.
     uint64_t pages = 0;
     std::ifstream("/proc/self/statm") >> pages;
     limit.rlim_cur = pages * 4096 + 4 * mib;
@@ -264,7 +264,7 @@ TEST(system, AddressSpaceLimit) {
     EXPECT_TRUE(f.read(small) == bytes(100, 5));
     EXPECT_EQ(f.objects(), 2u);
     f.expect_sound();
-    EXPECT_NE(f.alloc(bytes(20 * mib)), 0u) << "what was reserved came back";
+    EXPECT_NE(f.alloc(bytes(20 * mib)), 0u) << "the reservation was not released";
     f.close();
   });
   f.open();

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# scute-torture for a short while: in memory (if there is a place) and on a disk, at several levels;
-# and spoilt on purpose, when it must fail. `scute-torture --seconds 3600` goes on for longer.
+# Runs scute-torture for a short while: in memory (if there is a place) and on a disk, at several
+# levels. Runs that are spoilt on purpose must fail. `scute-torture --seconds 3600` runs for longer.
 set -euo pipefail
 torture=${SCUTE_TEST_TORTURE_EXE:?names scute-torture}
 # shellcheck source=tests/support/budget.bash
@@ -65,7 +65,7 @@ for engine in redo logfree spec; do
 done
 [ -z "$(ls "$memory")" ] || fail "files are left: $(ls "$memory")"
 
-# Whoever looks on must see damage.
+# Each spoilt run must find damage.
 declare -A sees=(
   [stale]='was committed, but the pool has only those up to'
   [byte]='damaged structures'

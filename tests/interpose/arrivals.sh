@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
-# Descriptors of a shielded file that a program gets by other ways than open() and dup(): over a socket, by syscall(). What it makes durable by such
-# a one is durable, and the file stays open until that one is closed (DESC-4); what others send of a shielded file is taken over (INHERIT-4).
+# A program gets descriptors of a shielded file by other ways than open() and dup(): over a socket,
+# by syscall(). Bytes that it makes durable by such a descriptor are durable. The file stays open
+# until that descriptor is closed (DESC-4). A shielded file that another process sends is taken over
+# (INHERIT-4).
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 cat >arrives.py <<'END'
@@ -109,7 +111,7 @@ diff wanted out || fail "with a library between"
 cmp plain "$pools/file" || fail "other bytes with a library between"
 sound "$pools/file"
 
-# What others send: FILE itself, of which the sender knows nothing.
+# Another process sends FILE itself, without knowing that it is shielded.
 cat >sends.py <<'END'
 import os, socket, sys
 server = socket.socket(socket.AF_UNIX)

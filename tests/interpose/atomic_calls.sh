@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Lists and atomic allocations of libpmemobj, as transactions.sh has it for transactions. A constructor may fail, or be where the program ends; one that
-# leaves by longjmp() leaves no window to the next transaction (OBJ-2).
+# Lists and atomic allocations of libpmemobj, as transactions.sh has it for transactions. A
+# constructor may fail, or the program may end in it. If it leaves by longjmp(), the next
+# transaction finds no window of it (OBJ-2).
 source "$(dirname "${BASH_SOURCE[0]}")/transactions/lib.bash"
 
 for case_name in ${SCUTE_TEST_CASES:-$("$actor" list atomic)}; do

@@ -12,7 +12,7 @@ in_out '^never flushed *1[0-9] lines'
 equal "$(grep -c '^never flushed' out)" 1  # one view, and so one account (SUPER-1)
 in_out '^result: stores were never flushed'
 
-# The same once more changes nothing, so there is nothing to flush.
+# The same a second time changes nothing, so nothing must be flushed.
 expect 0 "$scute" shield audit --json -- "$actor" two_mappings "$file"
 sed -n '/^{/,$p' out >document && mv document out
 valid_json
@@ -41,14 +41,15 @@ valid_json
 equal "$(json result)" clean
 expect 3 "$scute" shield audit --output report -- "$actor" exits "$file"
 grep -q '^result: ' report || fail "a program with a status has no report"
-# Where there can be none the program is not begun; where not all of it can be written that is an error, whatever the program's status.
+# If the report cannot be created, the program is not begun. If not all of it can be written, that
+# is an error, whatever the program's status.
 for wrong in "$pools/no/report" "$pools" "$file" ''; do
   expect 1 "$scute" shield audit --output "$wrong" -- touch begun
   [ ! -e begun ] || fail "begun without a place for the report: $wrong"
 done
 expect 1 "$scute" shield audit --output "$file" -- true
 in_err "^scute: $file: it is shielded, so no report is written over it\$"
-# Nor over what protects a file, or has objects.
+# No report is written over files that protect a file or hold objects, either.
 "$scute" create "$pools/pool" --size 8M --medium file --engine spec >created || fail "create"
 ln -s "$file.scute" "$pools/link"
 for own in "$file.scute" "$pools/link" "$pools/pool" "$pools/pool.log" "$pools/gone.scute" "$pools/gone.scute.log"; do
@@ -66,7 +67,7 @@ for json in '' --json; do
     equal "$(cat err)" 'scute: /dev/full: cannot write the report: No space left on device'
   done
 done
-# Nobody but the command has it open.
+# Only the command has it open.
 # shellcheck disable=SC2016  # (Of the inner shell.)
 expect 1 "$scute" shield audit --output report -- bash -c 'ls -l /proc/self/fd | grep report'
 sound "$file"

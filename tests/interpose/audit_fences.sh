@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# scute shield audit of what nobody fenced (AUDIT-6), of stores behind the flush of their line (AUDIT-7), and of what programs leave when they are killed or
-# become other ones (AUDIT-8): told, with exit status 2; and nothing is told of programs that do it right.
+# scute shield audit of flushes without a fence (AUDIT-6), of stores after the flush of their line
+# (AUDIT-7), and of what programs leave when they are killed or replaced by exec (AUDIT-8). Each is
+# reported, with exit status 2. For correct programs, nothing is reported.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 here=$SCUTE_SOURCE_DIR/tests/interpose
@@ -11,7 +12,7 @@ cc=${CC:-cc}
 
 file=$pools/file
 second=$pools/second
-# fresh: files that hold what no case stores.
+# fresh: creates files with bytes that no case stores.
 fresh() {
   for one in "$file" "$second"; do
     rm -f "$one"*
@@ -44,7 +45,7 @@ PYTHON
 fresh
 # Flushed, and no fence.
 for one in unfenced unfenced_exit streamed unmapped closed last_thread; do audited 2 0 1 0 -- "$one"; done
-# Of many only the last ones, behind the commit of a full list.
+# Of many lines only the last ones, after the commit of a full list.
 fresh
 expect 2 "$scute" shield audit "$program" streamed_much "$file" "$second"
 in_out '^never fenced *[1-9][0-9]* lines$'
@@ -61,7 +62,7 @@ fresh
 expect 0 "$scute" shield audit --fail-on unflushed "$program" unfenced "$file" "$second"
 expect 2 "$scute" shield audit --fail-on unfenced "$program" unfenced_exit "$file" "$second"
 
-# A store behind the flush of its line.
+# A store after the flush of its line.
 fresh
 audited 2 1 0 1 -- early
 audited 2 1 0 1 --unflushed drop -- early_unmapped
@@ -70,7 +71,7 @@ fresh
 expect 2 "$scute" shield audit "$program" early "$file" "$second"
 in_out '^never flushed *1 lines, 1 of them since their last flush$'
 in_out '^  line 0x40: never flushed since its last store$'
-# One that was flushed and fenced, and stored to once more, counts once.
+# A line that was flushed and fenced, and then stored to again, counts once.
 fresh
 audited 2 1 0 0 -- stored_again
 
@@ -87,7 +88,7 @@ audited 137 1 0 0 --unflushed drop -- killed
 audited 2 1 0 0 --unflushed drop -- becomes
 audited 134 1 0 0 -- aborts
 
-# What is right, and what others make right.
+# Correct programs, and lines that another thread or call makes correct.
 fresh
 for one in persists streams_and_drains synced synced_file early_synced early_flushed early_beside two_files threads unchanged; do audited 0 0 0 0 -- "$one"; done
 for _ in $(seq 5); do audited 0 0 0 0 -- early_beside; done
@@ -100,7 +101,7 @@ fi
 sound "$file"
 sound "$second"
 
-# Pools of libpmemobj: what the library leaves is not the program's.
+# Pools of libpmemobj: the audit does not blame the program for lines that the library leaves.
 pool=$pools/pool
 pooled() {
   local wanted=$1
@@ -115,10 +116,10 @@ for windows in pmemobj off; do
   pooled 2 unfenced --windows $windows
   in_out '^never fenced *1 lines'
   in_out '^result: lines were flushed and never fenced$'
-  # Behind fences of the transaction that it never ends.
+  # After fences of the transaction that it never ends.
   pooled 0 inside --windows $windows
   in_out '^never fenced *0 lines$'
-  # Killed, or gone without a close: of lines that nobody flushed nobody can tell whose they are.
+  # Killed, or ended without a close: the audit cannot tell whose the unflushed lines are.
   pooled 0 leaves --windows $windows
   in_out '^never flushed *[1-9][0-9]* lines; [1-9][0-9]* of them may be libpmemobj.s own'
   in_out "^result: clean, except for lines that may be libpmemobj's own"

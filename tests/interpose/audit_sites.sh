@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# scute shield audit of a program that scute-cc has compiled: each mistake is counted at its place in the source, and nothing else is
-# (AUDIT-3); strays are reported by `run` as well, and can stop the program (AUDIT-4, VIEW-9).
+# scute shield audit of a program that scute-cc has compiled: it counts each mistake at its place in
+# the source, and nothing else (AUDIT-3). `run` reports strays as well, and can stop the program
+# (AUDIT-4, VIEW-9).
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 source=$SCUTE_SOURCE_DIR/tests/interpose/sites/sites.c
@@ -23,7 +24,7 @@ audited() {
   valid_json
 }
 
-# of_site NAME FIELD: what was counted at the line of a comment; 0 if there is no such place.
+# of_site NAME FIELD: the count at the line with that comment; 0 if there is no such place.
 of_site() {
   python3 - "$(line_of "$1")" "$2" <<'PYTHON'
 import json, sys
@@ -57,7 +58,7 @@ for level in -O0 -O2; do
     equal "$(total early_flushes)" 0
   done
 
-  # AUDIT-6: where it was flushed last. (What `detect` tells of streamed stores, too.)
+  # AUDIT-6: where the line was flushed last. (`detect` reports this for streamed stores, too.)
   for way in unfenced streams:streamed unmaps:unmapped; do
     audited 2 "${way%:*}"
     equal "$(total unfenced_lines)" 1
@@ -114,7 +115,8 @@ in_out '^result: lines were flushed and never fenced$'
 expect 0 "$scute" shield audit --all ./sites clean "$file"
 in_out 'sites\.c:[0-9][0-9]* ('
 
-# Without `detect` nobody knows of stores, and nobody is blamed; flushes and fences have their places all the same.
+# Without `detect` the audit does not know of stores and blames no code for them. Flushes and fences
+# still have their places.
 cp flushing sites
 audited 0 stray
 equal "$(total stray_lines)" 0
@@ -124,14 +126,14 @@ audited 2 forgets
 equal "$(of_site forgotten unflushed_lines)" 0
 equal "$(total unflushed_lines)" 1
 
-# `run` says it, and goes on; or is told not to.
+# `run` reports it and continues, or, by an option, does not.
 cp sites-O2 sites
 expect 0 "$scute" shield run ./sites stray "$file"
 in_err "stray store: the 64 bytes at 0x5000 changed.*flushed at .*sites\.c:$(line_of stray) (stray)"
 expect 0 "$scute" shield run --strays ignore ./sites stray "$file"
 [ ! -s err ] || fail "it was to be ignored: $(cat err)"
 
-# Code that tells of nothing is in the process: strays are advice then, and no failure.
+# If the process contains code that does not report its stores, strays are advice and no failure.
 printf 'void quiet(void) {}\n' >quiet.c
 "$compiler" -shared -fPIC -o libquiet.so quiet.c
 gcc -shared -fPIC -o libforeign.so quiet.c
@@ -144,7 +146,8 @@ expect 0 "$scute" shield run ./sites stray "$file"
 expect 0 "$scute" shield run --strays report ./sites stray "$file"
 in_err 'stray store'
 
-# Stopped: the file has what was committed before, and not the stray; what was stored since is beside it.
+# Stopped: the file has what was committed before, without the stray. Later stores are in
+# $file.scute-unflushed.
 cp sites-O2 sites
 "$scute" check "$file.scute" >check.out || fail "$(cat check.out)"
 cp "$file" before
@@ -165,7 +168,7 @@ for way in syncs:21505 leaves:22529; do
   [ -s "$file.scute-unflushed" ] || fail "${way%:*}: what was stored since is nowhere"
   rm "$file.scute-unflushed"
 done
-# Killed behind the flush: the supervisor looks where the program could not.
+# Killed after the flush: the supervisor examines the lines, since the program no longer can.
 expect 137 "$scute" shield audit --json --strays report -- ./sites dies "$file"
 sed -n '/^{/,$p' out >document
 equal "$(total stray_lines)" 1
@@ -179,7 +182,7 @@ expect 0 env LD_LIBRARY_PATH="$PWD" "$scute" shield audit ./sites plugs "$file"
 in_out '^stray stores *1 lines; it may have been libforeign.so'
 expect 0 env LD_LIBRARY_PATH="$PWD" "$scute" shield run ./sites plugs "$file"
 [ ! -s err ] || fail "advice is not given unasked: $(cat err)"
-# Two views of one file: each has its own.
+# Two views of one file: each has its own places.
 expect 2 "$scute" shield audit --json -- bash -c './sites forgets "$1"; ./sites twice "$1"' - "$file"
 sed -n '/^{/,$p' out >document
 python3 - <<'PYTHON' || fail "places of two views: $(cat document)"

@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# Whatever a program does to a file, it does the same to a shielded one: what its calls return, how it ends, and what is in the
-# file afterwards (SHIELD-7, GUARD-1, GUARD-2, GUARD-3, GUARD-4, DESC-1, DESC-2, DESC-3, MAPS-3, MEM-1, LENGTH-1, GROW-1, GROW-2, CRIT-2, OWN-1, OWN-2, LIFE-2,
-# LIFE-3, SUPER-1, WIRE-2, CRASHWB-1, CRASHWB-3, END-1, END-2). After an end by its own fault (SIGSEGV, SIGABRT) what it had not flushed is in FILE.scute-unflushed instead (CRASHWB-2).
-# SCUTE_TEST_CASES names some of them.
+# A program does the same to a shielded file as to a plain one: the results of its calls, how it
+# ends, and the file's contents afterwards (SHIELD-7, GUARD-1, GUARD-2, GUARD-3, GUARD-4, DESC-1,
+# DESC-2, DESC-3, MAPS-3, MEM-1, LENGTH-1, GROW-1, GROW-2, CRIT-2, OWN-1, OWN-2, LIFE-2, LIFE-3,
+# SUPER-1, WIRE-2, CRASHWB-1, CRASHWB-3, END-1, END-2). After an end by its own fault (SIGSEGV,
+# SIGABRT), its unflushed stores are in FILE.scute-unflushed instead (CRASHWB-2). SCUTE_TEST_CASES
+# names some of the cases.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 actor=$programs/scute-actor

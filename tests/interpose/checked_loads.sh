@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Code that was compiled with -fscute=loads finds stray stores before it makes use of them (AUDIT-5), flushed or not; a line that was stored to as it
-# should be is never taken for one, whatever other threads and commit sets do, and in pages that come and go neither.
+# Code that was compiled with -fscute=loads finds stray stores before it uses them (AUDIT-5),
+# flushed or not. It never takes a correctly stored line for a stray store, whatever other threads
+# and commit sets do. This also holds in pages that are loaded and evicted.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 source=$SCUTE_SOURCE_DIR/tests/interpose/sites/loads.c
@@ -32,14 +33,14 @@ for level in -O0 -O2; do
   equal "$(at_line first)" "1 1 [('stray', $(line_of first))]"
 done
 
-# A file whose last line is not whole; what lies behind its end in the page is nobody's.
+# A file whose last line is not whole. No rule applies to the bytes after its end in the page.
 rm -f "$file"*
 shielded "$file" 100007
 expect 0 "$scute" shield run --strays stop ./loads ends "$file"
 [ ! -s err ] || fail "$(cat err)"
 large
 
-# As text, and by `run`, which goes on; or is told not to look, or not to go on.
+# As text, and by `run`, which continues, or has options not to look or not to continue.
 expect 2 "$scute" shield audit ./loads loaded "$file"
 in_out "line 0x5000: a stray store, loaded at .*loads\.c:$(line_of loaded)$"
 expect 0 "$scute" shield run ./loads loaded "$file"

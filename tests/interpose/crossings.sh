@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Threads and handlers whose calls cross, in every way that pages come and stores wait: nobody waits for who waits for him, and every page has its
-# number (STORE-3, PAGEIN-2, PAGEOUT-3, DUR-3, GUARD-6). A mapping that replaces the last one of another file closes that one.
+# Threads and handlers make calls that cross, in every way that pages are loaded and stores wait. No
+# thread waits for one that waits for it, and every page has its number (STORE-3, PAGEIN-2,
+# PAGEOUT-3, DUR-3, GUARD-6). A mapping that replaces the last one of another file closes that one.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 a=$pools/a b=$pools/b c=$pools/c

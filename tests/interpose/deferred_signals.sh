@@ -1,6 +1,9 @@
 #!/usr/bin/env bash
-# Handlers of signals that come while their thread is in a flush or a fence begin behind it: what they make durable and tell of is so, they may call everything, nothing of what
-# the kernel says of a signal is lost, and what a program asks about its handlers is what it has set (DEFER-1, DEFER-2, DEFER-3, DEFER-4, DEFER-5, DEFER-6, DUR-5). SCUTE_TEST_CASES names some of the cases.
+# If a signal arrives while its thread is in a flush or a fence, the handler begins after that.
+# Bytes that the handler makes durable and then reports are durable, and it may call every function.
+# No information of the kernel about the signal is lost. A program that asks for its handlers gets
+# those that it has set (DEFER-1, DEFER-2, DEFER-3, DEFER-4, DEFER-5, DEFER-6, DUR-5).
+# SCUTE_TEST_CASES names some of the cases.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 file=$pools/file
@@ -421,7 +424,7 @@ fresh() {
   shielded "$file" 1048576
   shielded "$file.other" 1048576
 }
-# The power fails when a handler has told of something.
+# The power fails after a handler has reported a record.
 fails() {
   fresh
   status=0
@@ -431,7 +434,7 @@ fails() {
   checked 0 "$file"
   checked 0 "$file.other"
 }
-# in_file FILE AT: all records that were told of.
+# in_file FILE AT: the file contains all records that were reported.
 in_file() {
   "$scute" shield run -- cat "$1" >seen
   python3 - "${2:-0}" <<'P' || fail "$case_name: a record that was told of is not in the file"

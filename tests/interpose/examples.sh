@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# The maps of Debian's libpmemobj-dev, unmodified, do on shielded files what they do on plain ones, under random operations.
+# The maps of Debian's libpmemobj-dev, unmodified, do on shielded files what they do on plain ones,
+# under random operations.
 source "$SCUTE_SOURCE_DIR/tests/interpose/examples/lib.bash"
 
 examples mapcli data_store kv_server
 
-# Of mapcli. (ctree takes no keys without values, which is what mapcli gives it: at the second one it crashes, without the shield as well.
-# It is tried by the server below, and by data_store.)
+# Maps for mapcli. (ctree takes no keys without values, and mapcli gives it such keys: at the second
+# one it crashes, without the shield as well. The server below and data_store try it.)
 for map in btree rtree rbtree skiplist hashmap_tx hashmap_atomic hashmap_rp; do
   printf 'i 1000\nq\n' >input
   begin mapcli "$map" "$plain" 7
@@ -34,8 +35,8 @@ for map in ctree btree rbtree skiplist hashmap_tx hashmap_atomic hashmap_rp; do
   alike data_store "$map" "$plain" 10
 done
 
-# serve FILE [COMMAND...]: the server on it, which is asked for what is in `asked`; what it answers goes to `answered`. Its port is one
-# that was free a moment ago.
+# serve FILE [COMMAND...]: runs the server on FILE. It gets the requests in `asked`; its answers go
+# to `answered`. Its port was free a moment ago.
 serve() {
   local port server status=0
   port=$(python3 -c 'import socket
@@ -73,7 +74,7 @@ for map in ctree btree rtree rbtree skiplist hashmap_tx hashmap_atomic hashmap_r
     serve "$guarded" "${words[@]}"
     cmp answered answered.plain || fail "kv_server $map: other answers"
     runs=$((runs + 1))
-    # And then what they have in the end, without the shield.
+    # Then asks for their final contents, without the shield.
     [ -z "$by" ] || sound "$guarded"
     seq -f 'GET key-%g' 0 59 >asked
   done

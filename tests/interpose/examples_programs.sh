@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The examples of Debian's libpmemobj-dev that are no maps, unmodified, do on shielded files what they do on plain ones, under random
-# operations. (Not pmemobjfs: examples/build.sh.)
+# The examples of Debian's libpmemobj-dev that are no maps, unmodified, do on shielded files what
+# they do on plain ones, under random operations. (Not pmemobjfs: examples/build.sh.)
 source "$SCUTE_SOURCE_DIR/tests/interpose/examples/lib.bash"
 
 examples
@@ -65,8 +65,8 @@ for _ in $(seq $steps); do
 done
 alike queue "$plain" show
 
-# key: one of 52, in $key. (Its tree asserts when a node's fourth child is its last one. So the first keys come from behind, until their
-# node has room for 48.)
+# key: one of 52, in $key. (The example's tree asserts when a node's fourth child is its last one.
+# So the first keys come from the end of the alphabet, until their node has room for 48.)
 letters=zyxwvutsrqponmlkjihgfedcbaZYXWVUTSRQPONMLKJIHGFEDCBA
 key() { key=${letters:RANDOM % 52:1}-key; }
 for i in $(seq 0 19); do printf '%s\n%s\n' "${letters:i:1}-key" "value-$RANDOM"; done >input
@@ -147,7 +147,7 @@ begin buffons_needle_problem "$plain" 100
 both -- buffons_needle_problem "$plain" $((RANDOM % 1000 + 1))
 alike buffons_needle_problem "$plain"
 
-# Games. What is typed is a file, and what they draw goes to another one.
+# Games. A file holds the typed keys, and the game's drawing goes to another one.
 export TERM=xterm LINES=40 COLUMNS=80
 for game in pminvaders pminvaders2; do
   echo " q" >input
@@ -165,8 +165,9 @@ for game in pminvaders pminvaders2; do
 done
 : >input
 
-# Two that have the name of their pool in them: the first makes it if it is not there, the other one ends if it is. Under the shield it is
-# made as any file is, and then it is shielded. On the disk, since one has 1 GiB.
+# Two programs contain the name of their pool: the first creates it if it does not exist, the other
+# one ends if it does. Under the shield, the pool is created as any file is, and then shielded. On
+# the disk, since one has 1 GiB.
 for program in setjmp manpage; do
   mkdir a b
   for time in first second; do

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
-# What several threads, or a parent and its child, append to a shielded file at once is all there: through one descriptor, through several, by writes and by copies
-# of the kernel, and beside a call that makes the file longer by zeros (GROW-1, LENGTH-3). Nobody reads zeros where bytes are to be, and no kill leaves any.
+# Several threads, or a parent and its child, append to a shielded file at the same time: through
+# one descriptor or several, by writes and by copies of the kernel, and while another call extends
+# the file by zeros. All their bytes are then in the file (GROW-1, LENGTH-3). No reader sees zeros
+# instead of bytes, and no kill leaves zeros.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 cat >extends.c <<'C'
@@ -162,7 +164,8 @@ for ways in ww vw wwv pp aaA az Az at wz pr wr sp cp aam fww faa in:ww in:pp in:
   sound "$file"
 done
 
-# Killed alone while it writes a megabyte behind the end: what is there of it are its bytes.
+# The program is killed alone while it writes a megabyte past the end: the part that is in the file
+# consists of its bytes.
 cat >megabytes.c <<'C'
 #include <fcntl.h>
 #include <stdlib.h>
@@ -197,7 +200,8 @@ b = open(sys.argv[1], "rb").read()
 sys.exit(f"{b.count(0)} zeros in {len(b)} bytes" if b.count(0) else 0)' "$file" || fail "turn $turn: zeros at the end"
 done
 
-# No longer than RLIMIT_FSIZE allows, which the writer is told of as he is without the shield, with what fits.
+# The file does not grow past RLIMIT_FSIZE. The writer learns this as without the shield, and the
+# part that fits is written.
 cat >limited.py <<'PYTHON'
 import errno, os, resource, signal, sys
 signal.signal(signal.SIGXFSZ, lambda *_: print("SIGXFSZ"))
@@ -230,7 +234,8 @@ equal "$(cat out)" "$(cat wanted)"
 sound "$pools/limited"
 cmp plain "$pools/limited" || fail "limited: other bytes"
 
-# A stream that appends stands where it does without the shield: at the end, or, where it reads as well, where the C library reads first.
+# A stream that appends has the same position as without the shield: the end, or, if it also reads,
+# the position of the C library's first read.
 cat >streams.c <<'C'
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
-# A file system that gets full under shielded files: what needs room says so, with nothing changed (GROW-3); what needs none works; and with more room all
-# goes on. On a small tmpfs, in a namespace of its own; where nobody may mount one this is tried by disk/ alone, without programs.
+# A file system becomes full under shielded files. A call that needs room fails and changes nothing
+# (GROW-3); a call that needs none succeeds. With more room, everything continues. The test uses a
+# small tmpfs in a namespace of its own. If the user may not mount one, only disk/ tests this,
+# without programs.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 cat >program.py <<'PYTHON'
@@ -85,7 +87,7 @@ drill() {
   head -c 2000001 /dev/urandom >"$file"
   cp "$file" original
   head -c 400000 /dev/zero | tr '\0' a >letters
-  # It does not come under the shield, or not anew, and stays what it is.
+  # The file is not added to the shield, or not a second time, and is unchanged.
   bash room.sh 8
   expect 6 "$scute" shield add "$file" --capacity 6000000
   one_error_line
@@ -119,7 +121,8 @@ drill() {
     esac
     cmp "$file" wanted || fail "$case_name: the file holds something else"
   done
-  # What has no room when the program syncs, ends, or is killed, keeps nothing else from the file (GROW-4); and it is told of.
+  # Bytes that have no room when the program syncs, ends or is killed keep no others from the file
+  # (GROW-4). They are reported.
   for case_name in exits is_killed loses_power; do
     bash room.sh 4000
     rm -f "$file.scute"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The hooks of stores and loads say that they touch general registers only (HOOK-7): so must all that they call. The vector registers of a
-# program that tells of its stores and loads are as they were.
+# The hooks of stores and loads declare that they touch general registers only (HOOK-7): so all
+# functions that they call must do the same. The hooks leave the vector registers of an instrumented
+# program as they were.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 compiler=$SCUTE_BINARY_DIR/tools/pass/bin/scute-cc

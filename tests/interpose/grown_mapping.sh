@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A mapping that is locked in memory and made longer where it lies, over what the program has just made a hole: the kernel touches it before
-# mremap() returns, and gets zeros (PAGEIN-7).
+# A mapping is locked in memory and extended in place, over a range that the program has just made a
+# hole. The kernel touches it before mremap() returns, and gets zeros (PAGEIN-7).
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 file=$pools/file

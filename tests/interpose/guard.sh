@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
-# A file whose permissions were taken away (`shield add --guard`) is opened by its owner's programs under the shield, by all calls and names that open an
-# unguarded one, and by nobody else (GUARDED-1). Its permissions are never left given: when many open it, when the shield is removed at that moment, when
-# programs are killed (GUARDED-2). What of it is damaged between two openings is repaired (IDENT-1).
+# `shield add --guard` takes a file's permissions away. Its owner's programs open it under the
+# shield, by all calls and names that open an unguarded file. No other program can open it
+# (GUARDED-1).
+# The shield never leaves the permissions given: not if many programs open the file, if the shield
+# is removed at that moment, or if programs are killed (GUARDED-2).
+# Damage that the file suffers between two openings is repaired (IDENT-1).
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 folder=$pools/guarded
@@ -195,14 +198,15 @@ make() {
   "${as_user[@]}" "$scute" shield add "$file" "${@:2}" >add.out || fail "shield add"
   cp "$file" plain 2>/dev/null || bytes_of $size >plain
 }
-# removed MODE: by its owner; the file has its permissions, and what plain has.
+# removed MODE: its owner removes the shield; the file then has its permissions, and the bytes of
+# plain.
 removed() {
   expect 0 "${as_user[@]}" "$scute" shield remove "$file"
   equal "$(mode_of)" "$1"
   [ ! -e "$file.scute" ] || fail "FILE.scute is still there"
   cmp "$file" plain || fail "other bytes"
 }
-# Who holds the file may need a moment to let it go.
+# A program that holds the file may need a moment to release it.
 idle() {
   wait_until is_idle
 }
@@ -211,7 +215,7 @@ is_idle() {
   ! grep -q '^in use' list.out
 }
 
-# By each way what comes of it is what comes of it without --guard.
+# Each way of opening has the same result as without --guard.
 for options in "" --page-in; do
   make 640
   # shellcheck disable=SC2086
@@ -230,7 +234,7 @@ for options in "" --page-in; do
 done
 grep -q 'O_RDWR): number [0-9]*, 5 bytes: what' wanted || fail "$(cat wanted)"
 
-# What is written is there, by other programs and by children.
+# Other programs and children read what a program has written.
 make 600 --guard
 expect 0 run -- "$folder/use" "$file" write "from its owner"
 silent
@@ -250,14 +254,16 @@ expect 0 "${as_user[@]}" "$scute" shield info "$file"
 in_out 'guarded'
 expect 0 "${as_user[@]}" "$scute" shield adopt "$file"
 equal "$(mode_of)" 0
-# Made anew in another way, it is as guarded as before: nothing else tells its permissions.
+# Made again in another way, the file is guarded as before: its permissions are recorded nowhere
+# else.
 expect 0 "${as_user[@]}" "$scute" shield adopt "$file" --rows 20
 equal "$(mode_of)" 0
 expect 0 run -- cat "$file"
 cp out plain
 removed 600
 
-# Nobody else: its owner without the shield, other users, and its owner where nothing says so.
+# No other program opens it: its owner's without the shield, those of other users, and its owner's
+# where nothing says that the file is guarded.
 make 644 --guard
 refused() { equal "$("$@" 2>&1 || true)" "Permission denied"; }
 refused "${as_user[@]}" "$folder/use" "$file" number
@@ -283,7 +289,7 @@ rm -f "$file.scute"
 mv "$folder/elsewhere" "$file.scute"
 expect 0 run -- "$folder/use" "$file" read
 removed 644
-# Its owner may do what the permissions let him do that he had.
+# The owner may do what the file's earlier permissions allowed.
 if [ "$(id -u)" = 0 ]; then
   rm -f "$file"*
   bytes_of $size >"$file"
@@ -299,7 +305,8 @@ if [ "$(id -u)" = 0 ]; then
   equal "$(mode_of)" 440
 fi
 
-# What is damaged between two openings is repaired, though the opening itself changes the file's permissions (IDENT-1).
+# Damage between two openings is repaired, though the opening itself changes the file's permissions
+# (IDENT-1).
 make 600 --guard
 "${as_user[@]}" sh -c "t=\$(stat -c %y '$file'); chmod 600 '$file'; yes noise | dd of='$file' bs=1 seek=20000 count=3000 conv=notrunc status=none; touch -d \"\$t\" '$file'; chmod 0 '$file'"
 expect 0 "${as_user[@]}" "$scute" shield list "$file"
@@ -326,7 +333,8 @@ idle
 equal "$(mode_of)" 0
 removed 600
 
-# Programs are killed at any moment. What that leaves the next session takes away; and with their supervisor as well.
+# Programs are killed at any moment, some of them with their supervisor. The next session removes
+# what they leave.
 make 600 --guard
 rm -f "$folder/stop"
 has_program() { program=$(child_of "$run") && [ -n "$program" ]; }
@@ -357,7 +365,8 @@ expect 0 run -- "$folder/use" "$file" read
 cp out plain
 removed 600
 
-# The shield is removed while others open the file, again and again: it has its permissions, and nobody takes them away.
+# The shield is removed while other programs open the file, repeatedly. The file then has its
+# permissions, and no program takes them away.
 for _ in $(seq 12); do
   make 640 --guard
   rm -f "$folder/stop"

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Handlers that leave a flush or a fence by siglongjmp(), longjmp() or exit(): what is made durable after that is, and syncs and the end of the program wait
-# for nobody (LEAVE-1, LEAVE-2, LEAVE-3), as without the shield. Handlers that the C library sets begin behind the call (DEFER-1), so with HANDLERS=raw the
-# program sets them by a system call of its own.
+# Handlers leave a flush or a fence by siglongjmp(), longjmp() or exit(). Bytes that are made
+# durable after that are durable. Syncs and the end of the program wait for no thread, as without
+# the shield (LEAVE-1, LEAVE-2, LEAVE-3). Handlers that the C library sets begin after the call
+# (DEFER-1), so with HANDLERS=raw the program sets them by its own system call.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 file=$pools/file

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Views in huge pages (--huge-pages): where Linux grants them they are huge, whatever is a hole of the file, and all else is as without.
+# Views in huge pages (--huge-pages): they are huge where Linux grants that, whatever part of the
+# file is a hole. All else is as without the option.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 file=$pools/file
-# What Linux grants this user's files in memory.
+# Prints what Linux grants this user's files in memory.
 granted() {
   python3 -c 'import ctypes, mmap, os, sys
 libc = ctypes.CDLL(None, use_errno=True)
@@ -18,7 +19,8 @@ os.pwrite(fd, b"x", 0)
 sys.exit(0 if got == at and libc.madvise(ctypes.c_void_p(at), ctypes.c_size_t(huge), 25) == 0 else 1)'
 }
 
-# The file has 3 MiB of bytes, a hole of 4 MiB, and 1.5 MiB and 5 bytes more. Prints how many KiB of its mapping are in huge pages.
+# The file has 3 MiB of bytes, a hole of 4 MiB, and 1.5 MiB and 5 bytes more. Prints how many KiB of
+# its mapping are in huge pages.
 use='import mmap, re, sys
 with open(sys.argv[1], "r+b") as f:
     m = mmap.mmap(f.fileno(), 0)
@@ -46,7 +48,7 @@ make "$file"
 "$scute" shield add "$file" >add.out
 expect 0 "$scute" shield run -- python3 -c "$use" "$file"
 in_out '^huge 0$'
-# What Linux is not to grant.
+# As if Linux granted no huge pages.
 SCUTE_HUGE_PAGES=never expect 0 "$scute" shield run --huge-pages -- python3 -c "$use" "$file"
 in_out '^huge 0$'
 # A limit counts holes.

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# Descriptors of a shielded file that a program hands down to others: redirections of shells, standard streams of subprocesses, exec() (INHERIT-1, INHERIT-2,
-# INHERIT-3, INHERIT-4). Commands do with a shielded file what they do with a plain one.
+# A program passes descriptors of a shielded file to others: redirections of shells, standard
+# streams of subprocesses, exec() (INHERIT-1, INHERIT-2, INHERIT-3, INHERIT-4). Commands do with a
+# shielded file what they do with a plain one.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 count=0
-# same COMMAND: the same output, status and bytes, with $F. Also where pages come when they are touched (PAGEIN-4), where there is userfaultfd for that.
+# same COMMAND: the same output, status and bytes, with $F. Also with pages that are loaded when
+# they are touched (PAGEIN-4), if userfaultfd is available.
 same() {
   local folder way status=0 shielded_status=0
   for way in "$pools" "$PWD" "$pools --page-in"; do
@@ -65,7 +67,7 @@ os.waitpid(os.posix_spawnp(\"sh\", [\"sh\", \"-c\", \"tail -c 9; echo spawned\"]
 print(open(f).read(30))
 "'
 
-# What is opened outside of the shield is shielded inside, or not to be had.
+# A file that is opened outside of the shield is shielded inside, or unavailable.
 bytes_of 100000 >plain
 shielded "$pools/guarded" 100000
 expect 0 "$scute" shield run sh -c 'head -c 5; cat - >&2' <"$pools/guarded" 3>&1

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Code that writes lines back by instructions of its own gets no mapping, and is named; the user can allow it. A file that is
-# cut, or whose protection is open elsewhere, is refused (MEM-2, SCAN-1, LENGTH-2).
+# Code that writes lines back by its own instructions gets no mapping, and is named. The user can
+# allow it. A file that is cut, or whose protection is open elsewhere, is refused (MEM-2, SCAN-1,
+# LENGTH-2).
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 file=$pools/file

@@ -1,20 +1,25 @@
 #!/usr/bin/env bash
-# A libpmemobj program under the shield is killed in the middle of its work, again and again; every other time its supervisor is killed as
-# well, which is a power failure to it. The file then holds what the program had told of, and at most the one operation that it had not
-# told of yet (OBJ-1, BACKING-2). Under the running program, and between the runs, pages that hold data are written over by strangers, get
-# lost, or have bits flipped; and each of these injuries is in the list of what was repaired.
+# A libpmemobj program under the shield is killed while it runs, repeatedly. Every other time its
+# supervisor is killed as well: for the program, that is a power failure. The file then holds every
+# operation that the program had reported, and at most one that it had not reported yet (OBJ-1,
+# BACKING-2).
+# While the program runs, and between the runs, this test overwrites pages with data, loses them or
+# flips bits in them. The list of repairs contains each of these injuries.
 source "$SCUTE_SOURCE_DIR/tests/interpose/examples/lib.bash"
 
 examples mapcli values
 rounds=${SCUTE_TEST_ROUNDS:-4}
 file=$pools/map
 
-# Three of the maps in each run; SCUTE_TEST_MAPS says which. (None of the eight has lost what it had told of so far, in a power failure either.) ctree takes no keys without values, so it is tried by another program.
+# Each run tries three of the maps; SCUTE_TEST_MAPS names them. (So far, none of the eight has lost
+# an operation that it had reported, in a power failure either.) ctree takes no keys without values:
+# another program tries it.
 all=(btree ctree rtree rbtree skiplist hashmap_tx hashmap_atomic hashmap_rp)
 read -ra maps <<<"${SCUTE_TEST_MAPS:-$(printf '%s\n' "${all[@]}" | shuf -n 3 --random-source=<(yes "$seed") | tr '\n' ' ')}"
 echo "maps: ${maps[*]}"
 
-# operations SEED: what the program is asked for. Each is looked up afterwards, which it answers by a line.
+# operations SEED: what the program is asked for. It then looks up each key and prints a line about
+# it.
 operations() {
   awk -v seed="$1" 'BEGIN {
     srand(seed)
@@ -26,11 +31,13 @@ operations() {
   }'
 }
 
-# keys_of COMMAND...: the keys that the map of a program has. (`values` prints what is in the values.)
+# keys_of COMMAND...: the keys in the map of a program. (`values` prints the contents of the
+# values.)
 keys_of() { printf 'p\n' | "$@" | grep -v count | tr ' ' '\n' | { grep -E '^[0-9]+$' || true; } | sort -n; }
 
-# model COUNT: the keys after COUNT of the operations, says the same program on a copy of its file and without the shield. (A set of
-# numbers would not do: hashmap_rp itself loses keys when many have come and gone.)
+# model COUNT: the keys after COUNT of the operations, according to the same program on a copy of
+# its file, without the shield. (A set of numbers would not do: hashmap_rp itself loses keys after
+# many insertions and removals.)
 model() {
   cp "$pools/before" "$pools/model"
   awk -v count="$1" '$1 != "c" && done++ < count' operations | "$bin/$program" "$map" "$pools/model" >/dev/null 2>&1 || fail "the model, $1 operations"
@@ -56,7 +63,7 @@ for map in "${maps[@]}"; do
     stdbuf -oL "$scute" shield run --windows "$windows" -- "$bin/$program" "$map" "$file" <fed >answers 2>err &
     run=$!
     until_said '' answers "$run"
-    # Damage under a running program: what it reads is its view.
+    # Damage under a running program: the program reads its view.
     some_page "$file"
     printf 'damage' | dd of="$file" bs=1 seek=$((4096 * page + 17)) conv=notrunc 2>/dev/null
     touch struck
@@ -77,7 +84,7 @@ for map in "${maps[@]}"; do
     told=$((told + n))
     checked "0 2" "$file" --repair
     checked 0 "$file"
-    # The program may have written the page anew before anybody looked at it.
+    # The program may have overwritten the page before the shield examined it.
     ! was_repaired "$file" "$page" || strays=$((strays + 1))
 
     some_page "$file"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# A program ends with its last thread, whichever that is and however it ends (LAST-1), though the runtime has threads of its own, which are none
-# of the program's (LAST-2). What a thread does when the main one has ended is protected as ever (LAST-3).
+# A program ends with its last thread, whichever that is and however it ends (LAST-1). The runtime's
+# own threads do not count (LAST-2). After the end of the main thread, the shield protects the
+# changes of the others as before (LAST-3).
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 file=$pools/file

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# A program is left in the middle of a transaction of libpmemobj, of an inner one, of an abort, of one whose half work another thread has made durable, and
-# between two: by exit(), by SIGKILL, and by a power failure. Opened again, under the shield or without, the file holds what it held before
+# A program ends in the middle of a transaction of libpmemobj, of an inner one, of an abort, of one
+# whose half work another thread has made durable, or between two. It ends by exit(), by SIGKILL, or
+# by a power failure. Opened again, under the shield or without, the file holds what it held before
 # the transaction (SHIELD-2, SHIELD-9, CRASHWB-1, LIFE-3).
 source "$(dirname "${BASH_SOURCE[0]}")/transactions/lib.bash"
 

@@ -1,4 +1,5 @@
-# lib.bash: what the tests of the shield share. Sourced; the working folder is empty and is removed afterwards.
+# lib.bash: helpers that the tests of the shield share. Sourced; the working folder is empty and is
+# removed afterwards.
 # shellcheck source=tests/cli/lib.bash
 source "$SCUTE_SOURCE_DIR/tests/cli/lib.bash"
 # shellcheck source=tests/support/budget.bash
@@ -36,16 +37,17 @@ sound() {
   rm "$1.before"
 }
 
-# What an ordinary user runs: "${as_user[@]}" COMMAND. (Root may open everything.) Programs of the test's own have to lie in a folder that he can
-# reach: users_folder() makes one.
+# An ordinary user's command: "${as_user[@]}" COMMAND. (Root may open everything.) The test's own
+# programs must lie in a folder that this user can reach: users_folder() makes one.
 as_user=()
 [ "$(id -u)" != 0 ] || as_user=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 
 # users_own FILE...: they are his.
 users_own() { [ "$(id -u)" != 0 ] || chown 65534:65534 "$@"; }
 
-# users_folder FOLDER: of the folder of pools, where everybody may make files. If that user cannot reach the build (a
-# checkout in a private folder), there is a copy of the command and its runtime library too.
+# users_folder FOLDER: in the folder of pools, where all users may make files. If that user cannot
+# reach the build (a checkout in a private folder), FOLDER also gets a copy of the command and its
+# runtime library.
 users_folder() {
   local library
   chmod 755 "$pools"
@@ -64,15 +66,16 @@ child_of() {
   echo "${children[0]:-}"
 } 2>/dev/null
 
-# feed FILE: to whoever reads `fed` next. The end of it comes when damage has been done (`touch struck`): of what strangers do to a
-# file behind the end of its program `scute check` wants to be told more.
+# feed FILE: to the next reader of `fed`. Its end comes when damage has been done (`touch struck`).
+# If another process changes a file after the end of its program, `scute check` must be asked for
+# more.
 feed() {
   [ -p fed ] || mkfifo fed
   rm -f struck
   { cat "$1" && wait_until test -e struck; } >fed 2>/dev/null &
 }
 
-# power_failure SUPERVISOR PROGRAM: neither of the two does anything any more. The supervisor is ours to wait for.
+# power_failure SUPERVISOR PROGRAM: stops both. The caller's shell waits for the supervisor.
 power_failure() {
   kill -9 "$1" || true
   kill -9 "$2" || true
@@ -85,7 +88,8 @@ is_checked() {
   "$scute" check "$1.scute" "${@:2}" >out 2>err || status=$?
   [ "$status" != 5 ]
 }
-# checked WANTED FILE [--repair]: scute check of it ends with WANTED. A process that has ended may keep the pool's lock for a moment (CRASHWB-3).
+# checked WANTED FILE [--repair]: scute check of FILE ends with WANTED. A process that has ended may
+# keep the pool's lock for a moment (CRASHWB-3).
 checked() {
   local wanted=$1 status
   wait_until is_checked "${@:2}"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# A program on libpmem2 gets a view, and what its maps' functions make durable is committed when they return: killed together with
-# whoever runs it, it has in the file all that it had told of, and at most one record more (GRAN-1, MEM-2, SHIELD-3).
+# A program on libpmem2 gets a view. When a function of its maps returns, the bytes that it has made
+# durable are committed. If the program is killed together with its supervisor, the file has all
+# records that it had reported, and at most one more (GRAN-1, MEM-2, SHIELD-3).
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 program=$programs/scute-libpmem2
@@ -48,13 +49,14 @@ for way in persist flush memcpy memmove memset deep_flush memcpy_async memset_as
   sound "$file"
 done
 
-# What is not flushed is told of.
+# Bytes that were not flushed are reported.
 begin
 expect 2 "$scute" shield audit -- "$program" unflushed "$file" 3
 in_out '^result: stores were never flushed'
 equal "$(records)" 3
 
-# Whatever the library takes the medium for: a view wants flushes, and who would not flush gets none.
+# Whatever medium the library assumes: a view needs flushes, and a program that would not flush gets
+# none.
 for forced in BYTE CACHE_LINE PAGE; do
   begin
   PMEM2_FORCE_GRANULARITY=$forced GRANULARITY=2 expect 0 "$scute" shield audit -- "$program" persist "$file" 3
@@ -64,7 +66,7 @@ for forced in BYTE CACHE_LINE PAGE; do
   in_err 'pmem2_map_new: -100009'
 done
 
-# A file without the shield is the library's own affair.
+# The shield does not interfere with the library on a file that is not shielded.
 head -c 65536 /dev/zero >"$pools/plain"
 PMEM2_FORCE_GRANULARITY=BYTE GRANULARITY=0 expect 0 "$scute" shield run -- "$program" persist "$pools/plain" 4
 PMEM2_FORCE_GRANULARITY=BYTE GRANULARITY=0 expect 0 "$program" read "$pools/plain"

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# Libraries that flush by instructions of their own, of which the shield does not hear. One that is there before a file is mapped costs the program the
-# mapping (MEM-2, SCAN-1); one that comes later by dlopen() is not loaded, and the mapping goes on (LIB-1). Both are named. Where a program's libraries
-# are found is what it is without the shield (LIB-2).
+# Libraries that flush by their own instructions, which the shield cannot intercept. If such a
+# library is loaded before a file is mapped, the program is refused the mapping (MEM-2, SCAN-1). If
+# the program loads one later by dlopen(), the load fails and the mapping continues (LIB-1). The
+# shield names the library in both cases. A program's libraries are found where they are without the
+# shield (LIB-2).
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 # A flush of each kind, without a run at any (the processor may lack it).
@@ -86,20 +88,22 @@ for kind in clwb clflushopt clflush; do
   [ "$(head -c 5 "$file")" = after ] || fail "the mapping does not go on"
 done
 
-# By way of another library: what flushes is named, and neither stays.
+# Loaded through another library: the shield names the library that flushes, and neither stays
+# loaded.
 expect 0 "$scute" shield run -- ./loader after "$file" "$PWD/libouter.so"
 told 'mapped 1 0;loaded 0;errno 1, named;there 0;synced 0;callable 0;'
 in_err "$PWD/libclwb.so: it flushes"
 expect 2 "$scute" shield run -- ./loader before "$file" "$PWD/libouter.so"
 in_err "$PWD/libclwb.so flushes"
-# One that has gone is no reason any more.
+# A library that was unloaded is no longer a reason to refuse.
 expect 0 "$scute" shield run -- ./loader both "$file" "$PWD/libclwb.so"
 told 'loaded 1;mapped 1 0;there 0;synced 0;callable 0;'
 # Linked with the program.
 gcc -O2 -o linked loader.c -Wl,--no-as-needed -L. -lclwb -Wl,-rpath,"$PWD" || fail "gcc"
 expect 2 "$scute" shield run -- ./linked after "$file" "$PWD/libquiet.so"
 in_err "$PWD/libclwb.so flushes"
-# What flushes nothing, what is allowed, and a file that is not shielded are no affair of the shield's.
+# The shield ignores libraries that flush nothing, libraries that an option allows, and files that
+# are not shielded.
 expect 0 "$scute" shield run -- ./loader after "$file" "$PWD/libquiet.so"
 told 'mapped 1 0;loaded 1;there 1;synced 0;callable 0;'
 [ ! -s err ] || fail "something is said of it"
@@ -159,8 +163,8 @@ for tags in enable disable; do
   cp far/libcaller.so far/libcaller-$tags.so
 done
 
-# A library whose calls are looked at is used as a plug-in, and comes to another place each time without the shield. (Where there is none, nothing is
-# loaded in both.)
+# A program loads a library, whose calls the shield inspects, as a plug-in. Without the shield, each
+# load places it at another address. (If the system does not do that, neither run loads anything.)
 cat >again.c <<'C'
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,11 +1,14 @@
 #!/usr/bin/env bash
-# What dlsym() and dlvsym() tell under the shield. What is not interposed, and what is said of errors, is as without it (LOOK-3). Every interposed
-# function can be had from the library that it stands in front of (STANDIN-1), and is the runtime's (STANDIN-2).
+# The results of dlsym() and dlvsym() under the shield. For functions that are not interposed, and
+# for texts of errors, they are as without it (LOOK-3). A program can get every interposed function
+# from the library that it stands in front of (STANDIN-1). The function is then the runtime's
+# (STANDIN-2).
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 made() { gcc -O2 -Wall -o "$@" || fail "gcc"; }
 
-# What is not ours, and what is said of it. A library's own function of a name that is interposed is its own; a look-up that finds something leaves no text.
+# Functions that are not the runtime's, and the texts about them. If a library has a function of an
+# interposed name itself, that one is found. A look-up that finds something leaves no text.
 cat >errors.c <<'C'
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -69,7 +72,7 @@ int main(void) {
 }
 C
 made table table.c
-# A function of the program's own, of the same name, is not what others get.
+# If the program has its own function of that name, the look-ups of others do not find it.
 echo 'int fsync(int fd) { return fd; }' | made table_own -rdynamic table.c -x c -
 nm -D --defined-only "$runtime" | awk '{ print $3 }' | grep -v '^scute_shield_' >names
 [ "$(wc -l <names)" -ge 150 ] || fail "only $(wc -l <names) functions"

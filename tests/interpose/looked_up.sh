@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Programs that take functions from libraries by name, as plug-ins and foreign-function interfaces do, get the interposed ones (LOOK-1, LOOK-2), and so do
-# libraries that are loaded with RTLD_DEEPBIND (LIB-3): what they make durable is there when the power has failed, and the audit finds nothing. It is so
-# also before the runtime's constructors (REALLOOK-1, REALLOOK-2).
+# Some programs take functions from libraries by name, as plug-ins and foreign-function interfaces
+# do. They get the interposed functions (LOOK-1, LOOK-2), as do libraries that are loaded with
+# RTLD_DEEPBIND (LIB-3). Bytes that they make durable survive a power failure, and the audit finds
+# nothing. This also holds before the runtime's constructors (REALLOOK-1, REALLOOK-2).
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 cat >taker.c <<'C'
@@ -241,11 +242,12 @@ made() { gcc -O2 -Wall -o "$@" || fail "gcc"; }
 made taker taker.c -Wno-unused-result -Wno-unused-variable
 echo "$plug_in" | made libdeep.so -shared -fPIC -x c -
 echo "$plug_in" | made libbehind.so -shared -fPIC "-DSYNC=$next" -x c -
-# One that has a function of that name itself, which nobody calls.
+# A library that has a function of that name itself, which no code calls.
 echo "$plug_in
 int fsync(int fd) { (void)fd; return 7; }" | made libbehind_own.so -shared -fPIC "-DSYNC=$next" -x c -
-# A library of the program's that stands in front of the C library, behind the runtime: what it goes on to is not the runtime again. Before all
-# constructors of the runtime it has looked up another function.
+# A library of the program lies between the runtime and the C library: the function that it calls
+# next is not the runtime's again. Before all constructors of the runtime, it has looked up another
+# function.
 made libchain.so -shared -fPIC -x c - <<'C'
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -260,7 +262,8 @@ int chained(void) { return calls; }
 int fsync_taken_early(int fd) { return early(fd); }
 C
 made chained taker.c -DCHAINED -Wno-unused-result -Wno-unused-variable -L. -Wl,--no-as-needed -lchain -Wl,-rpath,"$PWD"
-# Like a sanitizer's: before anything else it looks up functions, and until it has them its own ones of the C library's names do not work.
+# Like a sanitizer's library: it first looks up functions. Until it has them, its own functions with
+# names of the C library do not work.
 cat >guard.c <<'C'
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -333,7 +336,7 @@ program_of() {
     *) program=(./taker) ;;
   esac
 }
-# begin WAY FILE: what it has before.
+# begin WAY FILE: creates FILE with its first contents.
 begin() {
   rm -f "$2" "$2".*
   case $1 in

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# MAP_SYNC of a shielded file is given to programs all of whose code scute-cc has compiled, but for the C library and what comes with the language
-# (MEM-2): what they flush by instructions of their own is durable behind the fence, whoever is killed (SHIELD-3). To others it is refused; code that
-# flushes unintercepted in an instrumented program is found by the table of its flushes (SCAN-2).
+# A program gets MAP_SYNC of a shielded file if scute-cc has compiled all its code except the C
+# library and the language's own libraries (MEM-2). Bytes that it flushes by its own instructions
+# are durable after the fence, whichever process is killed (SHIELD-3). Other programs are refused.
+# In an instrumented program, the table of its flushes shows code that flushes unintercepted
+# (SCAN-2).
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 compiler=$SCUTE_BINARY_DIR/tools/pass/bin/scute-cc

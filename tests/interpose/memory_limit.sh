@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# A file whose view takes more memory than is allowed is not opened; pages of zeros take none; several files count together.
+# A file whose view takes more memory than is allowed is not opened. Pages of zeros take none.
+# Several files count together.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 file=$pools/file other=$pools/other

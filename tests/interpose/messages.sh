@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# What the shield says goes to standard error, and nowhere else: not into a file that the program has opened in its place, and a pipe that nobody
-# reads ends nobody. Signals to `scute shield run` are the program's (SUPER-5).
+# The shield's messages go to standard error and nowhere else. They do not get into a file that the
+# program has opened in its place. If standard error is a pipe without a reader, no process ends.
+# Signals to `scute shield run` are the program's (SUPER-5).
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 file=$pools/file
@@ -25,7 +26,7 @@ try:
 except OSError as e:
     print(e.errno == errno.EBUSY, flush=True)
 END
-# (Python itself leaves SIGPIPE to nobody.)
+# (Python itself ignores SIGPIPE.)
 for way in data log none pipe; do
   expect 0 "${run[@]}" env -u PYTHONUNBUFFERED python3 -c 'import signal, sys; signal.signal(signal.SIGPIPE, signal.SIG_DFL); sys.argv = ["says.py"] + sys.argv[1:]; exec(open("says.py").read())' "$file" $way
   equal "$(cat out)" True
@@ -52,7 +53,8 @@ wait_until(lambda: False)' $signal >out 2>err &
   in_out "^SIG$signal$"
 done
 
-# What is closed when the program begins is closed to it; and what nobody hears the supervisor say does not end it.
+# A descriptor that is closed when the program begins is closed for it. The supervisor survives a
+# failed write of its messages.
 "${run[@]}" python3 -c 'import os, sys
 closed = []
 for fd in range(3):

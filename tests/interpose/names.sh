@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# What programs do to a file as a whole, by its name, is refused while it is shielded and leaves all there is (NAME-1); what they do to names
-# beside it, to links of it and to its facts is what they do to a plain file (DESC-1).
+# Calls that a program makes on a whole file, by its name, are refused while the file is shielded,
+# and change nothing (NAME-1). Calls on names next to it, on links to it and on its metadata do what
+# they do to a plain file (DESC-1).
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 run() { timeout "$wait_seconds" "$scute" shield run "${run_with[@]}" -- "$@"; }
@@ -62,11 +63,12 @@ END
   run bash -c '"$0" shield check within/file && "$0" shield remove within/file && rm -rf within' "$scute" >out 2>err || fail "the command under the shield: $(cat err)"
   [ ! -e within ] || fail "it is still there"
 
-  # Beside it.
+  # Next to it.
   run bash -c 'ln -s file link && rm link && ln -s file link && mv link into/link && rm into/link && mv other moved && mv moved other &&
     touch new && rm new && ! rm gone 2>/dev/null && ! rm "" 2>/dev/null && mkdir empty && rmdir empty && rm -r into archive whole.tar' ||
     fail "names beside the file: $?"
-  # An open that makes a file makes none if it fails: the protection of one that has gone is still there.
+  # An open that would create a file creates none if it fails: the protection of the file that was
+  # moved away still exists.
   mv file aside
   expect 1 run python3 -c 'import os; os.open("file", os.O_RDWR | os.O_CREAT | os.O_EXCL)'
   [ ! -e file ] || fail "a file that nobody can open"
@@ -114,7 +116,7 @@ print([n for n in os.listdir("/proc/self/fd") if int(n) < 512])
   diff plain.facts file.facts || fail "facts of the shielded file are others"
   cmp plain file || fail "other bytes"
 
-  # The time of the last change, and no other, is that of what was written.
+  # Of the times, only that of the last change is changed, to the time of the write.
   for way in 'os.pwrite(fd, b"changed", 0)' 'os.pwrite(fd, b"synced", 0); os.fsync(fd); os.kill(os.getpid(), 9)' \
     'mmap.mmap(fd, 4096)[5:6] = b"x"' 'os.pwrite(fd, b"before", 0); os.utime(fd, (5, 5))' 'os.pread(fd, 10, 0)'; do
     touch -d 2001-02-03 file
@@ -127,7 +129,8 @@ print([n for n in os.listdir("/proc/self/fd") if int(n) < 512])
     esac
   done
 
-  # A child of fork() has its parent's descriptors, with the facts and the locks of the file; and what its parent has taken from itself.
+  # A child of fork() has its parent's descriptors, with the metadata and the locks of the file. It
+  # also lacks what its parent has given up.
   for name in plain file; do
     run python3 -c 'import ctypes, fcntl, mmap, os, sys
 fd = os.open(sys.argv[1], os.O_RDWR)

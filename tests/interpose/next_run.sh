@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
-# Between the death of a program and the crash writeback of what it has left nobody else has the file: no program of another run, and no command (SUPLOCK-1, SUPLOCK-2, SUPLOCK-3). And a
-# descriptor that has outlived its view changes no length, which nobody would look at (SUPER-4).
+# A program dies, and the supervisor then writes back what it has left (crash writeback). Until that
+# ends, no program of another run and no command has the file (SUPLOCK-1, SUPLOCK-2, SUPLOCK-3). A
+# descriptor that has outlived its view does not change the length, since no supervisor would
+# process that (SUPER-4).
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 file=$pools/file
@@ -84,7 +86,8 @@ for ends in writes_back dies; do
   rm pipe
 done
 
-# Many runs, one behind the other, whose programs are killed: each sees what the one before it has stored.
+# Many runs, one after the other, whose programs are killed: each sees what the one before it has
+# stored.
 cat >counts.c <<'C'
 // counts FILE: as soon as it is free, adds 1 to the word at 0 through a mapping; prints it, and kills itself.
 #include <fcntl.h>
@@ -116,7 +119,7 @@ equal "$(sort -n counted | uniq | wc -l)" 24
 equal "$(word 0)" $((first + 24))
 sound "$file"
 
-# Whom the supervisor has kept the file for has not got it: nobody keeps it then.
+# The program for which the supervisor has kept the file does not take it: then no process keeps it.
 shielded "$file" 65536
 python3 - "$file.scute" >locked 2>&1 <<'P' &
 import fcntl, os, struct, sys

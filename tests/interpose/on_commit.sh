@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# What a transaction of libpmemobj has committed is durable in TX_ONCOMMIT and when pmemobj_tx_commit() has returned, before its end (OBJ-3): a power failure there loses
-# nothing, of an inner transaction neither more nor less than libpmemobj does. So it is with what is made durable behind an abort, or was in a transaction that is
-# aborted, and in callbacks of stages. (OBJ-4)
+# When a transaction of libpmemobj reaches TX_ONCOMMIT, or pmemobj_tx_commit() has returned, its
+# changes are durable, though it has not ended yet (OBJ-3). A power failure then loses nothing. Of
+# an inner transaction it loses neither more nor less than libpmemobj does. The same holds for what
+# a program makes durable after an abort, in an aborted transaction, and in callbacks of stages.
+# (OBJ-4)
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 cat >commits.c <<'C'

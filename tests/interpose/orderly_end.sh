@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A program that ends in order is no crash, whatever the engine (LIFE-3): damage that struck meanwhile, in the columns of what it has
-# changed, costs nothing.
+# A program that ends in order is no crash, whatever the engine (LIFE-3). Damage that occurs
+# meanwhile, in the columns of its changes, costs nothing.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 size=954782 at=650437 damaged=48383  # the last two in one column

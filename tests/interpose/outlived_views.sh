@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# Children and the view of their parent, which ends before they do: what they are told is written is in the file, and what is not they are told
-# (SUPER-4, INHERIT-3, INHERIT-5). And children that are made in other ways than by fork() (LIFE-2).
+# Children outlive the view of their parent. Bytes that a call reported to a child as written are in
+# the file, and for others the call fails (SUPER-4, INHERIT-3, INHERIT-5). Some children are made in
+# other ways than by fork() (LIFE-2).
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
-# A process that has outlived its parent's view is not let write there, since nobody would look at it.
+# A process that has outlived its parent's view is refused writes there, since no supervisor would
+# process them.
 file=$pools/file
 shielded "$file" 262144
 cp "$file" before
@@ -14,7 +16,8 @@ wait_until test -s told
 equal "$(cat told)" refused
 cmp "$file" before || fail "what came late is in the file"
 sound "$file"
-# What it is told it has written is in the file, to the last record, also where its parent closes the file meanwhile, or is killed.
+# Every record that a write reported as written is in the file, also if the parent closes the file
+# meanwhile or is killed.
 cat >meanwhile.py <<'END'
 import mmap, os, signal, struct, sys, time
 name, way = sys.argv[1:]
@@ -54,7 +57,8 @@ lost = [i for i in range(n) if struct.unpack_from("<I", data, i * 8)[0] != i + 1
 sys.exit("%d of %d are not in the file" % (len(lost), n) if lost or n < 50 else 0)' "$file" || fail "what a child has written while its parent ended ($way)"
   sound "$file"
 done
-# What it stores through a mapping of its parent's descriptor is its parent's to write; when nobody does any more it is told so (INHERIT-5).
+# A child stores through a mapping of its parent's descriptor: its parent has to write that. When no
+# process does so any longer, the child gets an error (INHERIT-5).
 cat >mapped.py <<'END'
 import mmap, os, sys
 go, ended = os.pipe(), os.pipe()
@@ -91,7 +95,8 @@ expect 0 timeout "$wait_seconds" "$scute" shield run -- python3 mapped.py "$file
 equal "$(cat out)" "$(printf '0 0\n5 5\n[] 0\n0')"
 [ "$(tail -c +101 "$file" | head -c 5)" = early ] || fail "what the child had stored before is not in the file"
 sound "$file"
-# However it is made, a child is one, and opens what it wants. What is opened for it is not cut.
+# A child opens the files that it wants, however it was made. A file that was opened for it is not
+# cut.
 cat >children.py <<'END'
 import ctypes, errno, os, sys
 c = ctypes.CDLL(None, use_errno=True)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Pages that are loaded when they are touched (--page-in): little is read, what is damaged is repaired when it is its turn, what is lost is told, and
-# nothing is lost by a kill; where a page was written to by a call that nobody hears the program ends (PAGEIN-1, PAGEIN-3, PAGEIN-4,
-# PAGEIN-5, PAGEIN-6, MEM-3).
+# Pages are loaded when they are touched (--page-in). The shield reads little, repairs damage when
+# it reaches it, and reports losses. A kill loses nothing. If an unintercepted call writes to a
+# page, the program ends (PAGEIN-1, PAGEIN-3, PAGEIN-4, PAGEIN-5, PAGEIN-6, MEM-3).
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 file=$pools/file
@@ -14,7 +14,8 @@ def page(i): return memory[i << 12:(i << 12) + 16] == b"%015d\n" % i
 def rss(): return sum(int(part.split("Rss:")[1].split()[0]) for part in open("/proc/self/smaps").read().split("memfd:scute-view ")[1:])
 '
 
-# Whether this user's userfaultfd is whole; if it is not, files are read as ever, and that is all there is to see.
+# Tests whether this user has a complete userfaultfd. If not, files are read as without --page-in,
+# and nothing else can be tested.
 large "$file"
 expect 0 "${run[@]}" python3 -c "$touches"'
 assert page(0) and page(1023)' "$file"
@@ -60,7 +61,8 @@ child = os.fork()
 if child == 0: os._exit(0 if all(page(i) for i in range(1024)) else 1)
 assert os.waitpid(child, 0)[1] == 0' "$file"
 
-# What has been stored is kept, after a kill as well, flushed or not; pages that were not touched stay as they are.
+# Stores are kept, after a kill as well, flushed or not. Pages that the program has not touched stay
+# as they are.
 for end in 'memory.flush()' 'os.kill(os.getpid(), 9)' 'os.kill(os.getpid(), 15)'; do
   large "$file"
   cp "$file" plain
@@ -81,7 +83,8 @@ os.pwrite(fd, b"written", (700 << 12) - 3)' plain
   sound "$file"
 done
 
-# Damage is repaired when its page is touched. What is beyond repair is told of, by SIGBUS to who touches it and by EIO to who reads it.
+# Damage is repaired when its page is touched. Irreparable damage is reported: by SIGBUS to a thread
+# that touches the page and by EIO to one that reads it.
 large "$file"
 expect 0 "$scute" shield inject "$file" --kind flip --region object --count 3
 expect 0 "${run[@]}" python3 -c "$touches"'
@@ -103,7 +106,7 @@ in_out '^read: 5$'
 in_err "$file: byte $((350 << 12)) cannot be read, and a thread that touches it gets SIGBUS"
 rm -f "$file"*
 
-# Beside lost pages a child gets all others, and its parent finds the lost ones lost as ever.
+# If some pages are lost, a child gets all others. Its parent still finds the lost pages lost.
 large "$file"
 forks="${lost%%assert page(5) and*}"'
 child = os.fork()
@@ -127,7 +130,7 @@ word = ctypes.c_int(0)
 for n in range(64): ctypes.CDLL(None).syscall(202, ctypes.byref(word), 0, n + 1, None)
 assert page(3) and rss() < 200, rss()' "$file"
 
-# By an instruction that no library hears of.
+# By an instruction, which the shield cannot intercept.
 large "$file"
 cat >unintercepted.c <<'C'
 #include <fcntl.h>
@@ -150,7 +153,8 @@ expect 3 "${run[@]}" ./unintercepted "$file"
 in_err 'its page at 16384 was written to by a call that the shield does not hear'
 cmp before "$file" || fail "half a page has reached the file"
 
-# What a transfer appends lies in the last page, which nobody has touched before, or behind it. The plain file beside it gets the same.
+# A transfer appends bytes to the last page, which the program has not touched before, and after it.
+# The plain file next to it gets the same transfers.
 cat >transfers.py <<'P'
 import os, sys
 name, source, how, at, n = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4]), 5200

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# With little memory allowed pages go again when all of them is in the file (--page-in --max-memory): what was stored stays, however the program
-# ends, and calls find the pages that they read (PAGEOUT-1, PAGEOUT-2, VIEW-12). Handlers that touch pages wherever they
-# interrupt the program wait for nobody that waits for them (PAGEIN-2, PAGEOUT-3).
+# With little memory allowed, a page is evicted when all of it is in the file (--page-in
+# --max-memory). Stores are kept however the program ends, and calls find the pages that they read
+# (PAGEOUT-1, PAGEOUT-2, VIEW-12). A signal handler may touch pages wherever it interrupts the
+# program: it never waits for a thread that waits for it (PAGEIN-2, PAGEOUT-3).
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 file=$pools/file
@@ -35,7 +36,7 @@ sys.stdout.flush()
 assert not wrong, wrong[:3]
 '
 large() { numbered "$1" 2048; }
-# what `out` says is in the file
+# the file contains the bytes that `out` reports
 judge() {
   python3 -c 'import sys
 data = open(sys.argv[1], "rb").read()
@@ -57,7 +58,8 @@ for end in 'memory.flush()' 'os.kill(os.getpid(), 9)'; do
   sound "$file"
 done
 
-# What is not in the file takes memory; when it is, that is given back. (The machine's own count of it, with room for what others do.)
+# Pages that are not in the file yet use memory; once they are, it is released. (The machine's own
+# count of it, with a margin for other processes.)
 large "$file"
 expect 0 "${run[@]}" python3 -c 'import mmap, os, sys, threading
 from waiting import wait_until
@@ -129,7 +131,8 @@ for limit in none 1M; do
   sound "$file"
 done
 
-# What was appended and not synced yet stays, whatever pages go meanwhile: the file ends in the middle of a page.
+# Bytes that were appended and not synced yet are kept, whatever pages are evicted meanwhile: the
+# file ends in the middle of a page.
 appends='import mmap, os, sys
 from waiting import pause
 fd = os.open(sys.argv[1], os.O_RDWR | os.O_APPEND)

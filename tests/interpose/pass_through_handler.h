@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A handler that the program sets by a system call of its own, so that it begins at once, in whatever it interrupts (DEFER-5).
+// A handler that the program sets by its own system call, so that it begins at once, wherever it
+// interrupts the program (DEFER-5).
 #pragma once
 
 #include <signal.h>

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# A program under the shield that has set a handler of crashes before it opens its file: it is called as without the shield, with SA_RESETHAND
-# once, and on the stack that its flags ask for (FAULT-1).
+# A program under the shield sets a handler of crashes before it opens its file. The handler is
+# called as without the shield: once with SA_RESETHAND, and on the stack that its flags request
+# (FAULT-1).
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 file=$pools/file

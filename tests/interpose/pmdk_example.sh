@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# docs/internals/shield.md, "A program of PMDK": the program compiles, each command does what the comment beside it says, and what the text says of the
-# result is so.
+# docs/internals/shield.md, "A program of PMDK": the program compiles, each command does what the
+# comment next to it says, and the text is right about the result.
 source "$(dirname "${BASH_SOURCE[0]}")/shown.bash"
 
 follow shop.c items plum

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The audit of programs of libpmemobj: those that persist all that they store are clean, whatever libpmemobj keeps in the pool for the run
-# alone (RUNTIME-1); one that forgets a store is told of it.
+# The audit of programs of libpmemobj. A program that persists all its stores is clean, whatever
+# libpmemobj keeps in the pool for the run alone (RUNTIME-1). For a program that forgets one, the
+# audit reports that store.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 bin=$PWD/bin
@@ -41,7 +42,7 @@ clean() {
   for windows in pmemobj off; do
     expect 0 "$scute" shield audit --windows "$windows" -- "$bin/$1" "${@:2}" <input
     in_out '^result: clean'
-    # It did store what is never flushed, and that is counted apart.
+    # libpmemobj stores to lines that are never flushed: these are counted separately.
     in_out 'never flushed *0 lines, and [1-9][0-9]* that libpmemobj never flushes'
   done
 }
@@ -90,7 +91,8 @@ clean leaver "$file" keep
 expect 2 "$scute" shield audit -- "$bin/leaver" "$file" forget
 in_out 'never flushed *1 lines, and'
 
-# A file that begins as a pool does, and then is none: what it says of places is not believed.
+# A file that begins as a pool does, and is none: the shield does not believe the places that it
+# states.
 for seed in $(seq 12); do
   rm -f "$pools"/pool*
   python3 - "$file" "$seed" <<'PYTHON'

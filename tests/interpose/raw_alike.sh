@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# Programs that flush by instructions of their own, compiled by scute-cc, do on shielded files what they do on plain ones, with each of the
-# instructions; the bytes are the same; and other compilers' programs, which get no shielded file, go on where the shield was
-# taken away (SCAN-1).
+# Programs that flush by their own instructions, compiled by scute-cc, do on shielded files what
+# they do on plain ones, with each of the instructions. The bytes are the same. Programs of other
+# compilers get no shielded file. They continue after the shield is removed (SCAN-1).
 source "$(dirname "${BASH_SOURCE[0]}")/raw/lib.bash"
 
 ordinary=$pools/ordinary guarded=$pools/guarded
 instructions=(clflush)
 for name in clflushopt clwb; do ! grep -qw "$name" /proc/cpuinfo || instructions+=("$name"); done
 
-# both ARGUMENTS...: the same commands to the ordinary program on its file, and to the one under the shield.
+# both ARGUMENTS...: runs the same commands by the ordinary program on its file, and by the one
+# under the shield.
 both() {
   expect 0 "$(plain_of "$program")" "$ordinary" "$@" <operations
   mv out plain.out
@@ -23,7 +24,7 @@ for program in sorted_tree level_table item_server; do
   cp "$ordinary" "$guarded"
   under_shield "$guarded"
 
-  # What nobody hears of is refused, and changes nothing.
+  # Programs with flushes that the shield cannot intercept are refused, and change nothing.
   for compilers in "clang-19 clang++-19" ours; do
     object=$(plain_of "$program")
     if [ "$compilers" != ours ]; then

@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# scute shield audit of programs that flush by instructions of their own: nothing to say about the correct ones, and the one
-# flush that is left out on demand is told of, and is what a power failure then loses. One of them maps its file anew, elsewhere (HOOK-8).
+# scute shield audit of programs that flush by their own instructions. It reports nothing about the
+# correct ones. A program leaves out one flush on demand: the audit reports that flush, and a power
+# failure then loses its line. One of the programs maps its file again, at another address (HOOK-8).
 source "$(dirname "${BASH_SOURCE[0]}")/raw/lib.bash"
 
 file=$pools/file
 
-# A line of what --json says. (Where in the source a line was stored and not flushed, and the like, can be asked for here.)
+# A line of the output of --json. (The tests here can ask for the place in the source of an
+# unflushed store, and the like.)
 audit() {
   expect "$1" "$scute" shield audit --json -- "$raw/$program" "$file" "${@:2}" <operations
   sed -n '/^{/,$p' out >document
@@ -14,7 +16,8 @@ audit() {
   valid_json
 }
 
-# after_power_failure ARGUMENTS...: the program has told of one operation, and then there is neither it nor its supervisor.
+# after_power_failure ARGUMENTS...: kills the program and its supervisor after the program has
+# reported one operation.
 after_power_failure() {
   rm -f feed
   mkfifo feed
@@ -67,8 +70,8 @@ for program in sorted_tree level_table item_server; do
   sound "$file"
 done
 
-# The same, compiled so that stores are told of: nobody is blamed for a store, with threads or without; and the line that was not flushed is
-# named by the place that has stored to it.
+# The same, compiled so that stores are reported: the audit blames no store, with threads or
+# without. It names the unflushed line by the place that has stored to it.
 raw=$PWD/telling
 mkdir "$raw"
 SCUTE_RAW_FLAGS=-fscute=detect bash "$here/build.sh" "$raw" "$pass/scute-cc" "$pass/scute-c++" || fail "the programs do not build"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# A server with several threads, whose file is shielded, and clients of its Unix socket: it is killed, every other time after its supervisor, and
-# each client finds what it was told of, and at most the one operation that it waited for (SHIELD-2, SHIELD-3).
+# A server with several threads, whose file is shielded, and clients of its Unix socket. The server
+# is killed, every other time after its supervisor. Each client then finds the operations that were
+# answered, and at most the one that it waited for (SHIELD-2, SHIELD-3).
 source "$(dirname "${BASH_SOURCE[0]}")/raw/lib.bash"
 
 seed=${SCUTE_TEST_SEED:-$RANDOM}
@@ -17,7 +18,7 @@ serve() {
   wait_until test -S "$socket"
 }
 
-# judge: what `found` has is what the clients were told of.
+# judge: `found` has what the server has answered to the clients.
 judge() { python3 "$here/clients.py" judge result found >judge.out 2>&1 || fail "$(cat judge.out)"; }
 
 make_file item_server "$file"

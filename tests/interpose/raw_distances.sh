@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The byte before a flush of instrumented code is the distance of a jump, and may look like a prefix of the flush: the program gets its
-# mapping all the same, whatever the distance; but not if one flush is of another compiler (SCAN-2).
+# The byte before a flush of instrumented code is the distance of a jump, and may look like a prefix
+# of the flush. The program gets its mapping whatever the distance. It gets none if one flush is
+# another compiler's (SCAN-2).
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 cat >program.c <<'C'
@@ -36,7 +37,8 @@ head -c 65536 /dev/zero >"$file"
 for instruction in clwb clflushopt clflush; do
   "$SCUTE_BINARY_DIR/tools/pass/bin/scute-cc" -O2 "-DINSTRUCTION(p)=_mm_$instruction(p)" -mclwb -mclflushopt -o "$instruction" program.c ||
     fail "it does not compile"
-  # Behind a short jump, whose distance is a prefix as well: of a segment, an operand or an address; and of registers, where no other one follows.
+  # After a short jump, whose distance is a prefix as well: of a segment, an operand or an address.
+  # Also of registers, where no other prefix follows.
   alike=$(python3 - "$instruction" <<'PYTHON'
 import re, sys
 own = rb"\x66\x0f\xae[\x30-\x3f]" if sys.argv[1] != "clflush" else rb"\x0f\xae[\x38-\x3f]"

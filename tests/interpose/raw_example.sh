@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# docs/internals/shield.md, "A program that flushes by itself": the program compiles, each command does what the comment beside it says, and
-# what the text says of the result is so.
+# docs/internals/shield.md, "A program that flushes by itself": the program compiles, each command
+# does what the comment next to it says, and the text is right about the result.
 source "$(dirname "${BASH_SOURCE[0]}")/shown.bash"
 
 follow guests.c guests eve
 [ "$(wc -c <"$pools/book")" -gt 6000000 ] || fail "the file is short"
 
-# What the text says of a persist that is missing.
+# The text's statement about a missing persist.
 sed '/the name is durable/d' "$pools/guests.c" >"$pools/forgetful.c"
 (cd "$pools" && scute-cc -O2 -mclwb -o forgetful forgetful.c && rm book && echo ada | ./guests book && scute shield add book) >out 2>err ||
   fail "the example without a persist does not start"

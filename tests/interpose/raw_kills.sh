@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# Programs that flush by instructions of their own are killed in the middle of their work, again and again; every other time their supervisor is killed first,
-# which is a power failure to them. Between the kills, and meanwhile, bits flip, bytes are overwritten and pages are lost. The file then
-# holds all that they had told of, and at most one operation more of each of their threads (SHIELD-2, SHIELD-3, CRASHWB-1).
+# Programs that flush by their own instructions are killed while they run, repeatedly. Every other
+# time their supervisor is killed first: for the programs, that is a power failure. Between the
+# kills and during the runs, bits flip, bytes are overwritten and pages are lost. The file then
+# holds all operations that the programs had reported, and at most one more of each of their threads
+# (SHIELD-2, SHIELD-3, CRASHWB-1).
 source "$(dirname "${BASH_SOURCE[0]}")/raw/lib.bash"
 
 seed=${SCUTE_TEST_SEED:-$RANDOM}

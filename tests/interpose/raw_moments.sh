@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
-# A power failure at each flush and fence of programs that flush by instructions of their own: the program stops itself there, and is killed with
-# its supervisor; or is killed alone. In the meantime an operation splits a node, grows the table or replaces an item. What was
-# told of is there then, and the structure is sound (SHIELD-2, SHIELD-3, SUPER-1).
+# A power failure at each flush and fence of programs that flush by their own instructions. The
+# program stops itself there, and is killed with its supervisor, or alone. In the meantime an
+# operation splits a node, grows the table or replaces an item. All reported operations are then in
+# the file, and the structure is sound (SHIELD-2, SHIELD-3, SUPER-1).
 source "$(dirname "${BASH_SOURCE[0]}")/raw/lib.bash"
 
 base=$pools/base file=$pools/file
 
-# prepare PROGRAM: `first`, which leads to a moment where there is much to do, and `operations`, which do it.
+# prepare PROGRAM: writes `first`, operations that lead to a moment with much to do, and
+# `operations`, which do it.
 prepare() {
   case $1 in
     sorted_tree)
@@ -25,7 +27,8 @@ prepare() {
   esac
 }
 
-# to_moment N: runs the program until it stops before its Nth flush or fence; false: it has ended before.
+# to_moment N: runs the program until it stops before its Nth flush or fence; false: it has ended
+# before.
 is_there() { # it has stopped, or the run is over
   ! gone "$run" || return 0
   child=$(child_of "$run")

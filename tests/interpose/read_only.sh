@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Files that their user may only read are read under the shield, verified, by descriptors and mappings (SHIELD-7); who opens one to write is refused as without
-# it; and nothing is left to write back, however the program ends.
+# A user may only read some files. Programs under the shield read them verified, by descriptors and
+# mappings (SHIELD-7). A program that opens one to write is refused, as without the shield. However
+# the program ends, nothing remains to be written back.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 folder=$pools/others
@@ -45,7 +46,7 @@ int main(int argc, char **argv) {
 }
 C
 cc -O1 -o "$folder/use" use.c || fail "cc"
-# Its writer takes its own permission away, and is killed.
+# The program that writes takes its own permission away, and is killed.
 cat >stores.c <<'C'
 #include <fcntl.h>
 #include <signal.h>
@@ -87,7 +88,7 @@ for whose in own root; do
     expect 0 "${as_user[@]}" "$scute" shield run $options -- sh -c "head -c 5 '$file' | cat; cat <'$file' | wc -c; exec 5<'$file'; head -c 5 <&5"
     equal "$(tail -n 1 out)" "$(head -c 5 plain)"
   done
-  # FILE.scute alone may not be written to, either: who reads may, who writes is told.
+  # If only FILE.scute is not writable, a reader succeeds and a writer gets an error.
   chmod 644 "$file"
   [ "$whose" = root ] || chmod 444 "$file.scute"
   expect 0 "${as_user[@]}" "$scute" shield run -- head -c 5 "$file"
@@ -97,7 +98,7 @@ for whose in own root; do
   chmod 644 "$file" "$file.scute"
   sound "$file"
 done
-# What he has stored cannot be written any more, and is not passed over in silence.
+# The stores can no longer be written to the file: the shield reports that.
 make own
 expect 137 "${as_user[@]}" "$scute" shield run -- "$folder/stores" "$file" "$file.scute"
 in_err 'cannot write back what the program has left.*read-only'

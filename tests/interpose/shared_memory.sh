@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# shm_open() of a shielded file in /dev/shm gives its view, and O_TRUNC is refused (SHIELD-7, LENGTH-2).
+# shm_open() of a shielded file in /dev/shm gives its view, and O_TRUNC is refused (SHIELD-7,
+# LENGTH-2).
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 file=/dev/shm/scute-shm-$$

@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# The demonstration of the shield (./dev demo --shield) says of its programs what has happened: they were killed, or they had ended before.
+# The demonstration of the shield (./dev demo --shield) prints how its programs ended: killed, or at
+# their own end before that.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 demo=$SCUTE_SOURCE_DIR/tools/demo/shield.sh
 
-# shown OPERATIONS: as many are told of as killed as there are rounds that say so, and the others have done all that they were to do.
+# shown OPERATIONS: as many programs are reported as killed as rounds say so, and the others have
+# done all their operations.
 shown() {
   expect 0 bash "$demo" "$scute" "$1"
   silent

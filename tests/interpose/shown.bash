@@ -3,7 +3,7 @@
 source "$SCUTE_SOURCE_DIR/tests/interpose/lib.bash"
 PATH=${scute%/*}:$SCUTE_BINARY_DIR/tools/pass/bin:$PATH
 
-# The fenced block behind a mark.
+# The fenced block after a mark.
 block() {
   local page
   page=$(grep -rlFx --include='*.md' -e "<!-- $1 -->" "$SCUTE_SOURCE_DIR/docs" | sort | head -n 1 || true)
@@ -14,8 +14,9 @@ block() {
     inside' "$page"
 }
 
-# follow SOURCE NOUN WORD: does in $pools what is shown; each command does what the comment beside it says. Then `found` has two NOUNs, and as many WORDs as
-# were told of, or one more; and $last is the last command's last line.
+# follow SOURCE NOUN WORD: runs in $pools the commands that the page shows; each does what the
+# comment next to it says. Then `found` has two NOUNs, and as many WORDs as were reported, or one
+# more. $last is the last command's last line.
 follow() {
   local source=$1 noun=$2 word=$3 work=$PWD said=0 line command comment status there told
   block "commands: $source" >commands

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# What a program under the shield meets when FILE.scute is not what it should be (docs/internals/shield.md, "A file that changed without Scute"): it gets FILE
-# whole and protected, or it is refused and told why; and FILE is not touched.
+# Runs programs under the shield on a FILE whose FILE.scute is missing, stale or foreign
+# (docs/internals/shield.md, "A file that changed without Scute"). The program either gets FILE
+# whole and protected, or it is refused with a message. FILE is not changed.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 file=$pools/file
@@ -14,7 +15,8 @@ begin() {
   cp -p "$file.scute" original.scute
 }
 run=("$scute" shield run --)
-# refused TEXT: the program does not get the file, is told so with this text, and the file is what it was.
+# refused TEXT: the program is refused the file, the message contains TEXT, and the file is
+# unchanged.
 refused() {
   expect 1 "${run[@]}" cat "$file"
   in_err 'Input/output error'
@@ -31,7 +33,7 @@ cmp out original || fail "it reads something else"
 expect 0 "$scute" shield run --require "$file" -- cat "$file"
 cmp out original || fail "it reads something else"
 
-# Missing: a plain file, unless somebody asks for more; and the message says what to do.
+# Missing: a plain file, unless an option requires more. The message says what to do.
 begin
 rm "$file.scute"
 expect 0 "${run[@]}" cat "$file"
@@ -41,7 +43,7 @@ in_err "$file: it is not shielded, so the program was not started"
 in_err 'shield add'
 [ ! -e "$pools/begun" ] || fail "it was begun"
 expect 1 "$scute" shield run --require "$file" --require "$pools/nothing" -- true
-# What was done to the file without it is noticed when it is back.
+# When FILE.scute is back, the shield notices what a program has changed in FILE meanwhile.
 expect 0 "${run[@]}" bash -c "printf x | dd of='$file' bs=1 seek=70000 conv=notrunc status=none"
 cp "$file" now
 cp -p original.scute "$file.scute"
@@ -126,7 +128,8 @@ for wrong in /etc/passwd "$pools" "$pools/text" "$pools/cut" "$(type -P true)" "
 done
 expect 0 "$scute" shield run --require "$file" --runtime "$runtime" -- cat "$file"
 cmp out original || fail "it reads something else"
-# The same of the one that it finds beside it, as an installation that was cut short has left it.
+# The same for the runtime library in the command's own folder, cut short by an interrupted
+# installation.
 begin
 mkdir cut
 cp "$scute" cut/scute
@@ -135,18 +138,19 @@ expect 1 cut/scute shield run -- touch "$pools/begun"
 in_err 'or not all of it'
 [ ! -e "$pools/begun" ] || fail "it was begun without a runtime"
 
-# What has the name FILE.scute and does not protect FILE (OUTLOOK-2): every command that is given FILE says so, a program is refused it, nothing waits,
-# and nothing is changed.
+# FILE.scute exists but does not protect FILE (OUTLOOK-2): every command that is given FILE says so,
+# and a program is refused FILE. No command waits or changes anything.
 # told TEXT STATUS COMMAND...
 told() {
   local text=$1
   expect "$2" timeout "$wait_seconds" "$scute" "${@:3}"
   in_err "$text"
 }
-# kept: FILE.scute is what it was: the same file, link or folder, with the same bytes, at the same time.
+# kept: FILE.scute is unchanged: the same file, link or folder, with the same bytes and the same
+# time.
 what_is() { stat -c '%i %F %s %Y %a' "$file.scute"; [ ! -f "$file.scute" ] || cksum "$file.scute"; }
 run=(timeout "$wait_seconds" "$scute" shield run --)
-# stays TEXT STATUS: whatever is asked for; STATUS is that of the commands that look into FILE.scute.
+# stays TEXT STATUS: no command changes anything. Those that read FILE.scute end with STATUS.
 stays() {
   local text=$1 status=$2 what
   what=$(what_is)
@@ -164,7 +168,8 @@ stays() {
   told "$text" 2 shield list "$pools"
   in_out "^unreadable .* $file\$"
   told "$text" 2 shield list "$file"
-  # Nor is the file cut or removed by a program under the shield, which is not told to do what would not work.
+  # A program under the shield cannot cut or remove the file either. No message advises a command
+  # that would fail.
   for command in ': >"$0"' 'rm "$0"' 'truncate -s 5 "$0"' 'mv "$0" "$0.away"'; do
     status=0
     "${run[@]}" bash -c "$command" "$file" >out 2>err || status=$?
@@ -184,7 +189,7 @@ for engine in redo spec; do
   "$scute" kv put "$file.scute" key value
   stays 'is a pool of its own; it protects no other file' 1
 done
-# One that is open in another process is no other.
+# A pool that is open in another process is treated alike.
 begin
 rm "$file.scute"
 "$scute" create "$file.scute" --size 2M >out
@@ -224,7 +229,8 @@ stays 'is empty, so it is no pool' 7
 begin
 echo "a text" >"$file.scute"
 stays 'is not a Scute pool' 7
-# A link to what protects another file: that one is not what a program gets that opens this one.
+# FILE.scute is a link to the pool that protects another file: a program that opens FILE does not
+# get that file.
 begin
 rm "$file.scute"
 mkdir "$pools/there"
@@ -235,7 +241,8 @@ cp "$pools/there/other.scute" other.scute
 stays "leads to what protects $pools/there/other, not " 1
 cmp "$pools/there/other.scute" other.scute || fail "what protects the other file was changed"
 expect 0 "$scute" shield check "$pools/there/other"
-# A second name of it: repairs do not put the other file's content here.
+# A second name (hard link) of another file's pool: repairs do not write that file's content to
+# FILE.
 begin
 rm "$file.scute"
 mkdir "$pools/there"
@@ -246,7 +253,7 @@ cp "$file" as_it_was
 told 'has further names (hard links), and what it protects is another file' 1 shield check --repair --damaged "$file"
 cmp "$file" as_it_was || fail "the file got another one's content"
 expect 0 "$scute" shield check "$pools/there/other"
-# Both files copied by links are what they were.
+# Both files copied by hard links are unchanged.
 mkdir "$pools/copy"
 ln "$pools/there/other" "$pools/there/other.scute" "$pools/copy"
 expect 0 "$scute" shield check --repair --damaged "$pools/copy/other"

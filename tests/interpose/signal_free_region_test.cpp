@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a thread is told of the signals that it has handled (QUIET-1, QUIET-2).
+// Tests what a thread learns about the signals that it has handled (QUIET-1, QUIET-2).
 #include <gtest/gtest.h>
 
 #include <sys/time.h>
@@ -44,7 +44,7 @@ bool left_alone_sometime() {
   return false;
 }
 
-// Without restartable sequences nothing is told, and signals wait (STORE-4).
+// Without restartable sequences the thread learns nothing, and signals wait (STORE-4).
 bool is_to_be_had() {
   if (!signal_free_region::begin()) return false;
   signal_free_region::end();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Signals that are sent again come in the order in which they were sent at first (ORDER-1, ORDER-2, ORDER-3).
+// Signals that are sent again arrive in the order in which they were first sent (ORDER-1, ORDER-2,
+// ORDER-3).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +22,7 @@ siginfo_t numbered(int signal, int n) {
   return what;
 }
 
-// The kernel's queue of a thread, and what its handlers have been told.
+// The kernel's queue of a thread, and the signals that its handlers have received.
 struct thread {
   signal_order order;
   std::deque<siginfo_t> queue;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is blocked where a handler returns to (DEFER-1): all that can wait, and of what a fault raises only what was blocked before.
+// The signals that are blocked where a handler returns to (DEFER-1): all that can wait. Of those
+// that a fault raises, only the ones that were blocked before.
 #include "interpose/signals_wait.hpp"
 
 #include <gtest/gtest.h>
@@ -10,7 +11,7 @@
 namespace {
 using namespace scute::core::interpose;
 
-// Behind the kernel's set lie other things of its record.
+// After the kernel's set, its record holds other data.
 struct record {
   ucontext_t context{};
   record() { std::memset(&context, 0x5a, sizeof context); }

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# Processors that have no load of a whole line (SCUTE_CPU=avx2 makes every processor one): lines are copied while stores to them wait, the kernel's
-# as well, for any user (STORE-1, STORE-2, STORE-4, STORE-5, THREADS-1, THREADS-2, THREADS-3, THREADS-4, SHIELD-5). SCUTE_TEST_CASES names
-# ways of threads, which are tried for longer then, and nothing else.
+# Processors without a load of a whole line (SCUTE_CPU=avx2 makes every processor one). The shield
+# copies lines while stores to them wait, the kernel's as well, for any user (STORE-1, STORE-2,
+# STORE-4, STORE-5, THREADS-1, THREADS-2, THREADS-3, THREADS-4, SHIELD-5). SCUTE_TEST_CASES names
+# ways of threads: then only these are tried, for longer.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 export SCUTE_CPU=avx2
 
 file=$pools/file
 shielded "$file" 65536
-# Where there is no userfaultfd at all the file is refused, and the reason told.
+# Without any userfaultfd, the file is refused, with the reason.
 if ! "$scute" shield run -- cat "$file" >/dev/null 2>err && grep -q 'needs userfaultfd' err; then
   echo "no userfaultfd on this machine"
   exit 0
@@ -41,7 +42,8 @@ expect 0 "$scute" shield run -- "$programs/scute-interrupted" "$file" 2
 in_out ', 0 torn lines, signals came$'
 sound "$file"
 
-# An ordinary user's userfaultfd is not whole: the kernel's stores do not wait, and so are made again.
+# An ordinary user's userfaultfd is not complete: the kernel's stores do not wait, and so are
+# repeated.
 if [ "$(id -u)" = 0 ]; then
   users_folder "$pools/users"
   shielded "$pools/users/file" 65536

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Every case once more, with lines that are copied while stores wait (STORE-1, STORE-2), where there is userfaultfd (store_guard.sh).
+# Every case again, with lines that are copied while stores wait (STORE-1, STORE-2), if userfaultfd
+# is available (store_guard.sh).
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 export SCUTE_CPU=avx2
 

@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
-# Two processes, and one file. The first one to open it is killed while whoever holds its view is stopped, and so cannot have
-# noticed. The other one asks for the file then, and finds in it what was stored (SUPER-1, SUPER-2, WIRE-1). Meanwhile the supervisor has the view,
-# and nothing of the file (SUPER-3).
+# Two processes, and one file. The first one to open it is killed while the process that holds its
+# view is stopped and cannot have noticed. The other one then asks for the file, and finds in it
+# what was stored (SUPER-1, SUPER-2, WIRE-1). Meanwhile the supervisor has the view, and nothing of
+# the file (SUPER-3).
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 file=$pools/file
 shielded "$file" 65536
 mkfifo go never
-# The supervisor knows the second process before the first one, so its question comes first where both have something to tell.
-# (No program is started in between: it would ask whose its descriptors are, and the first one would be noticed then.)
+# The supervisor knows the second process before the first one, so it answers the second one first
+# if both have sent something. (No program is started in between: it would ask whose its descriptors
+# are, and the supervisor would notice the first one's end then.)
 cat >second.sh <<'END'
 exec 5<>"$1"
 exec 5>&-

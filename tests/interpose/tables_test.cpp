@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table of mappings against a model, lines that are masked, and flush instructions in code (MAPS-1, FLUSHER-1, SCAN-3).
+// The table of mappings against a model, lines that are masked, and flush instructions in code
+// (MAPS-1, FLUSHER-1, SCAN-3).
 #include <gtest/gtest.h>
 
 #include <link.h>
@@ -20,7 +21,7 @@ using namespace scute::core::interpose;
 namespace {
 
 guarded_file* file_number(uintptr_t n) {
-  return reinterpret_cast<guarded_file*>(n * 4096);  // looked at by nobody
+  return reinterpret_cast<guarded_file*>(n * 4096);  // never dereferenced
 }
 
 TEST(mapping_table, AgreesWithAModel) {

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# Transactions of libpmemobj, in every way that they end (left_transactions.sh has those that do not): under the shield calls return what they do without it, and the file holds what
-# the same program leaves without it, after a close, a kill and a power failure. An aborted one leaves what was there before it (SHIELD-9), and what
-# is made durable after it is so when the call returns (OBJ-1, SHIELD-3).
+# Transactions of libpmemobj, in every way that they end (left_transactions.sh has those that do
+# not). Under the shield, calls return what they do without it. The file holds what the same program
+# leaves without it, after a close, a kill and a power failure. An aborted transaction leaves the
+# earlier contents (SHIELD-9). Bytes that are made durable after it are durable when the call
+# returns (OBJ-1, SHIELD-3).
 source "$(dirname "${BASH_SOURCE[0]}")/transactions/lib.bash"
 
-# What aborts leave is what was there, says the program without the shield.
+# Aborts leave the earlier contents: the program without the shield prints them.
 "$actor" show "$pools/base" | sed '/^told/d' >before
 for case_name in ${SCUTE_TEST_CASES:-$("$actor" list one | grep -v '^left_')}; do
   case $case_name in

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Two shielded pools of libpmemobj and one thread. When the second is made durable in a transaction of the first, what the first was told of before is
-# durable as well, and there is no window from then on (DUR-2): both hold after a power failure what was told of. A transaction of
-# both is refused, as without the shield.
+# Two shielded pools of libpmemobj and one thread. If the second is made durable in a transaction of
+# the first, all earlier reports to the first are durable as well. From then on there is no window
+# (DUR-2): after a power failure both hold what was reported to them. A transaction of both is
+# refused, as without the shield.
 source "$(dirname "${BASH_SOURCE[0]}")/transactions/lib.bash"
 
 for case_name in ${SCUTE_TEST_CASES:-$("$actor" list two)}; do
@@ -20,7 +21,7 @@ for case_name in ${SCUTE_TEST_CASES:-$("$actor" list two)}; do
   done
 done
 
-# In every moment the first file has what the second has been told of after it.
+# At every moment, if the second file has a report, the first file has the earlier ones.
 if [[ "${SCUTE_TEST_CASES:-in_turns}" == *in_turns* ]]; then
   fresh "$file" "$pools/base"
   fresh "$second" "$pools/base2"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Views that lie in a folder: no memory is asked for, nothing is left there, and what a killed program had stored is kept.
+# Views in a folder: they need no memory and leave nothing there. If a program is killed, its stores
+# are kept.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 file=$pools/file other=$pools/other third=$pools/third
@@ -42,7 +43,8 @@ has "$file" 1200000 behind
 
 # The program may go elsewhere before it opens anything.
 expect 0 "$scute" shield run --max-memory 64K --view-dir folder -- sh -c "cd / && cat '$third' >/dev/null"
-# What would shift its bytes is refused, as of a file in memory; a hole is zeros, and has room for the next store.
+# Calls that would shift the file's bytes are refused, as for a file in memory. A hole reads as
+# zeros, and has room for the next store.
 expect 1 "$scute" shield run --view-dir folder -- fallocate --collapse-range -o 4096 -l 4096 "$third"
 expect 0 "$scute" shield run --view-dir folder -- fallocate --punch-hole -o 8192 -l 4096 "$third"
 cmp <(head -c 4096 /dev/zero) <(tail -c +8193 "$third" | head -c 4096) || fail "no zeros"

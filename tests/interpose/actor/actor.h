@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a program may do to a file, one case at a time. It knows nothing of the shield: the tests run each case once on a plain file
-// and once on a shielded one, and compare what it prints and what is in the file afterwards.
+// Operations of a program on a file, one case at a time. The program knows nothing of the shield.
+// The tests run each case once on a plain file and once on a shielded one. They compare what it
+// prints and what is in the file afterwards.
 #ifndef ACTOR_H
 #define ACTOR_H
 

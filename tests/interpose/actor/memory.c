@@ -92,7 +92,7 @@ static void mapped_over(const char *file) {
   const int fd = open_to_write(file);
   char *at = map(fd, file_size, PROT_READ | PROT_WRITE, MAP_SHARED, 0);
   fill(at, file_size, 14);
-  // Other memory over a part of it: stores to that are nobody's.
+  // Other memory over a part of it: stores to that do not reach the file.
   void *hole = mmap(at + 4 * page, 4 * page, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
   say("over it", hole == at + 4 * page);
@@ -156,8 +156,9 @@ static void mapped_and_closed(const char *file) {
   munmap(at, file_size);
 }
 
-// Whoever opens it to read sees what was stored and not yet flushed, by calls and in a mapping.
-// What is stored behind the end is nobody's, and goes when the file is given the length that it has.
+// A process that opens the file to read sees stores that are not flushed yet, by calls and in a
+// mapping. Bytes stored past the end belong to no file. They vanish when the file is given the
+// length that it has.
 static void stored_behind_the_end(const char *file) {
   const int fd = open_to_write(file);
   say("longer", ftruncate(fd, file_size + 100));

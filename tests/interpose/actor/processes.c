@@ -55,7 +55,8 @@ static void is_terminated(const char *file) {
   three_kinds(file);
   raise(SIGTERM);
 }
-// The kernel's, whatever else is in front of the library: what goes through tables would change those of both processes.
+// The kernel's own call, whatever interposes the library: a call through tables would change the
+// tables of both processes.
 static long raw(long number, long a, long b, long c) {
   long result;
   __asm__ volatile("syscall"
@@ -75,8 +76,8 @@ static int keep_memory(void *unused) {
   return 0;
 }
 
-// It is gone, and so are its descriptors; its memory is not yet, since another process has it as well. So what was mapped is
-// still mapped, and locked as long.
+// The process is gone, and so are its descriptors. Its memory is not gone yet, since another
+// process shares it. So its mappings still exist, and its locks with them.
 static void is_killed_and_remembered(const char *file) {
   static _Alignas(64) char stack[65536];
   three_kinds(file);
@@ -95,7 +96,7 @@ static void aborts(const char *file) {
   abort();
 }
 
-// Another image goes on where this one has stopped.
+// Another image continues where this one has stopped.
 static void executes(const char *file) {
   three_kinds(file);
   execl("/proc/self/exe", "actor", "two_mappings", file, (char *)NULL);
@@ -156,7 +157,7 @@ static void takes_over(const char *file) {
   }
   fill(at + 34 * page, 100, 48);
   munmap(at, file_size);
-  close_range(go[1] + 1, ~0u, 0);  // what three_kinds() has opened
+  close_range(go[1] + 1, ~0u, 0);  // the descriptors of three_kinds()
   must("write", write(go[1], "g", 1));
   int status = 0;
   must("waitpid", waitpid(child, &status, 0));
@@ -166,7 +167,7 @@ static void takes_over(const char *file) {
   munmap(at, file_size);
 }
 
-// What its parent has mapped goes from the child in every way; it was the parent's to sync.
+// A child unmaps its parent's mappings in every way. The parent had to sync them.
 static void child_unmaps(const char *file) {
   for (int kind = 0; kind < 5; ++kind) {
     char *at = mapped(file);
@@ -310,7 +311,8 @@ static void cancels(const char *file) {
   say("msync", msync(at, file_size, MS_SYNC));
 }
 
-// Children that are made by other calls than fork() read what their parent has mapped, and what it gives them.
+// Children that are made by other calls than fork() read their parent's mappings, and data that it
+// gives them.
 static char *parents;
 static int looks(void *unused) {
   (void)unused;
@@ -348,7 +350,8 @@ static void children(const char *file) {
   close(fd);
 }
 
-// A child of vfork() opens the file for another program, as some shells do; its parent, which has opened nothing, gets what it opens then.
+// A child of vfork() opens the file for another program, as some shells do. Its parent, which has
+// opened nothing, gets the child's descriptor then.
 static void child_opens(const char *file) {
   fflush(stdout);
   const pid_t child = vfork();

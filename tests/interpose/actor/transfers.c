@@ -193,7 +193,7 @@ static void count_too_long(int signal) {
   (void)signal;
   ++too_long;
 }
-// What is refused leaves the length as it was.
+// A refused call does not change the length.
 static void refused_lengths(const char *file) {
   const int fd = open_to_write(file);
   signal(SIGXFSZ, count_too_long);

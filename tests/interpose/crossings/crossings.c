@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls and accesses that cross: a thread that commits, whose signal handler stores to the same page, reads descriptors and commits in another file;
-// threads that sync, close what others read, and unmap what others probe. Each page of the files begins with its number. Prints what it has
-// done; status 1: a page had something else. It must come to an end.
+// Calls and accesses that cross. One thread commits, and its signal handler stores to the same
+// page, reads descriptors and commits in another file. Other threads sync, close what others read,
+// and unmap what others probe. Each page of the files begins with its number. Prints what it has
+// done; status 1: a page had something else. It must end.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -85,7 +86,7 @@ static void *opens(void *arg) {
   return arg;
 }
 
-// Of a number that somebody closes, so what it reads may be anything.
+// Reads a number that another thread closes, so its result may be anything.
 static void *reads(void *arg) {
   for (unsigned seed = 7; !over;) {
     char room[16];

@@ -1,5 +1,5 @@
-"""ask.py PORT: a client of kv_server. Sends the lines of standard input to it, in one connection, prints all that comes back, and ends
-the server in another one."""
+"""ask.py PORT: a client of kv_server. Sends the lines of standard input to it, in one connection,
+prints all answers, and ends the server in another one."""
 
 import socket
 import sys
@@ -22,7 +22,7 @@ def main() -> None:
         for line in lines.splitlines(keepends=True):
             server.sendall(line)
             answer = b""
-            while b"\n" not in answer:  # behind which there may be zeros, which are those of the value's length
+            while b"\n" not in answer:  # zeros may follow it: those of the value's length
                 piece = server.recv(65536)
                 if not piece:
                     sys.exit(f"no answer to {line!r}")

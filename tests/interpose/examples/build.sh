@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
-# build.sh FOLDER [NAME...]: builds the examples that Debian's libpmemobj-dev ships, from where it ships them, into FOLDER: those
-# that are named, or all. Left out is pmemobjfs, which is a file system of FUSE: to run it is to mount it. What has to be named is
-# `values`, a program of ours over the same maps (bench/shield/values.c). `make_pool` is ours as well: queue's pool another tool has to make.
+# build.sh FOLDER [NAME...]: builds the examples that Debian's libpmemobj-dev ships, from their
+# place in the package, into FOLDER: the named ones, or all. It leaves out pmemobjfs, which is a
+# file system of FUSE: running it means mounting it. `values` must be named: a program of this
+# project over the same maps (bench/shield/values.c). `make_pool` belongs to this project as well:
+# queue needs a pool that another tool makes.
 #
-# Three constants are others than in the package: a path below / (setjmp, manpage) is a name in the working folder, and the server
-# listens on the loopback only. Whoever seeds its random numbers by the time has them the same every time.
+# Three constants differ from the package's. A path below / (setjmp, manpage) is a name in the
+# working folder. The server listens on the loopback only. A program that seeds its random numbers
+# by the time has the same ones every time.
 set -euo pipefail
 
 to=$1 from=/usr/share/doc/libpmemobj-dev/examples

@@ -1,5 +1,6 @@
-# lib.bash: what the tests with Debian's examples of libpmemobj share. Sourced. Each file begins as the example makes it, and is $plain;
-# a copy of it, $guarded, gets the shield; then all that follows is done to both.
+# lib.bash: helpers that the tests with Debian's examples of libpmemobj share. Sourced. Each file
+# begins as the example makes it, and is $plain. A copy of it, $guarded, gets the shield. Then both
+# undergo the same.
 # shellcheck source=tests/interpose/lib.bash
 source "$SCUTE_SOURCE_DIR/tests/interpose/lib.bash"
 
@@ -29,7 +30,8 @@ begin() {
   twin
 }
 
-# compared COMMAND-BEFORE... -- PROGRAM ARGS...: on $plain, and then on its twin by that command. Both end alike, and say the same.
+# compared COMMAND-BEFORE... -- PROGRAM ARGS...: on $plain, and then on its twin by that command.
+# Both end alike, and print the same.
 compared() {
   local by=() a=0 b=0
   while [ "$1" != -- ]; do by+=("$1"); shift; done
@@ -51,8 +53,8 @@ both() {
   compared "$scute" shield run "${options[@]}" "$@"
 }
 
-# alike PROGRAM ARGS...: what is in $guarded is sound, and the program finds the same in both when the shield is gone. (Their bytes differ:
-# libpmemobj leaves addresses and what was in freed memory.)
+# alike PROGRAM ARGS...: $guarded is sound, and the program finds the same in both when the shield
+# is removed. (Their bytes differ: libpmemobj leaves addresses and the contents of freed memory.)
 alike() {
   sound "$guarded"
   compared -- "$@"
@@ -65,8 +67,8 @@ some_page() {
   page=$(sed -n "$((RANDOM % $(wc -l <pages) + 1))p" pages)
 }
 
-# layout_of FILE: where FILE.scute has its first byte, in $payload, and what it says about its first page, in $fragments (docs/reference/format.md, Foreign
-# pools).
+# layout_of FILE: where FILE.scute has its first byte, in $payload, and what it says about its first
+# page, in $fragments (docs/reference/format.md, Foreign pools).
 layout_of() {
   payload=$("$scute" dump "$1.scute" | awk '$1 == "root" && !seen++ { print $2 }')
   fragments=$(($("$scute" dump "$1.scute" --regions | awk '$3 == "object" && !seen++ { print $1 }')))

@@ -1,4 +1,5 @@
-"""pages.py FILE: the numbers of the pages of a pool that hold data, one per line. Not its head: libpmemobj does not need every byte of it."""
+"""pages.py FILE: the numbers of the pages of a pool that hold data, one per line. Its head is left
+out: libpmemobj does not need every byte of it."""
 
 import sys
 

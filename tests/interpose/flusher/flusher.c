@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A program that maps a file and writes its lines back by an instruction of its own, of which nobody hears: it must not get the file.
+// A program that maps a file and writes its lines back by its own instruction, which the shield
+// cannot intercept: it must not get the file.
 #define _GNU_SOURCE
 #include <emmintrin.h>
 #include <fcntl.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// FILE SECONDS: one thread, whose handler of a signal stores to all lines of a page, and which commits these lines: what is committed has to be what
-// a line was at some moment. FILE itself is looked at by a system call that nobody hears. Prints what it has seen; status 1: a line that never
-// was, or no signal in the time. Nobody hears of the handler either, so it interrupts the commits (DEFER-5).
+// FILE SECONDS: one thread, whose signal handler stores to all lines of a page, commits these
+// lines. A committed line must be what the line was at some moment. An unintercepted system call
+// reads FILE itself. Prints what it has seen; status 1: a line that never was, or no signal in the
+// time. The handler is unintercepted too, so it interrupts the commits (DEFER-5).
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <signal.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// left CASE FILE SECOND: makes one mistake, or none, with lines of FILE, and with SECOND where a second file matters. Both are there.
+// left CASE FILE SECOND: makes one mistake, or none, with lines of FILE, and, in cases with a
+// second file, with lines of SECOND. Both exist.
 #include <fcntl.h>
 #include <libpmem.h>
 #include <pthread.h>
@@ -14,7 +15,7 @@ static const char *path;
 static char *m, *n;
 static size_t length, n_length;
 
-// What no run before has stored.
+// Stores a value that no earlier run has stored.
 static void store(char *at) {
   unsigned long word;
   memcpy(&word, at, sizeof word);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A program on libpmem2 that knows nothing of the shield. libpmem2 WAY FILE COUNT: appends COUNT records, each made durable in that
-// way and then told of by a line on standard output. libpmem2 read FILE: how many records there are, all of them right.
+// A program on libpmem2 that knows nothing of the shield. libpmem2 WAY FILE COUNT: appends COUNT
+// records. It makes each durable in that way, and then reports it by a line on standard output.
+// libpmem2 read FILE: how many records the file has, all of them right.
 #include <fcntl.h>
 #include <inttypes.h>
 #include <libpmem2.h>
@@ -34,7 +35,7 @@ static uint64_t count_of(const struct record *all, uint64_t most) {
   return n;
 }
 
-// What libminiasync's future_poll() does; its header is not in Debian.
+// The result of libminiasync's future_poll(); its header is not in Debian.
 struct future {
   int (*task)(void *context, void *notifier);
   void *property;

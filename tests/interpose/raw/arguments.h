@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * arguments.h: what the programs of this folder are started with: FILE [--flush INSTRUCTION] [--forget-flush] and more words
- * of their own.
+ * arguments.h: the arguments of the programs of this folder: FILE [--flush INSTRUCTION]
+ * [--forget-flush], and each program's own words.
  */
 #ifndef ARGUMENTS_H
 #define ARGUMENTS_H

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# build.sh FOLDER C-COMPILER C++-COMPILER: builds the programs of this folder into FOLDER. SCUTE_RAW_FLAGS: one more argument of the compilers.
+# build.sh FOLDER C-COMPILER C++-COMPILER: builds the programs of this folder into FOLDER.
+# SCUTE_RAW_FLAGS: one more argument of the compilers.
 set -euo pipefail
 
 to=$1 cc=$2 cxx=$3 from=${BASH_SOURCE[0]%/*}

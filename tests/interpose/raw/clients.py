@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""clients.py talk SOCKET BEFORE SEED RESULT: clients of item_server, each with keys of its own, until each has said all or is cut off.
-RESULT.begun is there when each has had an answer.
+"""clients.py talk SOCKET BEFORE SEED RESULT: clients of item_server, each with its own keys, talk
+until each has sent all its commands or is cut off. RESULT.begun exists when each has had an answer.
 clients.py judge RESULT FOUND: is FOUND what the server may have left?
 
-BEFORE and FOUND are lines "KEY VALUE". RESULT has, for each client, its keys' values after all that it was told of, and after the one
-operation more that it may not have been told of.
+BEFORE and FOUND are lines "KEY VALUE". RESULT has, for each client, its keys' values after all
+operations that were answered, and after the one that may not have been answered.
 """
 import json
 import random
@@ -28,7 +28,7 @@ def of_client(state, client):
 
 
 def connect(connection, name):
-    """The socket has its name a moment before anybody listens."""
+    """The socket has its name a moment before the server listens."""
     waiting.wait_until(lambda: connection.connect_ex(name) == 0)
 
 

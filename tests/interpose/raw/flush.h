@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * flush.h: lines of the cache written back by the processor's own instructions, the best that it has or the one that was asked
- * for. Nothing here knows of the shield.
+ * flush.h: writes lines of the cache back by the processor's own instructions: the best that it
+ * has, or the requested one. Nothing here knows of the shield.
  *
- * RAW_STOP_AT=N in the environment: the program stops itself (SIGSTOP) before its N-th flush or fence, so that a test can
- * end it there. With several threads N is about.
+ * RAW_STOP_AT=N in the environment: the program stops itself (SIGSTOP) before its N-th flush or
+ * fence, so that a test can end it there. With several threads N is about.
  */
 #ifndef FLUSH_H
 #define FLUSH_H
@@ -80,7 +80,8 @@ static inline void persist(const void *begin, size_t length) {
   fence();
 }
 
-/* One store of eight bytes, after all stores before it: what a power failure leaves of it is all or nothing. */
+/* One store of eight bytes, after all stores before it: a power failure leaves all of it or
+ * nothing. */
 static inline void store_word(uint64_t *at, uint64_t word) {
   __atomic_store_n(at, word, __ATOMIC_RELEASE);
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * item_file.h: items, a key and a value each, in a mapped file: chains of items from a table of buckets, and slabs of chunks of one
- * size in which the items lie. Any thread may call it. Nothing here knows of the shield.
+ * item_file.h: items, a key and a value each, in a mapped file. A table of buckets leads to chains
+ * of items. The items lie in slabs of chunks of one size. Any thread may call it. Nothing here
+ * knows of the shield.
  *
- * What makes every moment a good one to lose power: an item is durable before one word leads to it, in the place of the
- * one that it replaces if there is one; a chunk is free again when the word that led to it is durable. A slab's class is durable before an item
- * is in it. Which chunks are free is what no chain leads to, and kept in memory; so are the locks.
+ * Why the file survives a power failure at any moment: an item is durable before one word leads to
+ * it, in the place of the item that it replaces, if any. A chunk is free again when the word that
+ * led to it is durable. A slab's class is durable before an item is in it. The chunks that no chain
+ * leads to are free: memory holds their list, and the locks.
  */
 #ifndef ITEM_FILE_H
 #define ITEM_FILE_H
@@ -41,7 +43,7 @@ struct item {
 struct item_head {
   uint64_t magic;
   uint64_t room[7];
-  uint8_t slab_class[items_slabs + 1]; /* 0: nobody's; else of its chunks, plus 1 */
+  uint8_t slab_class[items_slabs + 1]; /* 0: free; else the class of its chunks, plus 1 */
   uint64_t bucket[items_buckets] __attribute__((aligned(64)));
 };
 
@@ -174,8 +176,9 @@ static long items_get(const char *key, size_t key_length, char *to) {
   return length;
 }
 
-/* Everything that there is, to `to`, if it is not NULL; how many, or -1 if that cannot be: `wrong` then says why. `seen` gets a mark for each
- * chunk in use. Nobody else may be at work. */
+/* Prints all items to `to`, if it is not NULL. Returns how many, or -1 if the file is inconsistent:
+ * `wrong` then says why. `seen` gets a mark for each chunk in use. The caller lets no other thread
+ * run here. */
 static long items_walk(FILE *to, unsigned char *seen, const char **wrong) {
   long count = 0;
   for (unsigned b = 0; b < items_buckets; ++b) {

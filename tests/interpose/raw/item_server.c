@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A server of items that are kept in a mapped file (item_file.h), with several threads that work on it.
+// A server of items in a mapped file (item_file.h), with several threads that serve it.
 //
-//     item_server FILE [--workers N] [--listen SOCKET] [--flush clwb|clflushopt|clflush] [--forget-flush]
+//     item_server FILE [--workers N] [--listen SOCKET] [--flush clwb|clflushopt|clflush]
+//                 [--forget-flush]
 //
-// takes commands from standard input, or from up to 16 clients of a Unix socket at a time, a line each:
+// takes commands from standard input, or from up to 16 clients of a Unix socket at a time, one per
+// line:
 //     set KEY VALUE    get KEY    del KEY    list    check    shutdown
-// Each command is answered by a line with its number among its client's, in any order, when what it did is durable: "N stored", "N full",
-// "N too long", "N deleted", "N none", "N is VALUE". Commands on one key have one worker, the FNV-1a hash's upper half modulo the workers, so they are
-// done in their order. list and check come after what the client has said before: "KEY VALUE" for each item, in no order;
-// "sound, N items", or what is wrong. shutdown, and the end of standard input, end the server.
+// When the effect of a command is durable, a line answers it: the command's number among its
+// client's, then "N stored", "N full", "N too long", "N deleted", "N none" or "N is VALUE". Answers
+// come in any order. One worker serves all commands on a key, in their order: the upper half of the
+// key's FNV-1a hash, modulo the workers. list and check are done after the client's earlier
+// commands: "KEY VALUE" for each item, in no order; "sound, N items", or what is wrong. shutdown,
+// and the end of standard input, end the server.
 #include <stdbool.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -52,7 +56,7 @@ static int listening = -1;
 static void write_all(int to, const char *bytes, size_t n) {
   while (n > 0) {
     const ssize_t done = write(to, bytes, n);
-    if (done <= 0) return;  // nobody listens
+    if (done <= 0) return;  // the client has gone
     bytes += done;
     n -= (size_t)done;
   }
@@ -113,7 +117,8 @@ static void wait_for_answers(struct client *c) {
   pthread_mutex_unlock(&c->lock);
 }
 
-// list and check. The stripes keep the other clients' commands away; chunks that these have taken are in no chain yet.
+// list and check. The stripes' locks keep other clients' commands out. Chunks that these have taken
+// are in no chain yet.
 static void tell_all(struct client *to, bool list) {
   wait_for_answers(to);
   char *text = NULL;

@@ -1,22 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A hash table of two levels in a mapped file, after level hashing (OSDI 2018): buckets of four slots and a token with a bit for each,
-// two places for a key in each level, one movement when all are full, and growth that moves the lower level only. No log. It
-// knows nothing of the shield.
+// A hash table of two levels in a mapped file, after level hashing (OSDI 2018). Buckets have four
+// slots and a token with a bit for each. A key has two places in each level. If all are full, one
+// entry is moved; growth moves the lower level only. No log. It knows nothing of the shield.
 //
 //     level_table FILE [--flush clwb|clflushopt|clflush] [--forget-flush]
 //
-// takes commands from standard input, a line each, and answers each by a line when what it did is durable:
-//     put KEY VALUE   "put", or "full"         get KEY   the value, or "none"         del KEY   "deleted", or "none"
-//     list            a line "KEY VALUE" for each key, in no order       check   "sound, N keys", or what is wrong (and exit 3)
+// takes commands from standard input, one per line. When the effect of a command is durable, it
+// answers with a line:
+//     put KEY VALUE   "put", or "full"
+//     get KEY         the value, or "none"
+//     del KEY         "deleted", or "none"
+//     list            a line "KEY VALUE" for each key, in no order
+//     check           "sound, N keys", or what is wrong (and exit 3)
 // Keys are words of at most 16 characters, values of at most 15.
 //
-// What makes every moment a good one to lose power:
+// Why the table survives a power failure at any moment:
 //   - A slot counts when its token's bit says so, and is durable before that.
-//   - A new value is in another slot. In the same bucket one store of the token takes it for the old one; elsewhere the old one
-//     goes when the new one is durable. A movement does the same. So a power failure leaves one key twice at most, and opening takes one of
-//     the two: neither was told of.
-//   - A level of 2^n buckets has its place in the file, behind the smaller ones. So one word says which levels there are, and whether
-//     the table grows; opening goes on with it.
+//   - A new value is in another slot. In the same bucket, one store of the token replaces the old
+//     one; elsewhere the old one is removed when the new one is durable. A movement does the same.
+//     So a power failure leaves at most one key twice, and opening takes one of the two: the
+//     program had reported neither.
+//   - A level of 2^n buckets has its place in the file, after the smaller ones. So one word says
+//     which levels exist, and whether the table grows. Opening continues the growth.
 #include <array>
 #include <cinttypes>
 #include <cstdint>
@@ -210,7 +215,7 @@ class table {
     return other != b && other->count() < slots ? place{other, free_in(*other)} : place{};
   }
 
-  // A slot of the key's own, after one movement: within a level, or from the lower one to the upper one.
+  // A slot for the key, after one movement: within a level, or from the lower one to the upper one.
   place room_by_moving(const key_type& key) {
     for (bucket* b : candidates(key)) {
       const bool above = b >= level_at(upper());
@@ -244,7 +249,7 @@ class table {
     return true;
   }
 
-  // What the lower level has goes to a new upper one; then the old upper one is the lower one.
+  // Moves the lower level's entries to a new upper level. The old upper one is then the lower one.
   void finish_growing() {
     const unsigned old = upper();
     bucket* const lower = level_at(old - 1);

@@ -1,5 +1,6 @@
-# lib.bash: what the tests of the programs in this folder share. Sourced; each program is used as compiled by scute-cc ($raw), and as by
-# the project's compiler ($plain), which leaves no word of its flushes.
+# lib.bash: helpers that the tests of the programs in this folder share. Sourced. Each program is
+# compiled twice: by scute-cc ($raw), and by the project's compiler ($plain), which records nothing
+# of its flushes.
 # shellcheck source=tests/interpose/lib.bash
 source "$SCUTE_SOURCE_DIR/tests/interpose/lib.bash"
 
@@ -21,7 +22,7 @@ make_file() {
 # under_shield FILE: with room to grow, and two rows of parity.
 under_shield() { "$scute" shield add "$1" --capacity 8M --parity 2 >add.out 2>&1 || fail "$(cat add.out)"; }
 
-# operations PROGRAM SEED COUNT KEYS: what the program is asked for.
+# operations PROGRAM SEED COUNT KEYS: prints the requests to the program.
 operations() {
   awk -v program="$1" -v seed="$2" -v count="$3" -v keys="$4" 'BEGIN {
     srand(seed)
@@ -52,13 +53,14 @@ state_of() {
 # shielded_state FILE PROGRAM SHIELDED-FILE
 shielded_state() { state_of "$1" "$scute" shield run -- "$raw/$2" "$3"; }
 
-# whole FILE: the file is as it should be, or what damage it has is repaired.
+# whole FILE: the file is sound, or its damage is repaired.
 whole() {
   checked "0 2" "$1" --repair
   checked 0 "$1"
 }
 
-# model WORKERS: `found` is what `before`, `operations` and `answers` permit. 0: a program that is one worker.
+# model WORKERS: `before`, `operations` and `answers` permit `found`. 0: a program that is one
+# worker.
 model() {
   local more=()
   [ "$1" = 0 ] || more=(--workers "$1")

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * mapped_file.h: a program's file, made if it is not there, and mapped as a whole: open(), posix_fallocate(), mmap().
+ * mapped_file.h: a program's file, created if it does not exist, and mapped as a whole: open(),
+ * posix_fallocate(), mmap().
  */
 #ifndef MAPPED_FILE_H
 #define MAPPED_FILE_H
@@ -50,7 +51,8 @@ static inline struct mapped_file file_open(const char *name, uint64_t size) {
   return file;
 }
 
-/* Longer, and mapped anew: pointers into it are void. 0: there is no room, and nothing has changed. */
+/* Extends the file and maps it again: pointers into it are void. 0: no room, and nothing has
+ * changed. */
 static inline int file_grow(struct mapped_file *file, uint64_t size) {
   if (size <= file->size) return 1;
   if (posix_fallocate(file->descriptor, (off_t)file->size, (off_t)(size - file->size)) != 0)

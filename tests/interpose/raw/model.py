@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """model.py BEFORE OPERATIONS ANSWERS FOUND [--workers N]: is FOUND what a program may have left?
 
-BEFORE and FOUND are lines "KEY VALUE", in any order. OPERATIONS is what the program was asked for (put or set, get, del), ANSWERS
-what it had answered when it ended, which must be right and, of each worker, its first operations. FOUND must then be
-the state after these, or after one more of each worker. A program without --workers is one worker, and does not
-number its answers.
+BEFORE and FOUND are lines "KEY VALUE", in any order. OPERATIONS has the requests to the program
+(put or set, get, del). ANSWERS has its answers until it ended: they must be right, and answer
+the first operations of each worker. FOUND must then be the state after these, or after one more
+of each worker. A program without --workers is one worker, and does not number its answers.
 """
 import argparse
 import sys
@@ -27,7 +27,7 @@ def hash_of(key):
 
 
 def apply(state, operation):
-    """What the program has to answer; changes the state."""
+    """Returns the answer that the program has to give; changes the state."""
     word, key, *value = operation.split(" ", 2)
     if word in ("put", "set"):
         state[key] = value[0]

@@ -1,21 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A B+tree in a mapped file, after FAST and FAIR (FAST 2018): nodes of 512 bytes, whose entries are kept in order by shifting them
-// in stores of eight bytes; siblings; no log, and no copy of anything. It knows nothing of the shield.
+// A B+tree in a mapped file, after FAST and FAIR (FAST 2018). Nodes have 512 bytes. Stores of eight
+// bytes keep their entries in order by shifting them. Nodes have siblings. There is no log, and no
+// copy. It knows nothing of the shield.
 //
 //     sorted_tree FILE [--flush clwb|clflushopt|clflush] [--forget-flush]
 //
-// takes commands from standard input, a line each, and answers each by a line when what it did is durable:
-//     put KEY VALUE   "put", or "full"         get KEY   the value, or "none"         del KEY   "deleted", or "none"
-//     list            a line "KEY VALUE" for each key in order           check   "sound, N keys", or what is wrong (and exit 3)
+// takes commands from standard input, one per line. When the effect of a command is durable, it
+// answers with a line:
+//     put KEY VALUE   "put", or "full"
+//     get KEY         the value, or "none"
+//     del KEY         "deleted", or "none"
+//     list            a line "KEY VALUE" for each key, in order
+//     check           "sound, N keys", or what is wrong (and exit 3)
 // Keys and values are numbers of 64 bits; the greatest number is no key.
 //
-// What makes every moment a good one to lose power:
-//   - Of two neighbouring entries with one key the right one counts. A shift copies an entry to its neighbour, value first, and takes
-//     the original apart only then; so there is one key twice at most, and both or the right one are whole.
+// Why the tree survives a power failure at any moment:
+//   - Of two neighbouring entries with one key, the right one counts. A shift first copies an entry
+//     to its neighbour, value first, and then takes the original apart. So at most one key exists
+//     twice, and both entries, or the right one, are whole.
 //   - A shift that comes to another line makes the finished one durable first.
-//   - A key at or above the lowest one of the right sibling does not count. So a split is done as soon as the left half has its sibling.
-//   - What is missing after that, opening does: it ends shifts, cuts left halves short, and tells parents of their
-//     children. Which nodes are free is what no node leads to.
+//   - A key at or above the lowest one of the right sibling does not count. So a split is complete
+//     as soon as the left half has its sibling.
+//   - Opening completes what is missing after that: it ends shifts, cuts left halves short, and
+//     tells parents of their children. The nodes that no node leads to are free.
 #include <inttypes.h>
 
 #include "arguments.h"
@@ -125,7 +132,7 @@ static void cut_to(struct node *n, unsigned count) {
   if (changed) persist(&n->slot[count], (slots - count) * sizeof n->slot[0]);
 }
 
-// Zero, but for its name being taken. There is one.
+// Returns a node that is zero except that its name is taken. One is free.
 static struct node *take_node(uint64_t level) {
   unsigned number = 1;
   while (used[number]) ++number;

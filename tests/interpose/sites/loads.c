@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * loads.c: WAY FILE: a program that loads from a mapped file. A comment with a name marks the line that an audit is to name.
+ * loads.c: WAY FILE: a program that loads from a mapped file. A named comment marks the line that
+ * an audit has to name.
  */
 #include <fcntl.h>
 #include <immintrin.h>
@@ -20,12 +21,13 @@ static void flush(const void *at) {
   _mm_clwb((void *)at);
 }
 
-/* What no constraint tells of. */
+/* A store that no constraint reports. */
 static void stray(char *at) {
   __asm__ volatile("movq %1, (%0)" : : "r"(at), "r"(seed) : "memory");
 }
 
-/* Every line is stored to, and loaded before it is flushed, before the fence, after it, and much later. */
+/* Stores to every line. Loads it before its flush, before the fence, after the fence, and much
+ * later. */
 static void clean(void) {
   for (size_t i = 0; i < size / 64; i += 3) {
     volatile long *at = (volatile long *)(map + 64 * i);
@@ -41,7 +43,8 @@ static void clean(void) {
     if (*(volatile long *)(map + 64 * i) != seed + (long)i) exit(13);
 }
 
-/* Threads have words of the same lines, look at each other's, and their fences commit what others store. */
+/* Threads store to words of the same lines and load each other's. The fence of one commits the
+ * stores of others. */
 enum { threads = 4, turns = 4000, lines = 16 };
 
 static void *share(void *number) {
@@ -63,7 +66,7 @@ static void together(void) {
   for (int i = 0; i < threads; ++i) pthread_join(all[i], NULL);
 }
 
-/* By the C library, whose loads the compiler tells of where it knows the function. */
+/* By the C library, whose loads the compiler reports where it knows the function. */
 static void copies(void) {
   char text[4096];
   memcpy(map + 8192, map, 4096);
@@ -81,7 +84,7 @@ static void ends(void) {
   if (((volatile char *)map)[size - 1] != (char)seed) exit(17);
 }
 
-/* Nobody flushes it, and it would have been found at the end only. */
+/* No flush follows: without the load, only the end of the program would find it. */
 static void loaded(void) {
   clean();
   stray(map + 20480);
@@ -107,7 +110,7 @@ static void flushed(void) {
 static void walks(void) {
   const size_t pages = size / 4096;
   for (size_t i = 0, page = 1; i < 3 * pages; ++i, page = (page * 5 + 1) % pages) {
-    /* The first touch is one that the compiler tells of. */
+    /* The compiler reports the first touch. */
     char text[17] = "";
     for (int j = 0; j < 16; ++j) text[j] = ((volatile char *)map)[4096 * page + 2048 + j];
     if (strtoul(text, NULL, 10) != page) exit(22);

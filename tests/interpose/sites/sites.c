@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * sites.c: WAY FILE: a program that stores to a mapped file, and flushes by instructions of its own. A comment with a name marks the line that an
- * audit is to name. Each way works on lines of its own.
+ * sites.c: WAY FILE: a program that stores to a mapped file, and flushes by its own instructions. A
+ * named comment marks the line that an audit has to name. Each way stores to its own lines.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -63,7 +63,7 @@ static void stray(void) {
   _mm_sfence();
 }
 
-/* Nobody flushes it: msync(), and what comes at the end, find it. */
+/* No flush follows: msync() finds the store, and so does the check at the end. */
 static void syncs(void) {
   __asm__ volatile("movq %1, (%0)" : : "r"(map + 21504), "r"(seed) : "memory");
   if (msync(map, 65536, MS_SYNC) != 0) exit(14);
@@ -80,13 +80,13 @@ static void dies(void) {
   kill(getpid(), SIGKILL);
 }
 
-/* Code whose stores nobody tells of comes later. */
+/* Later, code is loaded whose stores are not reported. */
 static void plugs(void) {
   if (dlopen("libforeign.so", RTLD_NOW) == NULL) exit(15);
   stray();
 }
 
-/* By the C library and the kernel, which nobody has instrumented. */
+/* By the C library and the kernel, which are not instrumented. */
 static void library(void) {
   char text[64], *to = map + 24576;
   volatile size_t n = (size_t)snprintf(text, sizeof text, "what is kept in run %ld", seed) + 1;
@@ -105,7 +105,7 @@ static void library(void) {
   _mm_sfence();
 }
 
-/* Threads have words of the same lines: what one tells of another one flushes. */
+/* Threads store to words of the same lines: one thread flushes stores that another one reports. */
 enum { threads = 4, turns = 2000, lines = 8 };
 
 static void *share(void *number) {
@@ -125,7 +125,8 @@ static void together(void) {
   for (int i = 0; i < threads; ++i) pthread_join(all[i], NULL);
 }
 
-/* Not told of; but a clflush is no fence: the store that was told of before it may come after it. */
+/* Without a report. But a clflush is no fence: a store that was reported before it may come after
+ * it. */
 static void clflushes(void) {
   for (int i = 0; i < 100; ++i) {
     *(volatile long *)(map + 40960 + 64 * i) = seed + i;
@@ -158,7 +159,7 @@ static void early(void) {
   _mm_sfence();
 }
 
-/* A line is flushed again behind the store, by this thread or another one, or synced. */
+/* After the store, the line is flushed again, by this thread or another one, or synced. */
 static void late(void) {
   early();
   _mm_clwb(map + 49344);

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// [unintercepted|raw|forked|awaited] FILE SECONDS [OTHER]: threads that store to lines without a pause, and one that commits these lines: what is committed has to be what
-// a line was at some moment. FILE itself is looked at by a system call that nobody hears. Prints what it has seen; status 1: a line that never
-// was. unintercepted: the threads are such as the C library does not know of. raw: they are made by an instruction, and what was committed within a second
-// does not count. forked: all of it in a child of a process that has OTHER. awaited:
-// nothing is committed before the last thread has stored once more, so that nobody else wakes it.
+// [unintercepted|raw|forked|awaited] FILE SECONDS [OTHER]: threads store to lines without a pause,
+// and one thread commits these lines. A committed line must be what the line was at some moment. An
+// unintercepted system call reads FILE itself. Prints what it has seen; status 1: a line that never
+// was.
+// unintercepted: the C library does not know of the threads. raw: an instruction makes them, and
+// lines that were committed within a second do not count. forked: all of it in a child of a process
+// that has OTHER. awaited: nothing is committed before the last thread has stored again, so that no
+// other thread wakes it.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -31,7 +34,8 @@ struct line {
 static struct line *lines;
 static volatile int over;
 
-// Word 0 first, word 7 last, both with the same number. Other words come and go, so that a line looks the same again.
+// Stores the same number to word 0 first and to word 7 last. Other words come and go, so that a
+// line looks the same again.
 static void *write_on(void *arg) {
   volatile uint64_t *const w = arg;
   for (uint64_t n = w[0] + 1; !over; ++n) {
@@ -63,7 +67,7 @@ static int write_unintercepted(void *arg) {
   _exit(0);
 }
 
-// Nor does anybody hear of this one.
+// The shield does not intercept this one either.
 static void begin_raw(void *(*f)(void *), void *arg, void *stack_end) {
 #ifdef __x86_64__
   enum {

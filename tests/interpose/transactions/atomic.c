@@ -79,7 +79,8 @@ static void constructs(void) {
                            "of an atomic call"));
 }
 
-// libpmemobj keeps what the call had locked: its close() would end the program, and so would another object of this size.
+// libpmemobj keeps the call's locks: its close() would end the program, and so would another object
+// of this size.
 static jmp_buf out;
 static int leaves(PMEMobjpool *at, void *object, void *arg) {
   (void)at, (void)object, (void)arg;
@@ -132,7 +133,7 @@ static void in_the_middle_of_an_allocation(void) {
                            "of an atomic call"));
 }
 
-// Atomic calls in a transaction that is aborted stay; whether they are undone is libpmemobj's affair.
+// Atomic calls in a transaction that is aborted stay. libpmemobj decides whether they are undone.
 static void in_a_transaction(void) {
   TX_BEGIN(pool.at) {
     change(&pool, 1, 1001);

@@ -15,19 +15,19 @@ fresh() {
   [ "${3:-}" != shielded ] || "$scute" shield add "$1" >add.out 2>&1 || fail "shield add: $(cat add.out)"
 }
 
-# ended STATUS: as what was asked for ends.
+# ended STATUS: the program has ended in the requested way.
 ended() { equal "$1" "$([ "$end" = closes ] || [ "$end" = exits ] && echo 0 || echo 137)"; }
 
-# plainly CASE PATH...: the case without the shield, whose program keeps all that was stored when it is killed. What its calls
-# returned is in plain.out then.
+# plainly CASE PATH...: the case without the shield. When that program is killed, the file keeps all
+# its stores. The results of its calls are then in plain.out.
 plainly() {
   local status=0
   { "$actor" "$1" dies "${@:2}" >plain.out 2>err || status=$?; } 2>/dev/null
   equal "$status" 137
 }
 
-# under_shield CASE END PATH...: the same calls have the same results. `waits` is a power failure: the program and its supervisor are killed
-# where the case ends.
+# under_shield CASE END PATH...: the same calls have the same results. `waits` is a power failure:
+# the program and its supervisor are killed where the case ends.
 under_shield() {
   local case_name=$1 status=0 run child
   end=$2

@@ -2,11 +2,14 @@
 // A program on libpmemobj that knows nothing of the shield.
 //    transactions make FILE
 //    transactions list KIND: one, atomic, two
-//    transactions CASE END FILE [SECOND]: does the case, prints what its calls returned, and stores one plain word durably. END says how it ends
-//       then, or in the middle of a case that has one: closes, exits, dies (SIGKILL), waits (says "here", and waits to be killed)
+//    transactions CASE END FILE [SECOND]: does the case, prints what its calls returned, and stores
+//       one plain word durably. END says how it then ends, or ends in the middle of a case that has
+//       one: closes, exits, dies (SIGKILL), waits (says "here", and waits to be killed)
+//       one: closes, exits, dies (SIGKILL), waits (says "here", and waits to be killed)
 //    transactions show FILE: all that is in it
-//    transactions watch ALIKE FILE SECOND: looks at both files, not at their views, while another program does the case in_turns, and says how
-//       often the second was ahead. ALIKE is a pool that was made as they were
+//    transactions watch ALIKE FILE SECOND: while another program does the case in_turns, reads both
+//       files, not their views, and says how often the second was ahead. ALIKE is a pool that was
+//       made as they were
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -174,7 +177,8 @@ int main(int argc, char **argv) {
   if (argc == 5 && strcmp(argv[1], "watch") == 0) return watch(argv[2], argv[3], argv[4]);
   if (argc < 4) return 98;
   end = argv[2];
-  // The second one comes first, so that whatever goes by the order of openings is tried in the other one than that of the work.
+  // The second pool is opened first, so that the order of openings differs from the order of the
+  // changes.
   if (argc > 4) second_path = argv[4];
   if (second_path != NULL) {
     open_pool(&second, second_path);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Transactions of one pool: how they end, and where they may be left. Each case that comes to its end stores a plain word after it.
+// Transactions of one pool: how they end, and where they may be left. A case that runs to its end
+// stores a plain word after it.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -55,7 +56,7 @@ static void aborts(void) {
   tell(&pool, 2);
 }
 
-// Nobody jumps: the program asks for the stage.
+// No jump: the program asks for the stage.
 static void aborts_by_hand(void) {
   told("begin", pmemobj_tx_begin(pool.at, NULL, TX_PARAM_NONE));
   work();
@@ -117,7 +118,7 @@ static void fails_to_add(void) {
   tell(&pool, 7);
 }
 
-// An error that is only told of, and so aborts nothing.
+// An error that is only reported, and so aborts nothing.
 static void fails_and_goes_on(void) {
   TX_BEGIN(pool.at) {
     work();
@@ -239,7 +240,7 @@ static void left_in_an_inner_one(void) {
   tell(&pool, 13);
 }
 
-// What was restored is not committed yet.
+// The restored bytes are not committed yet.
 static void left_in_an_abort(void) {
   TX_BEGIN(pool.at) {
     work();
@@ -252,8 +253,9 @@ static void left_in_an_abort(void) {
   tell(&pool, 14);
 }
 
-// Another thread makes the pool durable in the middle: with what this one has flushed, its half work and the log of that (SHIELD-8 has one order of
-// commit sets for all threads). So there is something to restore.
+// Another thread makes the pool durable in the middle. With it become durable the flushed stores of
+// this thread: its half work and the log of that (SHIELD-8 has one order of commit sets for all
+// threads). So there is something to restore.
 static void *tells(void *number) {
   tell(&pool, (uint64_t)(uintptr_t)number);
   return NULL;

@@ -31,7 +31,7 @@ struct root {
   struct head first, second;
 };
 
-/* What every case works on; `second` is null if there is one pool only. */
+/* The pool that every case changes; `second` is null if there is only one. */
 struct pool {
   PMEMobjpool *at;
   TOID(struct root) root;

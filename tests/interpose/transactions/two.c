@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two pools, one thread. In a transaction of the first the second is made durable, by whatever does that: what the first was told of before is
-// durable then as well.
+// Two pools, one thread. In a transaction of the first, some call makes the second durable.
+// Whatever call does so: earlier reports of the first are durable then as well.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +25,7 @@ static void second_persisted(void) {
   TX_END
 }
 
-// There is no window any more for what comes behind it.
+// After this, there is no window for later changes.
 static void second_persisted_before(void) {
   TX_BEGIN(pool.at) {
     change(&pool, 0, 1000);
@@ -133,7 +133,7 @@ static void second_synced_by_descriptor(void) {
   second_mapped(0);
 }
 
-// In turns, so that whoever watches both files has something to see (`watch`).
+// In turns, so that a program that watches both files (`watch`) sees changes.
 static void in_turns(void) {
   for (volatile uint64_t n = 1; n <= turns; ++n) {
     TX_BEGIN(pool.at) {

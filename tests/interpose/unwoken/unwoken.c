@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// FILE: a thread waits to store to a page that is held, and the page is released without a word to it, as the kernel may (STORE-5). Has to store
-// again; status 1: does not within twenty seconds. The page is held and released through the runtime's own userfaultfd, which
-// no function of the C library gives to a program.
+// FILE: a thread waits to store to a page that is held. The page is released without waking the
+// thread, as the kernel may do (STORE-5). The thread must store again; status 1: it does not within
+// twenty seconds. The page is held and released through the runtime's own userfaultfd, which no
+// function of the C library gives to a program.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <linux/userfaultfd.h>
@@ -77,7 +78,7 @@ int main(int argc, char **argv) {
   pthread_create(&thread, NULL, store_on, at);
   const volatile uint64_t *const word = at;
   if (!changes(word)) return 97;
-  scute_shield_commit(at, page);  // from now on who waits is looked after
+  scute_shield_commit(at, page);  // from now on the runtime checks on waiting threads
   const int fd = userfault_of_runtime();
   if (fd < 0) return 96;
   struct uffdio_writeprotect request = {{(uintptr_t)at, page}, UFFDIO_WRITEPROTECT_MODE_WP};

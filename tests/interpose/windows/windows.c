@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A program that is linked with libscute-shield.so and says itself what is to be durable. It prints what was counted.
+// A program that is linked with libscute-shield.so and itself says which bytes must be durable. It
+// prints the counters.
 #include <inttypes.h>
 #include <scute/shield_view.h>
 #include <stdio.h>
