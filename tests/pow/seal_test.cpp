@@ -18,7 +18,7 @@ TEST_F(Seals, EightSegmentsAreAGroup) {
   fill(90, 180);
   EXPECT_EQ(count(use::seal), 2U);
   EXPECT_TRUE(db->check(false, true).damage.empty());
-  // Whoever dies leaves what is sealed so; whoever closes the rest as well.
+  // A process that dies leaves the sealed segments sealed, and so does one that closes the file.
   reopen();
   EXPECT_EQ(count(use::seal), 2U);
   EXPECT_EQ(sealed(), 16U);
@@ -82,7 +82,7 @@ TEST_F(Seals, SeveralMembersAreRebuilt) {
   EXPECT_GT(c->texts.size(), 80U);
   for (const auto& [i, text] : c->texts) EXPECT_EQ(text, all.at(i));
   EXPECT_TRUE(db->check(false, true).damage.empty());
-  // What was accepted is not found again.
+  // A loss that the caller has accepted is not found again.
   db->close();
   reopen();
   EXPECT_EQ(db->recovered().lost, 0U);
@@ -136,7 +136,7 @@ TEST_F(Seals, WhatAGroupHasOfAMemberComesBackBeforeItEnds) {
   EXPECT_TRUE(std::ranges::equal(sound, std::span(page(members[0], 2), sound.size())));
 }
 
-// A seal that lies behind all members of its group goes further down before any of them does.
+// A seal that lies after all members of its group moves further down before any member does.
 TEST_F(Seals, CompactingMendsAGroupBeforeItEnds) {
   unsigned tried = 0;
   for (uint64_t n = 9; n < 26; ++n) {
@@ -173,7 +173,7 @@ TEST_F(Seals, CompactingMendsAGroupBeforeItEnds) {
   EXPECT_GE(tried, 1u);
 }
 
-// POW-18. What is left of a segment is not what a group is made of.
+// POW-18. A shortened segment does not become a member of a group.
 TEST_F(Seals, AShortenedSegmentGetsNoGroup) {
   fill(0, 60);
   ASSERT_EQ(sealed(), 0U);
@@ -236,7 +236,8 @@ TEST_F(Seals, AStaleSealIsNone) {
   EXPECT_TRUE(db->check(false, true).damage.empty());
 }
 
-// What a group gives back of a page leaves the sound records that are in the page.
+// The store restores a page from its group, and leaves the sound records in that page as they
+// are.
 TEST_F(Seals, WhatIsSoundStaysInAPageThatIsMended) {
   const std::array<size_t, 5> sizes{2950, 1450, 350, 2450, 2450};
   for (uint64_t i = 0; i < 50; ++i) put(i, sizes[i % 5], static_cast<char>('a' + i % 26));
