@@ -19,7 +19,7 @@ struct program {
   program(const program&) = delete;
   program& operator=(const program&) = delete;
 
-  // It opens the file under the shield; what it has of that is its supervisor's lock, and the file.
+  // It opens the file under the shield, and has its supervisor's lock and the file itself.
   void open_meanwhile() {
     core::this_thread_holds.arg = this;
     core::this_thread_holds.call = [](void* arg) {

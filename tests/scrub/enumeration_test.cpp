@@ -43,7 +43,7 @@ class enumeration : public testing::TestWithParam<pool_kind> {
     b[0] ^= bits;
     write_at(f.path, offset, b.data(), 1);
   }
-  // The code that it ends with, and what it told.
+  // The code that it ends with, and the objects that it reported.
   int enumerate(uint32_t type, std::set<scute_oid>& told) {
     told.clear();
     scute_oid oid = 0;
@@ -128,7 +128,7 @@ TEST_P(enumeration, SaysHowMuchIsLost) {
     noise(pool::parity_offset(g, c.zone, c.column & ~uint64_t{4095}, p), 4096);
   f.open();
   expect_some("may hold an object of this type are damaged beyond repair");
-  // Of a chunk nobody knows what was in it.
+  // No one knows which objects the chunk held.
   const uint64_t chunk = (page - g.chunk_offset(c.zone, 0)) >> g.chunk_shift;
   f.close();
   const uint64_t header = g.chunk_header_offset(c.zone, static_cast<uint32_t>(chunk));

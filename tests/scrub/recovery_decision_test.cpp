@@ -150,7 +150,7 @@ TEST(recovery_decision, WhatNoChecksumAcceptsIsReported) {
     // Sound, and another member is lost: see NothingIsGuessed.
     if (q == question{stored::valid, decoded::other, ring::decided}) continue;
     // Neither version is valid, or the valid one would be half of a transaction. So recovery may
-    // write nothing for it, and may not report it as well.
+    // write nothing for it, and may not report it as sound.
     EXPECT_EQ(std::get<0>(q), stored::invalid) << text(q);
     EXPECT_EQ(engine::decision_for(std::get<0>(q), std::get<1>(q), std::get<2>(q)),
               recovery_decision::lost)

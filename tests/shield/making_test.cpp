@@ -156,7 +156,7 @@ TEST(making, WatchesTheFileThatIsAdopted) {
   f.expect_content();
 }
 
-// MAKE-5: nor who has opened it by then and writes later, when its checksums are made.
+// MAKE-5: nor one that has opened it by then and writes later, when its checksums are made.
 TEST(making, LooksAgain) {
   for (const uint32_t flags : {uint32_t{0}, uint32_t{SCUTE_SHIELD_GUARD}}) {
     shielded f;
@@ -181,7 +181,7 @@ TEST(making, LooksAgain) {
   }
 }
 
-// SUPLOCK-4: a protection that the second look takes away again has been nobody's.
+// SUPLOCK-4: no process ever held a protection that the second look takes away again.
 TEST(making, NobodyOpensWhatMayGoAgain) {
   shielded f;
   f.make(100000);

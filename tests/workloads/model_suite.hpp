@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Random transactions on a map of each kind and on a std::map beside it, on one stage. A source
+// Random transactions on a map of each kind and on a std::map next to it, on one stage. A source
 // that includes this instantiates map_model for its stages.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace scute::test {
 
-// What a test case works with: one kind of map on one stage.
+// The subject of a test case: one kind of map on one stage.
 template <class Kind, class Stage>
 struct on_stage {
   using kind = Kind;
