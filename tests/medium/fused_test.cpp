@@ -225,7 +225,8 @@ void expect_promise(const crossing& c, int fault, size_t before, const bytes& ol
   }
 }
 
-// A piece of which `before` bytes lie before a lost page, and `behind` bytes in it.
+// A piece that begins `before` bytes before a lost page, and the rest of which lies in that
+// page.
 struct lost_page {
   lost_page(const fused_ops* o, size_t b, size_t behind) : ops(o), before(b), n(b + behind), c(b) {
     for (size_t i = 0; i < n; ++i) {

@@ -125,8 +125,8 @@ pow_scenario later_cleaned(const named_kind& k) {
   return s;
 }
 
-// A victim has sections that a later one of the lane rests on, and nothing but the mark says that
-// they were durable. Somebody else is told so by a sync that has nothing to do any more.
+// A victim has sections that a later section of the lane rests on, and only the mark says that
+// they were durable. A sync that has nothing to do any more reports them to the other thread.
 pow_scenario later_marked(const named_kind& k) {
   named_kind wide = k;
   wide.kind.segments = wide.kind.most = 12;
@@ -218,8 +218,8 @@ pow_scenario later_abandoned(const named_kind& k) {
   return s;
 }
 
-// One thread replaces an object, later, under one lock; another one makes an object of its own
-// under another lock, and none of the two sees the other. The index of what was replaced is free
+// One thread replaces an object, later, under one lock. Another thread makes an object of its
+// own under another lock, and neither sees the other. The index of the replaced object is free
 // (POW-14).
 pow_scenario later_reused(const named_kind& k) {
   named_kind free = k;

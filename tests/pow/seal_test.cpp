@@ -267,7 +267,8 @@ TEST_F(Seals, WhatIsSoundStaysInAPageThatIsMended) {
   EXPECT_EQ(c->texts, all);
 }
 
-// A check that writes where a segment ends, and gives its group's seal up, makes the group anew.
+// A check that writes a segment's end again, and gives its group's seal up, makes the group
+// again.
 TEST_F(Seals, WhereTheEndAndTheSealAreDamaged) {
   fill(0, 100);
   const uint32_t member = first_member(), seal = first_of(use::seal);
@@ -340,8 +341,8 @@ TEST_F(Seals, AProperCloseComparesTheGroups) {
   }
 }
 
-// What says where a member ends is on no other page but the seal's, and is needed when the group
-// has ended.
+// Besides the member, only the seal's pages record where the member ends; the record is needed
+// when the group has ended.
 TEST_F(Seals, WhereAMemberEndsIsWrittenAgain) {
   fill(0, 100);
   ASSERT_EQ(count(use::seal), 1U);
@@ -397,7 +398,7 @@ TEST_F(Seals, ThreeLostMembersMakeNoFourth) {
   }
 }
 
-// What it costs: the bytes of `none`, and one segment for eight.
+// The costs: the bytes of `none`, and one segment for eight.
 TEST_F(Seals, WhatItCosts) {
   const auto lines = [&] {
     uint64_t n = 0;
@@ -408,7 +409,8 @@ TEST_F(Seals, WhatItCosts) {
   put(0, 256, 'a');
   const uint64_t before = lines();
   for (uint64_t i = 0; i < 1000; ++i) put(i % 10, 256, 'b');
-  // Five lines each; heads and ends; the XOR of what is full; and what each growth writes.
+  // Five lines each; heads and ends; the XOR of full segments; and the lines that each growth
+  // writes.
   const uint64_t segments = 1000 * 5 / (db->parts().layout.lines() - 1);
   const uint64_t growths = db->parts().count.growths.load();
   EXPECT_LE(lines() - before, 1000 * 5 + segments * 2 + (segments / 8) * (segment_bytes / 64) +

@@ -172,7 +172,7 @@ TEST_P(whom_it_ends, ALostPageInAZone) {
     f.open();
     if (rebuilt)
       f.lose(at, noise);
-    else  // A drill is refused there. Pages behind the end of a file cannot be read.
+    else  // A drill is refused there. Pages after the end of a file cannot be read.
       std::filesystem::resize_file(f.path, at);
     if (library) {
       void* to = nullptr;

@@ -71,7 +71,8 @@ TEST(making, OneNameOnly) {
   f.expect_file();
 }
 
-// MAKE-2: who may write to the file while its checksums are made is found where the system tells.
+// MAKE-2: a process that may write to the file while its checksums are made is found where the
+// system reports it.
 TEST(making, RefusesWhatOthersUse) {
   shielded f;
   f.make(100000);
@@ -116,7 +117,7 @@ void await_tick(const shielded& f) {
   });
 }
 
-// MAKE-2: nobody who writes to it at that moment goes unnoticed.
+// MAKE-2: no process that writes to it at that moment goes unnoticed.
 TEST(making, WatchesTheFile) {
   shielded f;
   f.make(100000);

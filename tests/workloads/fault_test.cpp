@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Damage in the objects of a map: reads of a pool that tests what it reads, and all transactions,
-// go on giving the right answers, and afterwards nothing is wrong any more.
+// Damage in the objects of a map: reads of a pool that tests the bytes it reads, and all
+// transactions, continue to give the right answers, and afterwards nothing is wrong any more.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
