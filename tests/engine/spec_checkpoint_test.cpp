@@ -235,7 +235,7 @@ TEST(spec_help, CommitsFoldFromThreeQuartersOn) {
     truncation_point = now.log_truncation_point;
     most = std::max(most, now.log_used);
   }
-  EXPECT_GT(before_the_first * 100, empty.log_cap * 65) << "somebody checkpointed before";
+  EXPECT_GT(before_the_first * 100, empty.log_cap * 65) << "a thread checkpointed before";
   EXPECT_GT(checkpoints, 10u);
   EXPECT_LT(most * 100, empty.log_cap * 90);
   EXPECT_EQ(f.info().log_cap, empty.log_cap) << "chunks were lent";

@@ -45,7 +45,7 @@ TEST(making_meanwhile, AProtectionThatAProgramHasStays) {
     p.open_meanwhile();
     SCUTE_FAILS(SCUTE_E_BUSY, scute_shield_add(f.path.c_str(), &o, 0, 0));
     EXPECT_NE(std::string(scute_errormsg()).find("which stays"), std::string::npos);
-    ASSERT_GE(p.fd, 0) << "nobody came";
+    ASSERT_GE(p.fd, 0) << "no process opened it";
     EXPECT_TRUE(f.is_shielded());
     SCUTE_FAILS(SCUTE_E_BUSY, f.try_open());
   }

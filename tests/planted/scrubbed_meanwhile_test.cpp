@@ -160,7 +160,7 @@ TEST_P(repaired_meanwhile, repair_beside_a_commit_that_pauses) {
     const pool::library_call within;
     EXPECT_NO_THROW(repair::repair_fragment(*s, nullptr, object.fragment(0), "object"));
   }
-  EXPECT_EQ(this_thread_waits.call, nullptr) << "nobody waited for the commit";
+  EXPECT_EQ(this_thread_waits.call, nullptr) << "no thread waited for the commit";
   EXPECT_EQ(s->lost.load(), 0u);
   EXPECT_TRUE(f.read(oid) == pattern(1, GetParam().size));
   f.expect_sound();

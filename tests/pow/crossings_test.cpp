@@ -84,7 +84,7 @@ TEST_P(Crossings, IndexesGoFromThreadToThread) {
   done = true;
   beside.join();
   EXPECT_EQ(cells.size(), 0U);
-  EXPECT_EQ(db.info().objects, 0U) << "objects that nobody knows";
+  EXPECT_EQ(db.info().objects, 0U) << "objects that are in no table";
   EXPECT_EQ(db.info().memory, before);
 }
 

@@ -27,7 +27,7 @@ class Fences : public Store {
       file().fail_fence(n);
       try {
         fn();
-        FAIL() << "fence " << n << " of " << all << " has failed, and nobody is told";
+        FAIL() << "fence " << n << " of " << all << " has failed, and no error is reported";
       } catch (const failure& f) {
         EXPECT_EQ(f.code(), SCUTE_E_IO) << f.what();
       }

@@ -39,7 +39,7 @@ TEST_F(SealCrash, NothingIsLeftOfATableThatWasBecomingVoid) {
   std::fill_n(page(seal, 0), head_page, std::byte{0x77});
   EXPECT_FALSE(has_table(seal));
   db.reset();
-  EXPECT_THROW(reopen(), failure) << "what was lost must be told";
+  EXPECT_THROW(reopen(), failure) << "the loss must be reported";
 }
 
 // Each table alone is known to be damaged, and is written again.

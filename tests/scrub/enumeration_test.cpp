@@ -49,7 +49,7 @@ class enumeration : public testing::TestWithParam<pool_kind> {
     scute_oid oid = 0;
     int e = scute_first(f, type, &oid);
     for (; e == SCUTE_OK && oid != 0; e = scute_next(f, oid, type, &oid)) {
-      EXPECT_TRUE(told.insert(oid).second) << "told twice";
+      EXPECT_TRUE(told.insert(oid).second) << "reported twice";
       EXPECT_EQ(std::count(all.begin(), all.end(), oid), 1) << "no object";
     }
     EXPECT_EQ(oid, 0u);
@@ -105,7 +105,7 @@ TEST_P(enumeration, OverASingleBit) {
   expect_some("headers of ");
   std::set<scute_oid> told;
   enumerate(SCUTE_TYPE_ANY, told);
-  EXPECT_EQ(told.size(), all.size() - 1) << "what looks live is told";
+  EXPECT_EQ(told.size(), all.size() - 1) << "objects that look live are reported";
   EXPECT_NE(std::string(scute_errormsg()).find("headers of 1 slot"), std::string::npos)
       << scute_errormsg();
 }

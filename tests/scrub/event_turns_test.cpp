@@ -84,10 +84,10 @@ TEST_P(event_turns, NeverTwoAtATime) {
   EXPECT_EQ(ear.most, 1);
   // Else no thread could have come in a second time.
   EXPECT_GT(ear.told, 10u);
-  EXPECT_GT(ear.beside, 5u) << "others went on while it was called";
+  EXPECT_GT(ear.beside, 5u) << "others continued while it was called";
   const uint64_t told = ear.told;
   f.close();
-  EXPECT_EQ(ear.told, told) << "events were told late";
+  EXPECT_EQ(ear.told, told) << "events were reported late";
   EXPECT_EQ(ear.inside, 0);
   std::printf("%llu events about %llu places, %llu of them while others repaired\n",
               static_cast<unsigned long long>(told), static_cast<unsigned long long>(ear.places),

@@ -383,7 +383,7 @@ TEST_P(any_power_failure, LeavesNoHalf) {
       EXPECT_TRUE(!decided || seen[state::before] == 0);
     }
     if (seen[state::refused] != 0) {
-      EXPECT_GT(lost, 0u) << "nothing was told";
+      EXPECT_GT(lost, 0u) << "nothing was reported";
     }
     for (const uint64_t i : others) {
       const state is = state_of(i);

@@ -64,7 +64,7 @@ TEST(older_log, BringsNothingBack) {
     f.expect_last();
     f.survive(3);
   }
-  EXPECT_GE(deaths, 4U) << "nobody writes there any more";
+  EXPECT_GE(deaths, 4U) << "the process no longer writes there";
 }
 
 }  // namespace

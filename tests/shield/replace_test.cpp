@@ -235,7 +235,7 @@ TEST_P(replace_logfree, LinesDamagedBeforeAPowerFailure) {
     scute_info now{};
     now.struct_size = sizeof now;
     SCUTE_OKAY(scute_pool_info(f.pool, &now));
-    EXPECT_GE(now.repaired, 1u) << "damage is told";
+    EXPECT_GE(now.repaired, 1u) << "damage is reported";
   }
 }
 

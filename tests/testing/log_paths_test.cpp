@@ -177,7 +177,7 @@ TEST_P(log_paths_test, NamesAndLengths) {
     stream(w, *m, size - 256, filled(1));
     w.fence(core::fence_site::test);
     unsigned char more[2];
-    EXPECT_FALSE(m->read(size - 1, more, 2)) << "behind its end";
+    EXPECT_FALSE(m->read(size - 1, more, 2)) << "after its end";
   }
   EXPECT_EQ(place->open(name::named, access::write), nullptr);
   EXPECT_NE(place->open(name::coming, access::write), nullptr);

@@ -152,7 +152,7 @@ TEST(view_deaths, NothingIsLostByAKill) {
     ASSERT_TRUE(v.load());
     view::flusher by;
     f.store(0, ~uint64_t{0});
-    ASSERT_TRUE(v.clflush(by, 0, 8)) << "and it goes on";
+    ASSERT_TRUE(v.clflush(by, 0, 8)) << "and it continues";
     EXPECT_EQ(f.durable(0), ~uint64_t{0});
   }
 }

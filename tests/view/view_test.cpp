@@ -25,7 +25,7 @@ TEST(view, CommitsWhatWasFlushedAtTheFence) {
   EXPECT_EQ(f.durable(128), 0U);
   ASSERT_TRUE(v.fence(t));
   EXPECT_EQ(f.durable(128), 7U);
-  EXPECT_EQ(f.durable(192), 0U) << "nobody flushed it";
+  EXPECT_EQ(f.durable(192), 0U) << "no thread flushed it";
   ASSERT_TRUE(v.clflush(t, 192, 1));
   EXPECT_EQ(f.durable(192), 8U);
   EXPECT_EQ(f.medium.commits, 2U);
@@ -247,7 +247,7 @@ TEST(view, FilesEndAnywhereAndGrow) {
   ASSERT_EQ(::ftruncate(f.content.file(), 4 * mib), 0);
   ASSERT_TRUE(v.grow(4 * mib));
   EXPECT_EQ(f.content.data()[5000], std::byte{0xee})
-      << "nobody but the kernel knows who has put it there (GROW-1)";
+      << "only the kernel knows which program has put it there (GROW-1)";
   EXPECT_EQ(f.durable(5000), 0U) << "it was never of the file";
   ASSERT_TRUE(v.load() && v.write_back(&t, 4900, 200, write_reason::sync));
   EXPECT_TRUE(f.same());

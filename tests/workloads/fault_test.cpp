@@ -127,7 +127,7 @@ class map_fault : public ::testing::Test {
       // Opening the pool may have come across it.
       const uint64_t before = round % 2 == 0 ? 0 : s.repairs();
       s.read_all();
-      EXPECT_GT(s.repairs(), before) << "nobody noticed";
+      EXPECT_GT(s.repairs(), before) << "the damage was not noticed";
       if (round % 10 == 9) s.stage.verify();
     }
   }

@@ -116,7 +116,7 @@ class map_model : public ::testing::Test {
       model = std::move(changed);
     } catch (const abandoned&) {
       if (objects) {
-        ASSERT_EQ(stage.objects(), objects) << "an aborted transaction left objects behind";
+        ASSERT_EQ(stage.objects(), objects) << "an aborted transaction left objects";
       }
     }
     ASSERT_EQ(map_.check(stage.store().view()), "");
@@ -141,7 +141,7 @@ class map_model : public ::testing::Test {
     model.clear();
     compare({0, 1, ~uint64_t{0}});
     if (const auto left = stage.objects()) {
-      EXPECT_EQ(*left, 0U) << "objects that clear() leaves behind";
+      EXPECT_EQ(*left, 0U) << "objects that clear() does not free";
     }
     stage.store().transact([&](tx& t) { EXPECT_TRUE(map_.insert(t, 7, value::of(8))); });
     model[7] = 8;
@@ -151,7 +151,7 @@ class map_model : public ::testing::Test {
     compare({7});
     stage.store().transact([&](tx& t) { map_.clear(t); });
     if (const auto left = stage.objects()) {
-      EXPECT_EQ(*left, 0U) << "objects that the last removal and clear() leave behind";
+      EXPECT_EQ(*left, 0U) << "objects that the last removal and clear() do not free";
     }
     stage.verify();
   }
