@@ -36,7 +36,7 @@ for engine in redo logfree spec; do
   in_out '^no events$'
   n=$(objects "$pool")
 
-  # One page, object and neighbours: found, told, all objects there.
+  # One page, object and neighbours: found, reported, all objects there.
   cp killed.pool "$pool"
   at=$("$scute" dump "$pool" --type scute.string | grep '^  0x' | sed -n '120s/^  \(0x[0-9a-f]*\).*/\1/p')
   noise $((at)) 4096

@@ -49,7 +49,7 @@ read -r offset length < <(region_offsets parity | head -n 1)
 noise "$((offset + 8192))" 4096
 damage_and_repair
 
-# Reading heals in private memory: right bytes, untouched file.
+# A read repairs in private memory: right bytes, untouched file.
 noise "$(($(object_offset 900)))" 16
 cp "$pool" damaged.pool
 "$scute" kv scan "$pool" | cmp - records.tsv || fail "a read gave damaged bytes"

@@ -71,15 +71,15 @@ done
 expect 1 "$scute" create "$pools/none/f.pool"
 one_error_line
 
-# An empty path is told by its name.
+# An error about an empty path names the path.
 for command in create info "kv count"; do
   # shellcheck disable=SC2086
   expect 1 "$scute" $command ""
   in_err 'PATH: the path is empty'
 done
 
-# Symbolic links (FILE-4): what is replaced is the pool behind them, and one that leads nowhere is
-# told as that by everybody.
+# Symbolic links (FILE-4): a creation replaces the pool that a link leads to. Each command
+# reports a link that leads nowhere as one.
 mkdir "$pools/elsewhere"
 expect 0 "$scute" create "$pools/elsewhere/real.pool" --size 1M
 ln -s elsewhere/real.pool "$pools/link"
@@ -97,7 +97,7 @@ echo text >"$pools/elsewhere/text"
 ln -s elsewhere/text "$pools/to-text"
 expect 1 "$scute" create "$pools/to-text" --size 1M --overwrite
 equal "$(cat "$pools/elsewhere/text")" text
-# What a killed replacement leaves lies beside the pool itself.
+# A killed replacement leaves its file next to the pool itself.
 : >"$pools/elsewhere/real.pool.scute-new"
 expect 0 "$scute" kv put "$pools/link2" k v
 [ ! -e "$pools/elsewhere/real.pool.scute-new" ] || fail "a leftover stayed"
@@ -133,7 +133,7 @@ equal "$(cksum <"$pools/b.pool")" "$before"
 expect 7 "$scute" info "$pools/b.pool" --layout other
 one_error_line
 
-# Quiet is quiet, but for errors and JSON.
+# Quiet is quiet, except for errors and JSON.
 for flag in -q --quiet; do
   rm -f "$pools/quiet.pool"
   expect 0 "$scute" create "$pools/quiet.pool" --size 1M $flag

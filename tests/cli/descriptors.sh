@@ -16,7 +16,7 @@ in_err '^scute: standard input: Bad file descriptor'
 expect 1 bounded "$scute" kv put "$pool" c <&-
 one_error_line
 
-# What is printed does not go to the pool, whatever else is closed. Status 1: it could not be
+# The printed text does not go to the pool, whatever else is closed. Status 1: it could not be
 # printed.
 closed() {
   local status=0 before=$(cksum <"$pool")
@@ -41,7 +41,7 @@ cmp out records.tsv || fail "the records are not what they were"
 expect 0 bounded "$scute" check "$pool"
 in_out 'clean'
 
-# Errors that nobody reads are errors.
+# Unread errors are errors.
 for broken in '2>&-' '2>/dev/full' '>&- 2>&-' '<&- >&- 2>&-'; do
   for command in 'kv get '"$pool"' nobody:4' 'info /nowhere.pool:1' 'no-such-command:1' \
     'kv load '"$pool"' records.tsv --restart:0'; do

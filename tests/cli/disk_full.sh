@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# A file system that gets full under a pool: status 6 and one line, never a signal; what is there
-# can be changed, freed and read on. On a simulated small disk (tests/disk), and on a small tmpfs
-# where one may be mounted.
+# A file system that gets full under a pool: status 6 and one line, never a signal. The present
+# records can still be changed, freed and read. On a simulated small disk (tests/disk), and on a
+# small tmpfs where one may be mounted.
 . "${BASH_SOURCE[0]%/*}/lib.bash"
 simulated=${SCUTE_BINARY_DIR:?names the build folder}/tests/small-disk.so
 [ -e "$simulated" ] || fail "$simulated is missing: build first"
@@ -51,7 +51,7 @@ drill() {
   expect 0 run check "$pool"
   expect 0 run kv get "$pool" key0000005
   equal "$(cat out)" again
-  # With more room it goes on.
+  # With more room the load continues.
   leave 3000
   expect "0 6" run kv load "$pool" records.tsv --batch 20 --quiet
   expect 0 run check "$pool"

@@ -85,7 +85,7 @@ for command in "info" "check" "dump" "stats" "events" "kv count" "kv scan"; do
   cmp "$pool" before.pool || fail "$command changed the pool"
 done
 
-# What the CPU may be asked for, and what the pool says that it uses.
+# The kernels that SCUTE_CPU can request, and those that the pool reports.
 expect 0 env SCUTE_CPU=portable "$scute" info "$pool"
 grep -q '^kernels  *portable$' out || fail "not portable: $(cat out)"
 expect 0 env SCUTE_CPU=portable "$scute" check "$pool"

@@ -64,8 +64,8 @@ mkfifo feed
 "$scute" kv load "$pool" - --name feed --quiet <feed >/dev/null 2>loader.err &
 loader=$!
 exec 9>feed
-# Once it has mapped the pool it has locked it. (Whoever tries by using the pool may lock the loader
-# out.)
+# Once it has mapped the pool it has locked it. (A command that tries by using the pool may lock
+# the loader out.)
 wait_until grep -q "$pool" "/proc/$loader/maps"
 expect 5 "$scute" kv put "$pool" other x
 one_error_line

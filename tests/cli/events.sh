@@ -19,7 +19,7 @@ noise() { # OFFSET LENGTH
 }
 object=$("$scute" dump "$pool" --type scute.string | sed -n 's/^  \(0x[0-9a-f]*\).*/\1/p' | sed -n 1p)
 
-# Found by a read-only check: told nowhere, for the file stays as it is.
+# Found by a read-only check: recorded nowhere, for the file stays as it is.
 noise "$((object))" 16
 expect 2 "$scute" check "$pool" --quiet
 expect 0 "$scute" events "$pool"

@@ -6,7 +6,7 @@ PATH=${scute%/*}:$PATH
 export HOME=$PWD/home
 mkdir -p "$HOME/.local/share/bash-completion/completions" "$HOME/.config/fish/completions"
 
-# What the examples read.
+# The files that the examples read.
 printf 'milk\t2 litres\nuser/ada\t1\nuser/bob\t2\n' >notes.tsv
 printf '{"key":"a","value":1}\n' >events.jsonl
 gzip -c events.jsonl >events.jsonl.gz
@@ -37,7 +37,7 @@ while IFS= read -r example; do
   # In this folder, and without gigabytes or programs that may not be here.
   here=$(sed -e 's#\(/dev/shm\|/mnt/pmem\|/var/lib/app\)/##g' -e 's/--size [0-9]*[MG]/--size 2M/g' \
     -e 's/--rows [0-9]*/--rows 4/g' -e 's/| jq .*/| cat/' <<<"$example")
-  # The pools that it names are there, but for those that it makes.
+  # The pools that it names are present, except for those that it makes.
   for name in $(grep -o '[a-z]*\.pool' <<<"$here" | sort -u); do rm -f "$name".log*; cp base "$name"; done
   # shellcheck disable=SC2013
   for name in $(tr '|' '\n' <<<"$here" | grep 'create' | grep -o '[a-z]*\.pool'); do rm -f "$name"; done

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# scute inject: hits what it is told to, the same places with the same seed, and check puts it
-# right.
+# scute inject: hits the places that the options name, the same places with the same seed, and
+# check repairs them.
 . "${BASH_SOURCE[0]%/*}/lib.bash"
 records 2000 >records.tsv
 for engine in redo logfree spec; do
@@ -24,7 +24,7 @@ cmp out first.out || fail "the same seed hits another place"
 expect 0 "$scute" inject "$pool" --kind flip --region object --seed 6
 ! cmp -s out first.out || fail "another seed hits the same place"
 
-# Every kind and region is found by a check, and put right.
+# A check finds each kind and region of damage, and repairs it.
 heals() { # ARGUMENTS of inject
   fresh
   expect 0 "$scute" inject "$pool" "$@" --json
@@ -45,7 +45,8 @@ for engine in redo logfree spec; do
   fresh
   expect 0 "$scute" inject "$pool" --kind flip --region object --count 3 --bits 64
   in_out '^3 injuries$'
-  # The pool is left as by a crash. What recovery puts back is damage all the same, and told.
+  # The pool is left as by a crash. Data that recovery restores is damage all the same, and
+  # reported.
   for how in "" --repair; do
     expect 2 "$scute" check "$pool" $how
     [ -z "$how" ] && in_out '^damaged: object at 0x' || in_out '^repaired: object at 0x'

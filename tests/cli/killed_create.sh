@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# kill -9 in the making of a pool: the same command goes on, and nothing is left.
+# kill -9 in the making of a pool: the same command continues, and nothing is left.
 . "${BASH_SOURCE[0]%/*}/lib.bash"
 pool=$pools/a.pool
 records 40 >records.tsv
@@ -42,7 +42,7 @@ for round in $(seq 25); do
 done
 echo "$half of 25 loads had made their pool"
 
-# What other versions have left: a file of zeros, of any length.
+# Other versions have left a file of zeros, of any length.
 for size in 0 4096 16M; do
   rm -f "$pool"
   truncate -s "$size" "$pool"
@@ -64,7 +64,7 @@ only a.pool
 cp "$pool" "$pool.scute-new"
 expect 0 "$scute" create "$pool" --size 4M --overwrite
 only a.pool
-# One whose maker is at work is left alone.
+# A file whose maker is running is left alone.
 mkfifo feed
 cp "$pool" "$pool.scute-new"
 "$scute" kv load "$pool.scute-new" - --quiet <feed >/dev/null 2>maker.err &

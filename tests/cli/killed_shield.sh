@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# kill -9 while a file comes under the shield, is adopted, or leaves it (MAKE-1, MAKE-3): the file
-# keeps its bytes, what protects it is whole or not there, and the same command goes on.
+# kill -9 while a file comes under the shield, is adopted, or leaves it (MAKE-1, MAKE-3). The
+# file keeps its bytes, its protection is whole or absent, and the same command continues.
 . "${BASH_SOURCE[0]%/*}/lib.bash"
 file=$pools/a.dat
 head -c 2000003 /dev/urandom >"$file"

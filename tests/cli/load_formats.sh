@@ -53,7 +53,7 @@ for bad in 1e999x 01e999 -e999 1.e999 '1e999,'; do
   in_err 'record 1: not JSON, at byte'
 done
 
-# What scan prints loads into the same records, in both forms.
+# The lines that scan prints load into the same records, in both forms.
 "$scute" kv scan "$pool" >scan.tsv
 "$scute" kv scan "$pool" --json >scan.jsonl
 for form in tsv jsonl; do
@@ -68,7 +68,8 @@ cp scan.jsonl scan.txt
 expect 0 "$scute" kv load "$pools/f.pool" scan.txt --format json --create --size 4M --quiet
 "$scute" kv scan "$pools/f.pool" | cmp - scan.tsv || fail "records changed through --format"
 
-# A bad record stops the load; those before it are loaded, and it can go on when repaired.
+# A bad record stops the load. Those before it are loaded, and the load can continue when the
+# record is repaired.
 bad() {
   printf 'one\t1\ntwo\t2\n%s\nfour\t4\n' "$1" >bad.tsv
   rm -f "$pools/bad.pool"
@@ -93,7 +94,8 @@ for line in '{' '[1]' '["a"]' '[{}]' '["' '[{"key":"a"' '[] x' '{"key":"a"}' '{"
   in_err 'record 1: '
 done
 
-# An array of JSON is read as its lines would be, in any layout, and goes on where it ended.
+# An array of JSON is read as its lines would be, in any layout, and the load continues where it
+# ended.
 want_array() {
   printf 'a\t1\nb "],[" \\\\ c\t[1,\\n {"x": "]}"}]\nd\t\n' >wanted.tsv
   "$scute" kv scan "$pools/array.pool" | cmp - wanted.tsv || fail "an array is not read as it is: $1"
@@ -163,7 +165,7 @@ expect 0 "$scute" create "$pools/new.pool" --size 4M -q
 expect 1 "$scute" kv load "$pools/new.pool" list.csv --create --quiet
 [ -e "$pools/new.pool" ] || fail "a pool that was there has gone"
 
-# What only a new pool can be given is not ignored, but the same command goes on.
+# Options that only a new pool can take are not ignored, but the same command continues.
 printf 'a\t1\n' >one.tsv
 ask='--create --size 4M --rows 5 --engine redo --protection mlp --lanes 3 --chunk-size 16K --checksum adler32'
 rm -f "$pools/new.pool"
@@ -177,8 +179,8 @@ for other in '--size 8M' '--rows 6' '--engine spec' '--protection mlpc' '--lanes
   in_err "there already"
 done
 
-# Standard input and pipes have no names of their own: one after the other is loaded, and each goes
-# on by itself.
+# Standard input and pipes have no names of their own: one after the other is loaded, and each
+# continues by itself.
 rm -f "$pools/pipes.pool"
 "$scute" create "$pools/pipes.pool" --size 4M -q
 for n in 1 2; do

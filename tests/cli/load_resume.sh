@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# scute kv load goes on where the last committed batch ended: after the end, SIGINT, SIGTERM and
-# SIGKILL, from files and from standard input.
+# scute kv load continues where the last committed batch ended: after the end, SIGINT, SIGTERM
+# and SIGKILL, from files and from standard input.
 . "${BASH_SOURCE[0]%/*}/lib.bash"
 pool=$pools/a.pool
 records 20000 >records.tsv
@@ -19,7 +19,7 @@ kills=0
 for attempt in $(seq 200); do
   "$scute" kv load "$pool" records.tsv --batch 10 --quiet >out 2>err &
   loader=$!
-  # Longer and longer, so that a slow build comes to an end as well.
+  # Longer and longer, so that a slow build ends as well.
   ms=$((RANDOM % (90 + 5 * attempt)))
   pause "$((ms / 1000)).$(printf %03d $((ms % 1000)))"
   kill -9 "$loader" 2>/dev/null || true
@@ -33,7 +33,8 @@ equal "$status" 0
 echo "SIGKILL: $kills kills"
 same_as_source
 
-# Loading what is loaded does nothing; what was added is added; --restart replaces everything.
+# A load of records that are loaded does nothing; a load of a longer file adds the new records;
+# --restart replaces everything.
 expect 0 "$scute" kv load "$pool" records.tsv --quiet --json
 valid_json
 equal "$(json resumed_at)" 20000

@@ -66,7 +66,8 @@ again() {
   cp killed.log "$pool.log"
 }
 
-# How full its log is, and how far it is void, is told of a pool that was killed as well.
+# How full the log is, and how far it is void, is reported also for a pool whose writer was
+# killed.
 for command in info stats; do
   expect 0 "$scute" $command "$pool"
   in_out '^log  *[0-9.]* [KMi]*B of [0-9.]* [KM]iB in use, void up to [0-9]'
@@ -74,7 +75,8 @@ done
 expect 0 "$scute" info "$pool" --json
 valid_json
 grep -q '"truncation_point": [1-9]' out || fail "nothing is void in the log: $(cat out)"
-# With its log it is what it was, for who reads it only as well: they leave both as they are.
+# With its log the pool is unchanged. That holds for a command that only reads it as well: such
+# commands leave both files as they are.
 expect 0 "$scute" check "$pool"
 in_out '^result  *clean$'
 n=$(loaded "$pool")
@@ -129,8 +131,7 @@ expect 0 "$scute" kv put "$pools/b.pool" one 1
 expect 0 "$scute" check "$pools/b.pool"
 in_out '^result  *clean$'
 
-# One file of a pool that was closed: it needs no log, for reading; who writes gets one that is made
-# anew.
+# One file of a pool that was closed: a reader needs no log; a writer gets a new log.
 expect 0 "$scute" kv get "$pools/b.pool" one
 cp "$pools/b.pool" "$pools/c.pool"
 expect 0 "$scute" kv get "$pools/c.pool" one
@@ -141,14 +142,14 @@ expect 0 "$scute" info "$pools/c.pool"
 expect 0 "$scute" kv put "$pools/c.pool" two 2
 [ -f "$pools/c.pool.log" ] || fail "no log was made"
 expect 0 "$scute" kv get "$pools/c.pool" two
-# Somebody else's file in its place goes aside.
+# A file of another program in the log's place is moved aside.
 head -c 5000 /dev/urandom >noise
 cp noise "$pools/c.pool.log"
 expect 0 "$scute" kv put "$pools/c.pool" three 3
 cmp noise "$pools/c.pool.log.foreign"
 equal "$(loaded "$pools/c.pool")" "$((n + 3))"
 
-# Engines, of a pool that was killed as well: what a kill has left is put right first.
+# Engines, also of a pool whose writer was killed: recovery comes first.
 again
 expect 0 "$scute" engine "$pool"
 in_out '^spec$'

@@ -33,7 +33,8 @@ let_go() {
   exec 7>&-
   wait "$holder" || fail "what held it failed: $(cat held)"
 }
-# until_locked FILE. (Who tried to open it meanwhile could be what keeps the holder out.)
+# until_locked FILE. (A process that tried to open it meanwhile could be what keeps the holder
+# out.)
 until_locked() {
   wait_until is_locked "$1"
 }

@@ -17,7 +17,7 @@ for where in "$pools" .; do
     expect 0 "$scute" shield add "$file" --engine spec --medium file --quiet
     equal "$(owner "$file.scute")" "$(owner "$file")"
     equal "$(owner "$file.scute.log")" "$(owner "$file")"
-    # One that was made by an older version, by root, is put right.
+    # The owner of a file that an older version made as root is repaired.
     [ "$(id -u)" != 0 ] || chown 0:0 "$file.scute" "$file.scute.log"
     chmod 600 "$file.scute" "$file.scute.log"
     expect 0 "$scute" shield adopt "$file" --engine spec --medium file --quiet
@@ -53,7 +53,7 @@ for where in "$pools" .; do
   rm "$pool"*
 done
 
-# Who may not make such a file makes none.
+# A user that may not make such a file makes none.
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
   mkdir "$pools/open"
   chmod 777 "$pools/open" && chmod 755 "$pools"

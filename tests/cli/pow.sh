@@ -33,7 +33,7 @@ expect 4 "$scute" pow kv del "$file" "a key"
 expect 4 "$scute" pow kv get "$file" "a key"
 expect 0 "$scute" pow verify "$file" --expect "$digest"
 
-# The file stays as it is for those who read.
+# The file stays as it is for commands that read.
 cp "$file" before
 for command in info check dump verify "kv scan" "kv count"; do
   # shellcheck disable=SC2086
@@ -66,7 +66,7 @@ valid_json
 expect 0 "$scute" pow verify "$file" --expect "$digest"
 expect 0 "$scute" pow check "$file"
 
-# Beyond it: told, refused, salvaged.
+# Damage beyond it: reported, refused, salvaged.
 none=$pools/none.pow
 "$scute" pow kv load "$none" records.tsv --create --protection none --batch 10 --quiet >/dev/null
 at=$(grep -abo "$(sed -n '700s/\t.*//p' records.tsv)" "$none" | head -n 1 | cut -d: -f1)

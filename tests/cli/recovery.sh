@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Pools as a crash leaves them: what info and check say, and who writes what.
+# Pools as a crash leaves them: the reports of info and check, and which command writes what.
 . "${BASH_SOURCE[0]%/*}/lib.bash"
 pool=$pools/a.pool
 records 300 >records.tsv

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# scute scrub: finds and repairs damage, says what is lost, and goes on where it was stopped.
+# scute scrub: finds and repairs damage, reports losses, and continues where it was stopped.
 . "${BASH_SOURCE[0]%/*}/lib.bash"
 pool=$pools/a.pool
 records 4000 >records.tsv

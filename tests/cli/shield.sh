@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# scute shield: a file of somebody else's is protected, checked, repaired, changed without Scute,
+# scute shield: a file of another program is protected, checked, repaired, changed without Scute,
 # adopted, and let go.
 . "${BASH_SOURCE[0]%/*}/lib.bash"
 file=$pools/items.dat
@@ -66,7 +66,7 @@ expect 0 "$scute" shield adopt "$file"
 in_out '^slices  *20, 1 parity'
 expect 0 "$scute" shield check "$file"
 cmp "$file" changed || fail "adopt changed the file"
-# Only touched, or put back from a copy: nothing has happened.
+# Only touched, or restored from a copy: nothing has happened.
 touch "$file"
 expect 0 "$scute" shield check "$file"
 cp "$file" "$file.copy" && mv "$file.copy" "$file"
@@ -96,7 +96,7 @@ expect 1 "$scute" shield adopt "$file"
 in_err "^scute: $file: there is no such file"
 mv elsewhere "$file"
 
-# Its log on a disk lies beside it.
+# The log of a file on a disk lies next to the file.
 cp "$file" disk.dat
 expect 0 "$scute" shield add disk.dat --engine spec --medium file --quiet
 [ -e disk.dat.scute.log ] || fail "there is no log beside it"

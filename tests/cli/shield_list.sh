@@ -62,7 +62,7 @@ equal "$(grep -c '"file"' list.json)" 9
 grep -A1 '"data/broken"' list.json | grep -q unreadable || fail "$(cat list.json)"
 grep -A5 '"data/deep/guarded"' list.json | grep -q '"guarded": true' || fail "$(cat list.json)"
 
-# What it has looked at is as it was.
+# The files that it has looked at are unchanged.
 cmp before data/clean && cmp before.scute data/clean.scute || fail "the list has changed something"
 
 # The next opening agrees.

@@ -37,12 +37,12 @@ expect 1 "$scute" kv
 expect 1 "$scute" kv get "$pools/x.pool"
 expect 1 "$scute" info "$pools/x.pool" --nonsense
 expect 1 "$scute" kv load "$pools/x.pool" - --batch 0
-# What is not known is named as it was given.
+# Unknown options are named as they were given.
 expect 1 "$scute" info "$pools/x.pool" --first 1 --second 2
 in_err ' --first 1 --second 2$'
 expect 1 "$scute" kv load --frob 3 a b c
 in_err ' --frob .*c$'
-# A word that is none of a few: they are named, without the checks behind them.
+# A word that is none of a few: the error names them, without the later checks.
 expect 1 "$scute" engine "$pools/x.pool" foo
 in_err 'foo not in {redo,logfree,spec}$'
 

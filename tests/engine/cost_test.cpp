@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What each kind of operation costs, pinned in golden_cost.txt: fences, lines and bytes. A change
-// there is a regression, or an improvement to be proud of (SCUTE_UPDATE_GOLDEN=1 writes it anew).
+// The costs of each kind of operation, pinned in golden_cost.txt: fences, lines and bytes. A
+// change there is a regression, or an improvement to be proud of (SCUTE_UPDATE_GOLDEN=1 writes
+// the file again).
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -36,7 +37,7 @@ std::string costs() {
     for (uint64_t i = 0; i < 8; ++i) several.push_back(f.alloc(pattern(10 + i, 400)));
     void* p = nullptr;
     scute_oid oid = 0;
-    // The first of a size class prepares its chunk; what counts is the ones after it.
+    // The first allocation of a size class prepares its chunk; only later ones count.
     for (const uint64_t n : {64, 4096})
       for (int i = 0; i < 2; ++i) f.free(f.alloc(pattern(3, n)));
     enum class ends : uint8_t { committed, aborted };

@@ -53,7 +53,7 @@ class hostile_lane : public testing::Test {
   // A valid entry in each line from `first` on, each of which has all that follow in its body. From
   // the last to the first, so that each sum follows from the one before.
   void nest(uint64_t first, uint32_t flags) {
-    uint32_t following = 0;  // the sum of everything behind the head
+    uint32_t following = 0;  // the sum of everything after the head
     for (uint64_t at = ring_end - 64; at >= first; at -= 64) {
       format::log_entry e = head(at, ring_end - 64 - at);
       e.flags = flags;
@@ -107,12 +107,13 @@ TEST_F(hostile_lane, chained_entries_in_the_bodies_of_entries) {
   EXPECT_FALSE(engine::log_reader(s()).read_lane(0).last.has_value());
 }
 
-// Each entry names the same long chain, which is valid, and read once more for each of them.
+// Each entry names the same long chain, which is valid, and which is read again for each of
+// them.
 TEST_F(hostile_lane, many_entries_that_name_one_chain) {
   pool::geometry& g = s().geo;
   constexpr uint64_t links = 64, entries = 40000;
   const uint64_t room = g.chunk_size - sizeof(format::log_link);
-  // Behind the ring: the lane reaches into the zones.
+  // After the ring: the lane reaches into the zones.
   const uint64_t first = (ring_end + mib) / g.chunk_size;
   const auto chunk = [&](uint64_t i) {
     return g.chunk_offset(0, static_cast<uint32_t>(first + i));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// POOL-1, POOL-2: after every single operation, at every protection level: random histories against
-// a model, with a full check behind each step.
+// POOL-1, POOL-2: after every single operation, at every protection level: random histories
+// against a model, with a full check after each step.
 #include <gtest/gtest.h>
 
 #include <map>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Threads of two real-time priorities on one processor: nobody waits for ever for a thread that
-// cannot run meanwhile.
+// Threads of two real-time priorities on one processor: no thread waits for ever for a thread
+// that cannot run meanwhile.
 #include <gtest/gtest.h>
 
 #include <memory>

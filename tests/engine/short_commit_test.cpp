@@ -126,7 +126,7 @@ TEST_F(short_commit, AnyChangeOfAnySize) {
   }
 }
 
-// SHORT-3, LF-9: somebody else has changed a member meanwhile, by the short way as well.
+// SHORT-3, LF-9: another transaction has changed a member meanwhile, by the short way as well.
 TEST_F(short_commit, AMemberThatSomebodyHasChanged) {
   create();
   const scute_oid a = f.alloc(pattern(1, 100)), b = f.alloc(pattern(2, 100));
@@ -165,7 +165,8 @@ TEST_F(short_commit, ARefusedRangeIsForgotten) {
   f.expect_sound();
 }
 
-// What was not asked for can still be opened in place, and is then stored to the pool.
+// An object outside the requested ranges can still be opened in place, and is then stored to the
+// pool.
 TEST_F(short_commit, RangesAndPlacesOfOneObject) {
   create();
   const scute_oid a = f.alloc(pattern(1, 200));
@@ -205,7 +206,7 @@ TEST_F(short_commit, AHeaderThatIsDamagedMeanwhile) {
     ASSERT_EQ(SCUTE_OK, freed ? scute_tx_free(tx, a) : scute_tx_open(tx, a, &at));
     if (!freed) std::memset(at, 5, 200);
     const uint64_t meta = (a & 0xffff'ffff'ffff) - 32 + offsetof(format::fragment_header, meta);
-    const_cast<std::byte*>(f.raw(meta + 5))[0] ^= std::byte{2};  // what kind of header it is
+    const_cast<std::byte*>(f.raw(meta + 5))[0] ^= std::byte{2};  // the kind of the header
     ASSERT_EQ(SCUTE_OK, scute_tx_commit(tx)) << scute_errormsg();
     EXPECT_EQ(shorts(), before);
     f.expect_sound();
@@ -313,8 +314,8 @@ TEST_F(short_commit, AnyMixtureWithRangesInPlace) {
   }
 }
 
-// Somebody needs a column that is held: the transaction goes through the log, and neither loses
-// anything.
+// Another thread needs a column that is reserved: the transaction goes through the log, and
+// neither loses anything.
 TEST_F(short_commit, AHoldThatSomebodyTakes) {
   create();
   std::vector<scute_oid> oids;
@@ -403,8 +404,8 @@ TEST_F(short_commit, AnObjectThatAnotherThreadHasInPlace) {
   f.expect_sound();
 }
 
-// TX-2: a damaged object is repaired when a range of it is opened in place. What is damaged beside
-// the ranges afterwards does not get a checksum that accepts it, and a check finds it.
+// TX-2: a damaged object is repaired when a range of it is opened in place. Damage next to the
+// ranges that happens later does not get a checksum that accepts it, and a check finds it.
 TEST_F(short_commit, DamageBeforeAndAfterARangeInPlace) {
   create();
   for (const bool before : {true, false}) {

@@ -22,7 +22,7 @@ class spec_checkpoint : public testing::Test {
     scute_options o = options(8 * mib, {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_SPEC});
     o.rows = 4;  // of many blocks
     f.create(o);
-    f.in().idle.stop();  // nobody checkpoints but the test
+    f.in().idle.stop();  // only the test checkpoints
     list = *engine::read_list(s());
     table.emplace(s());
     location.emplace(s(), *f.in().heap);
@@ -32,7 +32,7 @@ class spec_checkpoint : public testing::Test {
   void TearDown() override { f.in().abandon(); }
 
   pool::state& s() { return f.in().s; }
-  // What a commit does when its bytes are where they belong.
+  // Does the same as a commit when its bytes are in their place.
   void apply(uint64_t block, uint64_t sequence) {
     const pool::held_stripe held(s().locks, table->stripe_of(block));
     table->recorded(block, sequence);
@@ -76,9 +76,9 @@ TEST_F(spec_checkpoint, IsNotAtItsEndBehindACommitThatIsNearlyOver) {
   EXPECT_FALSE(checkpoint->cycle());
 }
 
-// CKPT-3. While a commit had one block pinned, checkpoints renewed another one again and again,
-// until all that is kept for them was full of records above those of the pinned block: then nobody
-// could checkpoint that one, and so nobody had room ever again.
+// CKPT-3. While a commit had one block pinned, checkpoints renewed another block again and
+// again. At last all segments kept for them were full of records above those of the pinned
+// block. Then no thread could checkpoint that block, and so no thread ever had room again.
 TEST_F(spec_checkpoint, RenewsNothingBehindABlockThatIsPinned) {
   const size_t kept = engine::commit_log::kept_least + 2;
   ASSERT_EQ(log->keep_back(kept, 0).missing, 0U);
@@ -116,8 +116,8 @@ TEST_F(spec_checkpoint, RenewsNothingThatACommitKeepsTheTruncationPointFrom) {
   EXPECT_GT(log->truncation_point(), moved);
 }
 
-// CLOG-6, ROOM-4. Another lane's segments used to count as gone while it wrote to them: so who came
-// in between was refused, or had chunks lent to the log.
+// CLOG-6, ROOM-4. Another lane's segments used to count as gone while it wrote to them. So a
+// lane that came in between was refused, or had chunks lent to the log.
 TEST_F(spec_checkpoint, WaitsForWhatOtherLanesHaveTaken) {
   using engine::commit_log;
   const size_t rest = log->segments() - commit_log::kept_least;
@@ -128,9 +128,9 @@ TEST_F(spec_checkpoint, WaitsForWhatOtherLanesHaveTaken) {
   EXPECT_FALSE(log->will_have_room({rest + 1, 64, 0})) << "that is more than there is";
 }
 
-// ROOM-2. What a lane had taken used to count as neither free nor its own: so in a log that is as
-// small as can be a range in place found no room while somebody was about to append. (Found by
-// torture: churn in 1 MiB, 6 threads on 2 lanes.)
+// ROOM-2. The segments that a lane had taken used to count as neither free nor its own. So in
+// the smallest log, a range in place found no room while another thread was about to append.
+// (Found by torture: churn in 1 MiB, 6 threads on 2 lanes.)
 TEST_F(spec_checkpoint, CountsWhatLanesHaveTakenAsTheirs) {
   const size_t lanes = s().geo.lane_count, all = log->segments();
   for (uint32_t lane = 0; lane < lanes; ++lane) ASSERT_TRUE(log->make_room(lane, {2, 0, 0}));
@@ -138,8 +138,8 @@ TEST_F(spec_checkpoint, CountsWhatLanesHaveTakenAsTheirs) {
   EXPECT_EQ(log->keep_back(all - 2 * lanes + 1, 2).missing, 1U);
 }
 
-// SPEC-5. What is stored to a block without a record leaves the records that it has as they are.
-// The block used to forget the oldest one of them, so that the truncation point could pass it.
+// SPEC-5. A store to a block without a record leaves the block's records as they are. The block
+// used to forget the oldest of them, so that the truncation point could pass it.
 TEST_F(spec_checkpoint, StoresWithoutARecordLeaveTheOldestOne) {
   apply(7, begin + 5);
   apply(7, 0);
@@ -212,8 +212,9 @@ TEST_F(spec_checkpoint, WhoHelpsFoldsAPartTheOldestFirst) {
   EXPECT_EQ(log->truncation_point(), begin + blocks);
 }
 
-// ROOM-8. Nobody checkpoints until the log is three quarters full. From there on commits do, a part
-// at each segment that is begun, so it gets no fuller, and none of them has to wait for room.
+// ROOM-8. No thread checkpoints until the log is three quarters full. From there on commits
+// checkpoint a part whenever a segment begins. So the log gets no fuller, and no commit has to
+// wait for room.
 TEST(spec_help, CommitsFoldFromThreeQuartersOn) {
   pool_file f;
   scute_options o = options(16 * mib, {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_SPEC});
@@ -234,7 +235,7 @@ TEST(spec_help, CommitsFoldFromThreeQuartersOn) {
     truncation_point = now.log_truncation_point;
     most = std::max(most, now.log_used);
   }
-  EXPECT_GT(before_the_first * 100, empty.log_cap * 65) << "somebody checkpointed before";
+  EXPECT_GT(before_the_first * 100, empty.log_cap * 65) << "a thread checkpointed before";
   EXPECT_GT(checkpoints, 10u);
   EXPECT_LT(most * 100, empty.log_cap * 90);
   EXPECT_EQ(f.info().log_cap, empty.log_cap) << "chunks were lent";

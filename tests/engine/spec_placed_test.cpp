@@ -97,7 +97,8 @@ TEST_P(spec_placed, SurvivesInAGranuleThatItTouches) {
   expect_whole(n);
 }
 
-// What is placed where nothing was logged, and what is logged above it, stays as cheap as it was.
+// A placed object where nothing was logged, with a later record above it, stays as cheap as it
+// was.
 TEST_P(spec_placed, NeedsNoUndoRecordOnceTheLogHasItsBytes) {
   replace(size, size);
   pool_.overwrite(placed_, bytes(size, 'C'));

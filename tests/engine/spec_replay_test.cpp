@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What recovery makes of records of engine spec (SPEC-4): compared with a model of bytes, and with
-// logs that nobody writes who wants to be done with them.
+// What recovery makes of records of engine spec (SPEC-4): compared with a model of bytes. Some
+// of the logs are such as no program writes on purpose.
 #include <gtest/gtest.h>
 
 #include <ctime>
@@ -93,7 +93,7 @@ TEST_F(spec_replay, TheNewestRecordOfAByteCounts) {
                               : pattern(k * 8 + 7, r.length);
       std::copy(fresh.begin(), fresh.end(), now.begin() + static_cast<long>(at));
     }
-    // What is placed is on the medium, and what has bytes may be.
+    // A placed record is on the medium, and a record with bytes may be.
     for (const engine::log_range& r : records)
       if (r.bytes == nullptr || random.one_in(2))
         std::memcpy(medium + (r.offset - payload()), now.data() + (r.offset - payload()), r.length);
@@ -103,8 +103,8 @@ TEST_F(spec_replay, TheNewestRecordOfAByteCounts) {
   EXPECT_EQ(f.read(oid), now);
 }
 
-// A log full of small placed records beside small records of bytes, and of placed ones that are as
-// long as a zone: it used to be looked through once for each record.
+// A log full of small placed records next to small records of bytes, and of placed ones that are
+// as long as a zone. Recovery used to look through it once for each record.
 TEST_F(spec_replay, TakesNoTimeForEachPairOfRecords) {
   make(64 * mib, 16 * mib, SCUTE_PROTECT_MLPC);
   const bytes content = pattern(1, 8);

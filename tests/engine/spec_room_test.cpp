@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Engine spec: room in its log, and checkpoints beside what is open.
+// Engine spec: room in its log, and checkpoints concurrently with open transactions.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -79,7 +79,7 @@ TEST(spec_room, ATransactionLargerThanTheLogBorrowsChunks) {
     }
     EXPECT_EQ(pool.read(large), bytes(size, 4));
     pool.expect_sound();
-    // Whoever commits next finds that all of it is checkpointed.
+    // The next thread that commits finds that all of it is checkpointed.
     for (int k = 0; k < 3; ++k) {
       SCUTE_OKAY(scute_drain(pool));
       transaction tx(pool);
@@ -123,11 +123,11 @@ TEST(spec_room, AThreadThatIsGoneKeepsNoChunks) {
   pool.expect_sound();
 }
 
-// ROOM-5. All of these used to be refused until somebody had committed behind a checkpoint.
+// ROOM-5. All of these used to be refused until a thread had committed after a checkpoint.
 TEST(spec_room, ObjectsHaveTheRoomThatTheLogNeedsNoMore) {
   pool_file pool;
   pool.create(small_log(16 * mib, mib));
-  pool.in().idle.stop();  // nobody checkpoints but who needs the room
+  pool.in().idle.stop();  // only a thread that needs the room checkpoints
   const uint64_t cap = pool.info().log_cap, size = 3 * mib;
   const scute_oid large = pool.alloc(bytes(size, 1));
   const uint64_t chunks = pool.info().chunks_free;
@@ -145,8 +145,8 @@ TEST(spec_room, ObjectsHaveTheRoomThatTheLogNeedsNoMore) {
   pool.expect_sound();
 }
 
-// What a crash had left lent and listed was overlaid twice, and once when it had gone back: objects
-// in it read as zeros. (Found by torture.)
+// Chunks that a crash had left lent and listed were overlaid twice, and once when they had gone
+// back. Objects in them read as zeros. (Found by torture.)
 TEST(spec_room, ChunksThatACrashLeftInTheLogHoldObjectsAgain) {
   for (const auto level : {SCUTE_PROTECT_ML, SCUTE_PROTECT_MLPC}) {
     pool_file pool;
@@ -198,8 +198,8 @@ TEST(spec_room, APoolThatIsTooSmallForTheLogIsToldTheLeastSize) {
     EXPECT_NE(pool.alloc(bytes(100, 1)), 0U);
     pool.expect_sound();
   };
-  // (The smallest pool holds objects beside a log of the least size, but not beside one that is
-  // asked for.)
+  // (The smallest pool holds objects next to a log of the least size, but not next to a log of
+  // the requested size.)
   refused(small_log(256 * kib, 256 * kib));
   refused(small_log(mib, mib));
   scute_options o = options(512 * kib, {SCUTE_PROTECT_NONE, SCUTE_ENGINE_SPEC});
@@ -234,8 +234,8 @@ TEST(spec_room, ThereIsRoomForTheOldBytesOfWhatIsOpen) {
   pool.expect_sound();
 }
 
-// ROOM-2: allocations go on, steps of the allocator included, while ranges in place have reserved
-//         what there is.
+// ROOM-2: allocations continue, steps of the allocator included, while ranges in place have
+// reserved all the room.
 TEST(spec_room, StepsFindRoomWhileMuchIsReserved) {
   pool_file pool;
   pool.create(small_log(16 * mib, mib));

@@ -102,7 +102,8 @@ TEST_P(spec_engine, TurnsItsLogOver) {
     }
 }
 
-// Killed anywhere: what was acknowledged is there, ranges in place of what was not are back.
+// Killed anywhere: acknowledged transactions are there, and ranges in place of all others are
+// rolled back.
 TEST_P(spec_engine, OutlivesKills) {
   const scute_options how = wanted();
   pool.create(how);

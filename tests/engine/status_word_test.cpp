@@ -122,18 +122,18 @@ TEST_P(status_words, UndoneBeyondTheEntriesCountsForNothing) {
     }
 }
 
-// An entry that lies where its predecessor was is torn; what `applied` names is not there any more,
-// and an entry from long before still is, unless somebody has seen to it.
+// An entry that lies where its predecessor was is torn. The entry that `applied` names is gone.
+// An entry from long before is still present, unless the writer has removed it.
 TEST_P(status_words, NoEntryFromLongBeforeIsLeftWhereTheLastOneIsOverwritten) {
   // Two records an entry, with headers of theirs.
   const auto half = [&](uint64_t of_ring) { return (ring * of_ring / 100 / 2) & ~uint64_t{63}; };
   const auto two = pair(half(60));
   write(two, 2, half(60));
-  write(two, 3, 64);  // behind it
+  write(two, 3, 64);  // after it
   f.in().s.lanes[0].sequence += uint64_t{1} << 26;
   write(two, 4, half(54));  // over the first
   const bytes before = read_file(f.path);
-  write(two, 5, half(50));  // does not fit behind it
+  write(two, 5, half(50));  // does not fit after it
   bytes image = crash(before, read_file(f.path));
   copy_status(image, before);
   uint64_t left = 0;

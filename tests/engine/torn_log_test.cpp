@@ -17,7 +17,7 @@ class torn_log : public testing::TestWithParam<pool_kind> {
     f.create(o);
     g = f.in().s.geo;
     for (uint64_t i = 0; i < 4; ++i) oids.push_back(f.alloc(pattern(i, 700)));
-    // What goes through the log in a log-free pool: two cells of a column.
+    // Objects that go through the log in a log-free pool: two cells of a column.
     const auto meets = [&](scute_oid oid) {
       const auto a = pool::cell_of(g, f.offset_of(oids[0])), b = pool::cell_of(g, f.offset_of(oid));
       return a.row != b.row && a.column < b.column + 700 && b.column < a.column + 700;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Windows of log-free commits, step by step: what they lock, when they fence, and who may take a
-// deferred one away from its lane.
+// Windows of log-free commits, step by step: their locks, their fences, and which threads may
+// take a deferred window away from its lane.
 #include "engine/logfree/window.hpp"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ class window : public testing::Test {
     o.rows = 4;
     f.create(o);
     s = &f.in().s;
-    f.in().idle.stop();  // only who is told to drains here
+    f.in().idle.stop();  // only the explicit calls drain here
     // Space that no object lies in, but rows that count.
     first = s->geo.chunk_offset(0, 0);
     for (auto& end : s->used_end) end.store(s->geo.data_size);
@@ -47,8 +47,8 @@ class window : public testing::Test {
   }
   bool plan(uint32_t l, std::vector<extent> x) { return engine::window(*s, lane(l)).plan(x); }
 
-  // What engine::logfree::commit() does with a write of `n` bytes of `content` at each of these
-  // places.
+  // Does what engine::logfree::commit() does with a write of `n` bytes of `content` at each of
+  // these places.
   void begin(uint32_t l, const std::vector<uint64_t>& places, const bytes& content) {
     patches.clear();
     contents.push_back(content);
@@ -88,7 +88,7 @@ class window : public testing::Test {
   pool::state* s = nullptr;
   uint64_t first = 0;
   std::vector<pool::patch> patches;
-  std::vector<bytes> contents;  // what the patches point to
+  std::vector<bytes> contents;  // the bytes that the patches point to
 };
 
 // ---- plan() -------------------------------------------------------------------------------------
@@ -151,7 +151,7 @@ TEST_F(window, PlanAtTheEndOfARow) {
   EXPECT_TRUE(plan(0, {{at(0, 12345), r}}));
   EXPECT_EQ(w.stripes.size(), r / block);
   EXPECT_FALSE(plan(0, {{at(0, 12345), r + 1}}));
-  // What continues in the next row meets what lies at its beginning.
+  // A range that continues in the next row meets the range at its beginning.
   EXPECT_FALSE(plan(0, {{at(1, r - 30), 100}, {at(3, 69), 10}}));
   EXPECT_TRUE(plan(0, {{at(1, r - 30), 100}, {at(3, 70), 10}}));
 }
@@ -223,7 +223,7 @@ TEST_F(window, TakeBackGivesTheDeferredOneOnce) {
   commit(0, {at(1, 12 * block)}, pattern(1, 64));
   EXPECT_TRUE(engine::window(*s, lane(0)).take_back());
   EXPECT_FALSE(engine::window(*s, lane(0)).take_back());
-  engine::window(*s, lane(0)).drain();  // nobody else's any more
+  engine::window(*s, lane(0)).drain();  // no longer another lane's
   EXPECT_FALSE(is_free(12 * block));
   const uint64_t before = fences(lane(0));
   engine::window(*s, lane(0)).finish_last();
@@ -391,7 +391,7 @@ TEST_F(window, TakingBackWaitsForWhoeverDrains) {
     const uint32_t stripe = pool::stripes::index(0, 12);
     while (!over) {
       s->locks.lock_exclusive(stripe);
-      // WIN-1: whoever has the stripe finds data and parity in step.
+      // WIN-1: a thread that has the stripe finds data and parity in step.
       std::byte sum[block] = {};
       for (uint64_t row = 0; row < s->geo.rows + 1; ++row)
         for (uint64_t i = 0; i < block; ++i) sum[i] ^= *f.raw(at(row, 12 * block) + i);

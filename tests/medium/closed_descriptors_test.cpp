@@ -94,7 +94,8 @@ int first_error(unsigned most, Fn&& fn) {
   return SCUTE_OK;
 }
 
-// More of a pool in memory comes into use: blocks are reserved for it. What needs none goes on.
+// More of a pool in memory comes into use, and blocks are reserved for it. A change that needs
+// no blocks continues to work.
 TEST(closed_descriptors, GrowthOfAPool) {
   const scratch others;
   pool_file f;
@@ -116,7 +117,8 @@ TEST(closed_descriptors, GrowthOfAPool) {
   f.expect_sound();
 }
 
-// With a log beside it, which is written by system calls, and gets longer by a large transaction.
+// With a log next to it, which is written by system calls, and gets longer by a large
+// transaction.
 TEST(closed_descriptors, SyncAndGrowthOfALog) {
   for (const size_t n : {size_t{3000}, size_t{1} << 20}) {
     const scratch others(scratch::disk);

@@ -39,7 +39,7 @@ class composition : public testing::TestWithParam<scratch::where> {
     m = medium::map_file(medium::file_handle::open(first, how), SCUTE_MEDIUM_AUTO, how);
     m->join(other, places, other.size(), sharing);
   }
-  // What is to be seen at an offset.
+  // The byte that must be visible at an offset.
   unsigned char expected(uint64_t offset) const {
     for (uint64_t z = 0; z < 2; ++z) {
       const uint64_t begin = places.first + z * places.stride;
@@ -79,7 +79,7 @@ TEST_P(composition, WritesReachTheirFile) {
   EXPECT_EQ(read_at(second, 0, 1)[0], 9);
   EXPECT_EQ(read_at(second, page, 1)[0], 3);
   EXPECT_EQ(read_at(first, 4 * page, 1)[0], 9);
-  EXPECT_EQ(read_at(first, 5 * page, 1)[0], 1);  // hidden behind the other file
+  EXPECT_EQ(read_at(first, 5 * page, 1)[0], 1);  // hidden by the other file
 }
 
 TEST_P(composition, LostPagesComeBackInTheirFile) {
@@ -126,7 +126,7 @@ TEST_P(composition, Grows) {
   EXPECT_EQ(static_cast<unsigned char>(m->base()[20 * page]), 0);
   m->base()[20 * page + 4] = std::byte{5};
   EXPECT_EQ(read_at(second, 7 * page + 4, 1)[0], 5);
-  // What the first file had there is gone.
+  // The first file's bytes there are gone.
   EXPECT_EQ(read_at(first, 20 * page, 1)[0], 0);
   EXPECT_EQ(read_at(first, 21 * page, 1)[0], 1);
 }

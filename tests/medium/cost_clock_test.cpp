@@ -60,7 +60,7 @@ TEST(stages, InnerScopesTakeTheirTimeAway) {
   const uint64_t end = cost_clock::tick();
   const auto r = cost_clock::stop();
   EXPECT_EQ(entered(r, cost_part::data), 1u);
-  EXPECT_EQ(entered(r, cost_part::plan), 2u);  // and once more when the inner one ended
+  EXPECT_EQ(entered(r, cost_part::plan), 2u);  // and again when the inner one ended
   const uint64_t sum = std::accumulate(r.begin(), r.end(), uint64_t{0},
                                        [](uint64_t n, const auto& x) { return n + x.ticks; });
   EXPECT_GE(sum, end - begin);

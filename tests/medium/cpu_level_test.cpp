@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SCUTE_CPU reaches what moves bytes to the medium. tests/CMakeLists.txt runs this folder, and
-// others, once more with SCUTE_CPU=portable.
+// SCUTE_CPU reaches the code that moves bytes to the medium. tests/CMakeLists.txt runs this
+// folder, and others, a second time with SCUTE_CPU=portable.
 #include <gtest/gtest.h>
 #include <scute/scute.h>
 
@@ -21,7 +21,7 @@ std::string level() {
   return wanted != nullptr ? wanted : "avx512";
 }
 
-// What this machine has and the variable allows.
+// The widest kernels that this machine has and the variable allows.
 std::string widest() {
 #if defined(__x86_64__)
   const bool wide =
@@ -53,7 +53,7 @@ TEST(cpu_level, WriteBacksAreOfTheLevel) {
 #endif
 }
 
-// What `scute info` shows as kernels.
+// The text that `scute info` shows as kernels.
 TEST(cpu_level, AnOpenPoolTellsIt) {
   pool_file f{scratch::memory};
   f.create(options(4 * mib, pool_kind(SCUTE_PROTECT_MLPC, SCUTE_ENGINE_LOGFREE)));

@@ -42,7 +42,7 @@ bytes noise(uint64_t key, size_t n) {
   return b;
 }
 
-// Lines in front and behind, so that a kernel that goes too far is seen; begins at a line.
+// Lines in front and after, so that a kernel that goes too far is seen; begins at a line.
 class field {
  public:
   explicit field(size_t room) : room_(room), raw_(room + 2 * margin + 64) {}
@@ -75,7 +75,7 @@ std::byte* raw(unsigned char* p) {
 void both(const fused_ops& ops, size_t n, size_t at_dst, size_t at_src, size_t at_dram) {
   constexpr unsigned char filling = 0xa5;
   const size_t at_delta = at_dram, at_next = (3 * at_dram + n) % 64;
-  const bool apart = (at_src + n) % 2 == 1;  // what counts as being there is in DRAM
+  const bool apart = (at_src + n) % 2 == 1;  // the reference copy is in DRAM
   field dst(n + 64), src(n + 64), delta(n + 64), next(n + 64), parity(n + 64), verified(n + 64);
   for (field* f : {&dst, &src, &delta, &next, &parity, &verified}) f->set(filling);
   const bytes old = noise(n + at_dst, n), fresh = noise(n + at_src + 1000, n),
@@ -225,7 +225,8 @@ void expect_promise(const crossing& c, int fault, size_t before, const bytes& ol
   }
 }
 
-// A piece of which `before` bytes lie before a page that is lost, and `behind` in it.
+// A piece that begins `before` bytes before a lost page, and the rest of which lies in that
+// page.
 struct lost_page {
   lost_page(const fused_ops* o, size_t b, size_t behind) : ops(o), before(b), n(b + behind), c(b) {
     for (size_t i = 0; i < n; ++i) {
@@ -247,8 +248,9 @@ struct lost_page {
   crossing c;
 };
 
-// verified: what counts as being there, in DRAM; null: the cell itself. A fault for reading and one
-// for writing; what is not read has both when it is written, and its delta was known by then.
+// verified: the bytes that count as being present, in DRAM; null: the cell itself. The page
+// faults when it is read and when it is written. A cell that is not read has both faults when it
+// is written, and its delta was known by then.
 void lost_page::in_the_cell(const unsigned char* verified) {
   field parity(n + 64);
   const auto place = reinterpret_cast<uintptr_t>(c.at()) % 64;
@@ -277,7 +279,8 @@ void lost_page::in_the_cell(const unsigned char* verified) {
   EXPECT_EQ(next, new_sum);
 }
 
-// What has been done of dst when the parity turns out to be lost: as much as *done says at most.
+// The part of dst that is done when the parity turns out to be lost: at most as much as *done
+// says.
 void lost_page::in_the_parity_read() {
   field dst(n + 64);
   const auto place = reinterpret_cast<uintptr_t>(c.at()) % 64;

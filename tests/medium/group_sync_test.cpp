@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Group commit (SYNC-1 to SYNC-4 of medium/group_sync.hpp): who waits for which sync, and that
-// nobody is left waiting. The syncs here are functions that a test holds up as long as it likes.
+// Group commit (SYNC-1 to SYNC-4 of medium/group_sync.hpp): which thread waits for which sync,
+// and that no thread is left waiting. The syncs here are functions that a test holds up as long
+// as it likes.
 #include "medium/group_sync.hpp"
 #include "support/wait.hpp"
 
@@ -45,7 +46,7 @@ TEST(group_sync, WhoComesDuringASyncWaitsForTheNext) {
     join(g, [&](bool) {
       inside = true;
       wait_until([&] { return go.load(); });
-      EXPECT_EQ(returned, 0);  // nobody has been served by this one
+      EXPECT_EQ(returned, 0);  // this one has served no thread
     });
   });
   wait_until([&] { return inside.load(); });

@@ -128,8 +128,8 @@ TEST(huge_pages, MappingsLeaveNothingBehind) {
   const sparse_file f(2 * huge_page);
   uint64_t before = address_space();
   {
-    // They stay until the end, and their lengths differ: so the room for one begins at every
-    // distance from a multiple, and what is to be given back lies before it and behind it.
+    // They stay until the end, and their lengths differ. So the room for one begins at every
+    // distance from a multiple, and the parts to give back lie before it and after it.
     std::vector<std::unique_ptr<mapping>> all;
     uint64_t mapped = 0;
     for (uint64_t i = 0; i < rounds; ++i) {

@@ -57,7 +57,7 @@ int code_of_opening(const std::string& path, medium::access how = medium::access
   return SCUTE_OK;
 }
 
-// In a process that descends from nobody who has it open.
+// In a process that descends from no process that has it open.
 int code_elsewhere(const std::string& path, medium::access how = medium::access::write) {
   const int status = child([&] { ::_exit(-code_of_opening(path, how)); }).wait();
   EXPECT_TRUE(WIFEXITED(status));
@@ -105,7 +105,7 @@ TEST(kept_lock, OnOverlayAndFuse) {
   const scratch dir(scratch::disk);
   in_child([&] {
     mounts here(dir.file("mounts"));
-    ASSERT_TRUE(here) << "this system lets nobody mount anything, so nothing is tried here";
+    ASSERT_TRUE(here) << "this system allows no mounts, so nothing is tried here";
     const std::string overlay = here.overlay();
     ASSERT_NE(overlay, "") << "no overlayfs: " << std::strerror(errno);
     try_in(overlay);
@@ -155,8 +155,8 @@ TEST(kept_lock, NoChildKeepsIt) {
   for (const int fd : {words[0], words[1], hold[0], hold[1]}) ::close(fd);
 }
 
-// LOCK-1. 10,000 openings beside all that makes children; each has copies of all descriptors until
-// it runs another program.
+// LOCK-1. 10,000 openings concurrently with all calls that make children. Each child has copies
+// of all descriptors until it runs another program.
 TEST(kept_lock, NothingIsBusyBesideNewProcesses) {
   const scratch dir;
   const std::string path = dir.file("pool");
@@ -255,7 +255,7 @@ TEST(kept_lock, WithoutWhatTheThreadNeeds) {
                      {{no_range, no_table}, false},
                      {{no_thread, nor_this}, false}};
   for (const auto& c : cases) {
-    // The one who asks has no filter: it makes processes.
+    // The asking process has no filter: it makes processes.
     int words[2], hold[2];
     ASSERT_EQ(0, ::pipe(words));
     ASSERT_EQ(0, ::pipe(hold));

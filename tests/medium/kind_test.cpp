@@ -13,7 +13,7 @@ namespace scute::test {
 using namespace core;
 namespace {
 
-// What the kernel says of a folder, asked independently.
+// The kernel's answer for a folder, asked independently.
 bool on_tmpfs(const std::string& path) {
   struct statfs fs{};
   EXPECT_EQ(0, ::statfs(path.c_str(), &fs));

@@ -127,7 +127,7 @@ TEST_P(new_file, LeftoversAreRemoved) {
   write_file(left, bytes(10));
   f.open(SCUTE_READONLY);
   f.close();
-  EXPECT_TRUE(there(left)) << "who reads changes nothing";
+  EXPECT_TRUE(there(left)) << "a reader changes nothing";
   f.open();
   EXPECT_FALSE(there(left));
   f.close();
@@ -155,7 +155,7 @@ TEST_P(new_file, LeftoversAreRemoved) {
   f.open();
   EXPECT_FALSE(there(left));
   f.close();
-  // What is no file was not left by a creation.
+  // A path that is no file was not left by a creation.
   ASSERT_EQ(0, ::mkdir(left.c_str(), 0700));
   f.open();
   f.close();
@@ -166,7 +166,7 @@ TEST_P(new_file, LeftoversAreRemoved) {
   EXPECT_TRUE(there(f.path));
 }
 
-// What a creation by earlier versions left when it was killed.
+// The file that a creation by earlier versions left when it was killed.
 TEST_P(new_file, ZerosMayBeReplaced) {
   scute_options o = options();
   o.flags = SCUTE_OVERWRITE;
@@ -203,7 +203,8 @@ TEST_P(new_file, RelativePaths) {
 TEST_P(new_file, AFolderThatMayNotBeRead) {
   ASSERT_EQ(0, ::chmod(std::filesystem::path(path).parent_path().c_str(), 0333));
   EXPECT_EQ(0, in_child([&] {
-              // Root may do anything, so become somebody else; who is nobody already stays.
+              // Root may do anything, so become another user; an unprivileged process stays as
+              // it is.
               if (::geteuid() == 0) {
                 ASSERT_EQ(0, ::seteuid(65534));
               }

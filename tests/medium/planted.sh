@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The library that users get has none of the switches of base/planted.hpp: neither a symbol of
-# their namespace nor a text of the list. What is searched for is found where it belongs, in the
-# planted core and in the test of the list; otherwise this test could not fail.
+# their namespace nor a text of the list. The search finds them where they belong, in the planted
+# core and in the test of the list; otherwise this test could not fail.
 set -euo pipefail
 export LC_ALL=C
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A page-cache medium's fence is msync or fdatasync of what was dirtied, and it says how it will
-// read: the calls are caught here, which stands in front of the C library's, and made to fail on
-// demand.
+// A page-cache medium's fence is msync or fdatasync of the dirtied bytes, and the medium
+// announces how it will read. This test catches the calls in front of the C library's, and makes
+// them fail on demand.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -110,8 +110,9 @@ TEST_F(sync, EveryFenceSyncs) {
   }
 }
 
-// The page cache writes folios back as a whole: what is read page by page comes in folios of one
-// page. Who reads a pool from end to end says so beforehand, or would wait for every page.
+// The page cache writes folios back as a whole: bytes that are read page by page come in folios
+// of one page. A caller that reads a pool from end to end says so beforehand, or would wait for
+// every page.
 TEST_F(sync, AccessesAreAtRandomAndWholePoolsAskBeforehand) {
   f.close();
   forget();

@@ -22,8 +22,8 @@ namespace {
 
 constexpr size_t at_a_time = 2;
 
-// What the child says at its end. Before it there may be last words of the library, and how many
-// states it had judged now and then.
+// The report of the child at its end. Before it there may be last words of the library, and now
+// and then the number of states judged so far.
 constexpr char mark[] = "\n\x01outcome ", progress_mark[] = "\n\x01states ";
 constexpr uint64_t progress_step = 500;  // at least
 constexpr double hang_seconds = 120;     // of one state, on a machine that is busy
@@ -137,7 +137,7 @@ class child {
 
 void run_attempts(const std::vector<attempt>& all,
                   const std::function<bool(const attempt&, const outcome&)>& tell) {
-  std::deque<child> children;  // running, or to be told after one that is
+  std::deque<child> children;  // running, or to be reported after one that is
   size_t next = 0;
   for (;;) {
     size_t running = 0;

@@ -25,17 +25,16 @@ struct outcome {
   bool caught = false;
   bool died = false;      // by an assertion or a signal, which is noticed as well
   bool asserted = false;  // died by an assertion
-  // Nothing was finished any more, or the time was over. Whether the bug is the reason nobody can
-  // tell: what has no time limit of its own, as the suite of the explorer has none, would not
-  // notice.
+  // Nothing was finished any more, or the time was over. It is unknown whether the bug is the
+  // reason: a suite without a time limit of its own, such as the explorer's, would not notice.
   bool hung = false;
   double seconds = 0;
   uint64_t states = 0;  // judged; of a process that died, those that it may have judged
   std::string story;
 };
 
-// Two at a time. Outcomes are told in the order of the attempts; if `tell` returns false, those
-// that are left are dropped.
+// Runs two attempts at a time. Reports the outcomes in the order of the attempts; if `tell`
+// returns false, the rest are dropped.
 void run_attempts(const std::vector<attempt>& all,
                   const std::function<bool(const attempt&, const outcome&)>& tell);
 

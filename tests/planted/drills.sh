@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Planted bugs that no scenario of the explorer can see, since they are about files, processes and
-# other programs: each is switched on (switch.cpp), and its drill has to fail. Without it the same
-# drill has to pass. What is a drill is in homes.txt, before and behind a colon:
+# Planted bugs that no scenario of the explorer can see, since they are about files, processes
+# and other programs. Each is switched on (switch.cpp), and its drill has to fail. Without it the
+# same drill has to pass. homes.txt names the drills; the part before the colon is one of these:
 #   test:FILTER   of the tests that are linked with the planted core (test-drilled)
 #   case:NAME     of tests/interpose/cases.sh
 #   script:NAME   of tests/interpose; script:NAME/CASE for one of its cases
@@ -37,8 +37,8 @@ drill() {
   end_left_overs
   return $status
 }
-# A command with a bug that hangs outlives its drill, and so does the program that it runs. Those of
-# this drill have its mark in their environment; other drills may run beside it.
+# A command with a bug that hangs outlives its drill, and so does the program that it runs. Those
+# of this drill have its mark in their environment; other drills may run at the same time.
 export SCUTE_TEST_DRILL=$here
 end_left_overs() {
   local file pid
@@ -81,8 +81,8 @@ while read -r bug home <&3; do
     failures=$((failures + 1)) failed+=" $bug"
     continue
   fi
-  # What depends on the order of processes may not show at once. What takes three times as long as
-  # without the bug, and some seconds more, hangs.
+  # A bug that depends on the order of processes may not show at once. A drill hangs if it takes
+  # three times as long as without the bug, and some seconds more.
   begin=$EPOCHREALTIME
   limit=$((took[$home] * 3 / 10 + 15))
   for turn in 1 2 3; do

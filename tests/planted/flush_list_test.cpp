@@ -42,7 +42,7 @@ class flush_list : public ::testing::Test {
     }
     list->decided().store(list->taken());
   }
-  // What a thread stores last that has put an entry.
+  // The last store of a thread that has put an entry.
   void store_hint(uint64_t p) { std::memcpy(room.get(), &p, sizeof p); }
 
   struct release {

@@ -26,12 +26,12 @@ using namespace scute;
 
 namespace {
 
-// What ./dev explore and the test suite give each scenario.
+// The limit of ./dev explore and the test suite for each scenario.
 constexpr uint64_t states_max = 20000;
-// A bug may also make a scenario run for ever. That is told, and counts as missed.
+// A bug may also make a scenario run for ever. That is reported, and counts as missed.
 constexpr unsigned seconds_max = 60;
-// What a scenario must be sound in without a bug, at least. (The suite of the explorer gives each
-// of them more, on the real core.)
+// The least number of states in which a scenario must be sound without a bug. (The suite of the
+// explorer gives each of them more, on the real core.)
 constexpr uint64_t control_min = 300;
 
 std::map<std::string, std::string> read_homes() {

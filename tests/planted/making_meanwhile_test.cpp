@@ -19,7 +19,7 @@ struct program {
   program(const program&) = delete;
   program& operator=(const program&) = delete;
 
-  // It opens the file under the shield; what it has of that is its supervisor's lock, and the file.
+  // It opens the file under the shield, and has its supervisor's lock and the file itself.
   void open_meanwhile() {
     core::this_thread_holds.arg = this;
     core::this_thread_holds.call = [](void* arg) {
@@ -45,7 +45,7 @@ TEST(making_meanwhile, AProtectionThatAProgramHasStays) {
     p.open_meanwhile();
     SCUTE_FAILS(SCUTE_E_BUSY, scute_shield_add(f.path.c_str(), &o, 0, 0));
     EXPECT_NE(std::string(scute_errormsg()).find("which stays"), std::string::npos);
-    ASSERT_GE(p.fd, 0) << "nobody came";
+    ASSERT_GE(p.fd, 0) << "no process opened it";
     EXPECT_TRUE(f.is_shielded());
     SCUTE_FAILS(SCUTE_E_BUSY, f.try_open());
   }

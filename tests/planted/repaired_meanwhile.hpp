@@ -103,7 +103,7 @@ class repaired_meanwhile : public ::testing::TestWithParam<engine_and_size> {
     f.expect_sound();
   }
   // Each field of the header, by `damage` before the free; `freed` comes after it, and then
-  // somebody repairs. Alone, and with another object.
+  // another thread repairs. Alone, and with another object.
   template <typename Damage, typename Freed>
   void free_of_damage(Damage&& damage, Freed&& freed) {
     for (const uint64_t field :

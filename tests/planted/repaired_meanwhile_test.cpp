@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Transactions beside somebody who repairs what they change or free.
+// Transactions concurrently with a thread that repairs the objects that they change or free.
 #include "planted/repaired_meanwhile.hpp"
 
 namespace scute::test {

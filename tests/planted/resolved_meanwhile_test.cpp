@@ -48,8 +48,8 @@ class resolved_meanwhile : public ::testing::TestWithParam<bool> {
   }
   bool interleave(unsigned nth, unsigned mth);
   static bool is_decided() { return GetParam(); }
-  // The other thread. It stops where it passes the mth switch point of its commit, or behind that,
-  // until the first one is through.
+  // The other thread. It stops where it passes the mth switch point of its commit, or after
+  // that, until the first one is through.
   void write(uint64_t i) {
     transaction tx(f);
     void* p = nullptr;
@@ -117,7 +117,7 @@ bool resolved_meanwhile::interleave(unsigned nth, unsigned mth) {
   this_thread_waits = {};
   is_resolved = true;
   writer.reset();
-  // (That so much parity is of before is told as damage.)
+  // (So much old parity is reported as damage.)
   uint64_t lost = 0;
   const auto count = [](void* arg, const scute_event* e) {
     *static_cast<uint64_t*>(arg) += e->kind == SCUTE_EVENT_OBJECT ? 1 : 0;

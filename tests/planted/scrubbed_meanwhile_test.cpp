@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Scrubs and repairs beside commits, and beside each other.
+// Scrubs and repairs concurrently with commits, and with each other.
 #include <gmock/gmock.h>
 
 #include <functional>
@@ -12,7 +12,7 @@
 namespace scute::test {
 namespace {
 
-// FRAGREF-2. Damage makes the object shorter, and other damage strikes what it has behind that.
+// FRAGREF-2. Damage makes the object shorter, and other damage strikes its bytes after that end.
 TEST_P(repaired_meanwhile, scrub_of_what_a_damaged_header_does_not_tell_of) {
   if (GetParam().size < several) return;
   format::fragment_header h;
@@ -41,8 +41,8 @@ TEST_P(repaired_meanwhile, scrub_of_what_a_damaged_header_does_not_tell_of) {
   f.expect_sound();
 }
 
-// CLASSIFY-2. What an object does not use of its slot is vouched for by its head. That is damaged,
-// and another thread repairs it while a scrub looks.
+// CLASSIFY-2. The head vouches for the part of the slot that the object does not use. The head
+// is damaged, and another thread repairs it while a scrub looks.
 TEST_P(repaired_meanwhile, scrub_while_another_repairs_the_head) {
   const scrub::fragment_ref unused = beyond_the_object();
   flip(object.payload + 7);
@@ -88,7 +88,7 @@ TEST_P(repaired_meanwhile, scrub_beside_two_commits_to_the_head) {
   EXPECT_EQ(commits, 2);
 }
 
-// REPAIR-7. One object is lost; each one behind it that is repaired is a reason to try again.
+// REPAIR-7. One object is lost; each repaired object after it is a reason to try again.
 TEST_P(repaired_meanwhile, scrub_tells_of_a_loss_once) {
   std::vector<scute_oid> others;
   for (uint64_t i = 0; i < 3; ++i) others.push_back(f.alloc(pattern(20 + i, GetParam().size)));
@@ -160,15 +160,15 @@ TEST_P(repaired_meanwhile, repair_beside_a_commit_that_pauses) {
     const pool::library_call within;
     EXPECT_NO_THROW(repair::repair_fragment(*s, nullptr, object.fragment(0), "object"));
   }
-  EXPECT_EQ(this_thread_waits.call, nullptr) << "nobody waited for the commit";
+  EXPECT_EQ(this_thread_waits.call, nullptr) << "no thread waited for the commit";
   EXPECT_EQ(s->lost.load(), 0u);
   EXPECT_TRUE(f.read(oid) == pattern(1, GetParam().size));
   f.expect_sound();
 }
 
 // A scrub's repair finds that a commit has come first, and writes nothing (REPAIR-4). The commit
-// has not written what was damaged behind its own test: that is in no parity, and may not get
-// there.
+// has not written the bytes that were damaged after its own test. They are in no parity, and may
+// not get there.
 TEST_P(repaired_meanwhile, scrub_whose_repair_comes_too_late) {
   if (!s->parity_is_log) return;  // elsewhere a repair waits for the commit, or the commit for it
   // Of the columns that the commit wants the first: it has no others while it waits for them.

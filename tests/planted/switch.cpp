@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Switches the planted bug on that the environment names, before anything else of the program runs.
-// For programs that no test can reach into: a shielded one, whoever holds its views, and tests that
-// know nothing of planted bugs (drills.sh).
+// Switches on the planted bug that the environment names, before anything else of the program
+// runs. For programs that no test can reach into: a shielded program, the processes that hold
+// its views, and tests that know nothing of planted bugs (drills.sh).
 #include <unistd.h>
 
 #include <cstdlib>

@@ -54,7 +54,7 @@ TEST_P(Bound, HoldsAtEveryMomentWithoutABackground) {
   c.t = &db->attach("cells", 7, 0, true, c);
   std::mt19937_64 random(11);
   const space& in = *db->parts().space;
-  uint64_t largest = 0, most_live = 0;  // what counts may become less, and the file stays
+  uint64_t largest = 0, most_live = 0;  // the live bytes may become less, and the file stays
   for (uint64_t i = 0; i < 12'000; ++i) {
     // Most of it changes a few; some of it was written long ago.
     const uint64_t index = i < 80 ? i : random() % 4 == 0 ? random() % 80 : random() % 8;
@@ -90,7 +90,7 @@ TEST(Herd, GrowsOnce) {
   std::array<cells, threads + 1> all;
   for (uint64_t t = 0; t <= threads; ++t)
     all[t].t = &db->attach("cells " + std::to_string(t), 7, 0, true, all[t]);
-  // Until nothing is free but what is kept back.
+  // Until only the segments that are kept back are free.
   for (uint64_t i = 0; s.space->free_count() > s.space->stays(need::ordinary); ++i) {
     section one(s, durability::strict);
     all[threads].put(one, i, std::string(20'000, 'a'));

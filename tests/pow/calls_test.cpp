@@ -27,8 +27,8 @@ struct list {
   uint64_t length, head;
 };
 
-// Listings 2 and 3 of ENTS: nodes know each other by their addresses, which are mapped anew after a
-// restart.
+// Listings 2 and 3 of ENTS: nodes know each other by their addresses, which are mapped again
+// after a restart.
 TEST(Paper, LinkedList) {
   const scratch folder;
   const std::string path = folder.file("list.pow");
@@ -115,7 +115,7 @@ TEST(Undo, CopiesComeBackIfTheSectionAborts) {
   EXPECT_EQ(scute_pow_close(store), SCUTE_OK);
 }
 
-// What was stored in a section that was aborted has a number, and is not there.
+// An object stored in a section that was aborted has a number, and is not present.
 TEST(Paper, AbortedObjects) {
   const scratch folder;
   const std::string path = folder.file("list.pow");
@@ -138,7 +138,7 @@ TEST(Paper, AbortedObjects) {
     EXPECT_EQ(scute_pow_adopt(file, 0, &one), SCUTE_E_FREED);
     ASSERT_EQ(scute_pow_load(file, 1, &bytes), SCUTE_OK);
     EXPECT_EQ(std::memcmp(bytes, &two, sizeof two), 0);
-    // Nobody has adopted it yet.
+    // The program has not adopted it yet.
     EXPECT_EQ(scute_pow_check(store, SCUTE_POW_COMPARE, nullptr, nullptr, &lost), SCUTE_OK);
     EXPECT_EQ(lost, 0U);
     ASSERT_EQ(scute_pow_close(store), SCUTE_OK);
@@ -185,7 +185,7 @@ TEST(Paper, Threads) {
   ASSERT_EQ(scute_pow_close(store), SCUTE_OK);
 }
 
-// What could not be found again is not made.
+// An object that could not be found again is not made.
 TEST(Indexes, OutOfReachAreRefused) {
   const scratch folder;
   scute_pow* store = nullptr;

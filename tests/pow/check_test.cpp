@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checks in a program that goes on.
+// Checks in a program that continues to run.
 #include <scute/pow.hpp>
 
 #include <gtest/gtest.h>

@@ -27,7 +27,7 @@ struct cell {
   uint64_t words[8]{};
 };
 
-// An object of every size around the limit goes into a part beside another one, or is refused.
+// An object of every size around the limit goes into a part next to another one, or is refused.
 TEST_P(Crossings, LargestObjectsBesideOthers) {
   for (const auto protect : {SCUTE_POW_NONE, SCUTE_POW_ALWAYS}) {
     const std::string file = path + (protect == SCUTE_POW_NONE ? "-none" : "-always");
@@ -84,7 +84,7 @@ TEST_P(Crossings, IndexesGoFromThreadToThread) {
   done = true;
   beside.join();
   EXPECT_EQ(cells.size(), 0U);
-  EXPECT_EQ(db.info().objects, 0U) << "objects that nobody knows";
+  EXPECT_EQ(db.info().objects, 0U) << "objects that are in no table";
   EXPECT_EQ(db.info().memory, before);
 }
 
@@ -108,8 +108,8 @@ TEST_P(Crossings, ErasedTwiceIsCountedOnce) {
   EXPECT_EQ(db.info().memory, before);
 }
 
-// What many threads have left undurable has to be named, or made durable; an object as large as
-// there can be is kept.
+// The objects that many threads have left undurable must be named, or made durable. An object of
+// the largest size is kept.
 TEST_P(Crossings, TheLargestObjectBehindManyThreads) {
   options o = small();
   o.protection = SCUTE_POW_NONE;
@@ -146,7 +146,7 @@ TEST_P(Crossings, TheLargestObjectBehindManyThreads) {
   db.close();
 }
 
-// Who waits for a place to work in holds no lock that those need who work.
+// A thread that waits for a slot holds no lock that the working threads need.
 TEST_P(Crossings, MoreThreadsThanSlotsAndOneLock) {
   store db(path, small());
   std::atomic<int> inside{0};

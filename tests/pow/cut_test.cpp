@@ -61,7 +61,7 @@ class Cut : public test::pow_files {
 };
 INSTANTIATE_TEST_SUITE_P(, Cut, test::memory_and_disk(), test::name_of_place);
 
-// The last page is of a segment that nobody uses.
+// The last page is of a segment that is not in use.
 TEST_P(Cut, AFreePageIsMissing) {
   for (const auto protect : {SCUTE_POW_NONE, SCUTE_POW_SEALED, SCUTE_POW_ALWAYS})
     for (const uint64_t bytes : {uint64_t{4096}, uint64_t{1}, uint64_t{72 * 1024 + 100}}) {
@@ -102,7 +102,7 @@ TEST_P(Cut, UsedSegmentsAreMissing) {
       }
       const std::string before = told;
       uint64_t n = 0;
-      // What was accepted as lost is not found again.
+      // A loss that the caller has accepted is not found again.
       EXPECT_EQ(code_of([&] { n = found(chosen(protect)); }), errc{})
           << protect << ", " << size << " bytes: " << before;
       EXPECT_EQ(lost, 0U) << told;

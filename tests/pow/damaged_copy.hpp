@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies of a closed file of an exploration that are damaged, and opened on their own: what is lost
-// has to be told, and the exploration goes on with the file as it was.
+// Copies of a closed file of an exploration that are damaged, and opened on their own. Recovery
+// must report the loss, and the exploration continues with the file as it was.
 #pragma once
 
 #include <stdexcept>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is told of damage in numbers.
+// The numbers in reports of damage.
 #include <scute/pow.hpp>
 
 #include <gtest/gtest.h>

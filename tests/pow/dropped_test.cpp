@@ -17,8 +17,8 @@ class Dropped : public Store {
     return &*std::search(bytes.begin(), bytes.end(), text.begin(), text.end(),
                          [](std::byte b, char y) { return b == std::byte(y); });
   }
-  // Opens the file; what counts in one segment cannot be found when the cleaner comes to it, its
-  // `takes`th read from the end.
+  // Opens the file. When the cleaner comes to one segment, it cannot find the segment's live
+  // record: the damage strikes before the `takes`th read from the end.
   void reopen_with_a_damaged_victim(std::byte* spoilt, uint64_t takes) {
     db.reset();
     const std::vector<std::byte> before(bytes.begin(), bytes.end());
@@ -44,7 +44,7 @@ class Dropped : public Store {
 INSTANTIATE_TEST_SUITE_P(, Dropped, ::testing::Values(protection::none),
                          [](const auto&) { return std::string("None"); });
 
-// What was decided about them is forgotten when they are void, and not before.
+// The decision about them is forgotten when they are void, and not before.
 TEST_P(Dropped, DoNotCountBehindACloseEither) {
   make();
   for (uint64_t i = 0; i < 5; ++i) put(i, std::string(100, '*'));
@@ -65,7 +65,7 @@ TEST_P(Dropped, DoNotCountBehindACloseEither) {
   EXPECT_EQ(db->parts().head.last_valid_count, 0U) << "nothing of that lane is there any more";
 }
 
-// A segment that a dropped batch goes on to stays with the one that it comes from.
+// A segment in which a dropped batch continues stays with the segment that it comes from.
 TEST_P(Dropped, StayTogether) {
   make();
   for (uint64_t i = 0; i < 5; ++i) put(i, std::string(100, '*'));

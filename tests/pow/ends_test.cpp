@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// POW-12, SEG-7: what is lost at the end of what was written to a segment is told.
+// POW-12, SEG-7: recovery reports a loss at the end of the data that was written to a segment.
 #include "store_fixture.hpp"
 
 namespace scute::core::pow {
@@ -30,7 +30,7 @@ class Ends : public Store {
     EXPECT_EQ(open_fails(), SCUTE_E_CORRUPT);
     reopen(true);
     const uint64_t lost = db->recovered().lost;
-    // What was accepted is not found again.
+    // A loss that the caller has accepted is not found again.
     db->close();
     reopen();
     EXPECT_EQ(db->recovered().lost, 0U);
@@ -77,7 +77,7 @@ TEST_P(Ends, AreSaidWhenASegmentIsLeftAndAtTheClose) {
   EXPECT_EQ(db->recovered().repaired, 0U);
 }
 
-// A process that dies says nothing; who opens the file says it.
+// A process that dies reports nothing; the process that opens the file next reports it.
 TEST_P(Ends, AreSaidByRecovery) {
   make();
   fill(0, 10);
@@ -111,7 +111,7 @@ TEST_P(EndsOfOneCopy, ZerosBehindTheLastFrameThatIsLeftAreTold) {
   }
 }
 
-// What lay there is told by number and by table.
+// The lost objects are reported by number and by table.
 TEST_P(EndsOfOneCopy, WhatWasLostIsNamed) {
   make();
   put(1, std::string(200, 'x'));
@@ -132,7 +132,7 @@ TEST_P(EndsOfOneCopy, WhatWasLostIsNamed) {
   }
 }
 
-// With the page that says where the end is, that is what is told.
+// If the page that says where the end is gets lost, that is reported.
 TEST_P(EndsOfOneCopy, ALostEndIsTold) {
   make();
   fill(0, 10);
@@ -143,9 +143,8 @@ TEST_P(EndsOfOneCopy, ALostEndIsTold) {
   EXPECT_EQ(lost_in([&] { std::fill_n(end, 64, std::byte{0}); }), 1U);
 }
 
-// A proper close leaves no head that was being written: whatever has become of one, nothing goes
-// without being told. (The words that are void in a head that is in nobody's use are tried as
-// well.)
+// A proper close leaves no head that was being written: whatever has become of a head, no loss
+// is left unreported. (The test also tries the void words in a head that is not in use.)
 TEST_P(EndsOfOneCopy, ADamagedHeadIsNoSegmentThatWasNeverUsed) {
   make();
   fill(0, 10);
@@ -176,7 +175,7 @@ TEST_P(EndsOfOneCopy, ADamagedHeadAfterACrash) {
   }
 }
 
-// In two places: one of them is enough, and the other one is put right.
+// The end is recorded in two places: one of them is enough, and the other one is repaired.
 TEST_P(Ends, OneOfTwoPlacesIsEnough) {
   if (GetParam() != protection::always) return;
   make();

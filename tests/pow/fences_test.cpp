@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fences that fail: what was not made durable is not told to be.
+// Fences that fail: the store does not report undurable objects as durable.
 #include "store_fixture.hpp"
 
 namespace scute::core::pow {
@@ -12,8 +12,8 @@ class Fences : public Store {
     std::memcpy(&h, bytes.data(), sizeof h);
     return h;
   }
-  // Each fence of fn in turn fails, but for those of the head's copies, which come last. check:
-  // what the head says then.
+  // Each fence of fn in turn fails, except those of the head's copies, which come last. check:
+  // the required state of the head then.
   template <typename Make, typename Fn, typename Check>
   void each(Make&& prepare, Fn&& fn, Check&& check) {
     prepare();
@@ -27,7 +27,7 @@ class Fences : public Store {
       file().fail_fence(n);
       try {
         fn();
-        FAIL() << "fence " << n << " of " << all << " has failed, and nobody is told";
+        FAIL() << "fence " << n << " of " << all << " has failed, and no error is reported";
       } catch (const failure& f) {
         EXPECT_EQ(f.code(), SCUTE_E_IO) << f.what();
       }

@@ -85,7 +85,7 @@ TEST_P(Files, CompactFilesAreAsSmallAsTheyCanBe) {
   EXPECT_EQ(db.check(SCUTE_POW_COMPARE), 0U);
 }
 
-// What an option asks for the file has, or it is not opened; defaults ask for nothing.
+// A file is opened only if it has what each option asks for; defaults ask for nothing.
 TEST_P(Files, OptionsThatAFileHasNot) {
   options o = small();
   o.protection = SCUTE_POW_NONE;

@@ -94,7 +94,7 @@ TEST_P(FullFile, CanBeEmptied) {
   expect_it_can_be_emptied(n);
 }
 
-// What the cleaner knew of its copies is forgotten.
+// In another session, the cleaner's knowledge of its copies is gone.
 TEST_P(FullFile, CanBeEmptiedInAnotherSession) {
   const uint64_t n = fill();
   ASSERT_GT(n, 100U);

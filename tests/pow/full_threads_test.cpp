@@ -152,7 +152,7 @@ TEST_P(full_threads, ThreadsThatHaveEndedDoNotFillIt) {
   EXPECT_EQ(map.size(), 120u);
 }
 
-// What one thread takes for erasing keeps nobody from what he has open.
+// The room that one thread takes for erasing keeps no other thread from its open objects.
 TEST_P(full_threads, WhoErasesTakesNothingFromTheOthers) {
   const unsigned threads = std::get<1>(GetParam());
   const scratch dir(scratch::memory);

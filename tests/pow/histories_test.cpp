@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All short histories of one object in a section that is written while it goes on.
+// All short histories of one object in a section that is written while it runs.
 #include <scute/pow.hpp>
 
 #include <gtest/gtest.h>

@@ -223,7 +223,7 @@ TEST_P(Identity, LargeVectorsAreRefusedByTheCommit) {
   }
   EXPECT_EQ(code_of([&] {
               auto s = db.section(m);
-              // (Memory that nobody touches.)
+              // (Memory that no thread touches.)
               all.edit(2) = std::vector<hollow>((size_t{1} << 32) + 5);
               s.commit();
             }),

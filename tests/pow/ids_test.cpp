@@ -44,7 +44,7 @@ class Ids : public Seals {
     for (uint64_t k = 0; k < n; ++k) all.push_back(made(size));
     for (const uint64_t i : all) erase(i);
   }
-  // Tombstones of which nobody knows why they are there are gone behind it.
+  // Removes tombstones after it whose reason is unknown.
   void clean() {
     for (int round = 0; round < 3; ++round) {
       db->parts().end_idle_segments(state::idle::any);
@@ -103,7 +103,7 @@ TEST_F(Ids, NoneRecursAfterAKillInTheCleaner) {
   }
 }
 
-// What is kept of objects that are gone is little.
+// Objects that are gone keep little room.
 TEST_F(Ids, ErasedObjectsTakeHardlyAnyRoom) {
   make_and_erase(3000);
   clean();
@@ -116,7 +116,7 @@ TEST_F(Ids, ErasedObjectsTakeHardlyAnyRoom) {
   made();
 }
 
-// Of a table that is not open nobody knows whether anybody keeps its ids.
+// While a table is not open, the store does not know whether a caller keeps its ids.
 TEST_F(Ids, OfATableThatIsNotOpen) {
   make_and_erase(200);
   db->close();

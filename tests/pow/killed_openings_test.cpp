@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// POW-21: openings that are killed again and again while they copy what lies beside a batch that
-//         does not count.
+// POW-21: openings that are killed again and again while they copy the data next to a batch that
+// does not count.
 #include <random>
 #include <vector>
 
@@ -12,7 +12,7 @@ namespace {
 class KilledOpenings : public Store {
  protected:
   void TearDown() override { plain_medium::before_fence = {}; }
-  // What was written of texts of this letter, wherever it lies.
+  // Tears the written parts of texts of this letter, wherever they lie.
   void tear(char letter) {
     const std::string run(8, letter);
     const auto same = [](std::byte b, char y) { return b == std::byte(y); };

@@ -60,8 +60,8 @@ TEST_P(Lives, AFaceThatHasEndedIsOpenedAgain) {
     numbers.reset();
     jobs.reset();
     one.reset();
-    // While nobody has them open: the cleaner, an object in memory that is compared with the file,
-    // and others who write.
+    // While no face has them open: the cleaner, an object in memory that is compared with the
+    // file, and others that write.
     for (uint64_t i = 0; i < 20; ++i)
       in_section(db, [&] { others.edit(i % 5) = std::string(9000, 'o'); });
     EXPECT_EQ(db.check(SCUTE_POW_COMPARE), 0U);
@@ -88,7 +88,7 @@ TEST_P(Lives, AFaceThatHasEndedIsOpenedAgain) {
   EXPECT_EQ(code_of([&] { map<uint64_t, uint64_t> other(db, "words"); }), errc::type);
 }
 
-// What a face has changed in a section goes with it: nothing may be put back behind its end.
+// A face's changes in a section end with the face: no rollback may touch it after its end.
 TEST_P(Lives, AFaceEndsInsideASection) {
   store db(path, small());
   map<uint64_t, std::string> stays(db, "stays");

@@ -35,7 +35,7 @@ class plain_medium final : public medium::medium {
   static inline std::function<void()> before_read;    // each time
   static inline std::function<void()> before_fence;   // each time
   static inline uint64_t lost_from = 0, lost_to = 0;  // cannot be read
-  static inline bool stores_heal = false;             // until somebody stores there
+  static inline bool stores_heal = false;             // until a store there
 
  protected:
   using writer = ::scute::core::medium::writer;

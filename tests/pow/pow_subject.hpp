@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A persist-on-write store as a subject of the crash explorer: texts in one table, and words beside
-// the file in which a scenario can note what it was told, durably (as another machine would
-// remember it).
+// A persist-on-write store as a subject of the crash explorer: texts in one table, and words
+// next to the file. In these words a scenario durably notes what was reported to it (as another
+// machine would remember it).
 #pragma once
 
 #include <scute/exploration.hpp>
@@ -60,7 +60,7 @@ class pow_subject final : public subject {
     cells_->put(s, index, text);
   }
 
-  // Beside the file.
+  // Next to the file.
   void witness(uint64_t which, uint64_t n) {
     writer w(*memory_);
     w.store(witness_at(which), &n, sizeof n);
@@ -170,7 +170,7 @@ class pow_subject final : public subject {
   }
 
  private:
-  // Pages of the members of all groups, and of the seals; those are mended by a check alone.
+  // Pages of the members of all groups, and of the seals; only a check repairs those.
   std::vector<uint64_t> sealed_pages(std::span<const std::byte> image, bool seals) const {
     std::vector<uint64_t> pages;
     const auto at = [&](uint64_t segment) {

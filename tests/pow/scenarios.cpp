@@ -104,8 +104,8 @@ pow_scenario cleaned(const named_kind& k) {
   return s;
 }
 
-// What was erased is made again when its tombstone has gone, and the segment where that lay is in
-// use again (POW-16).
+// An erased object is made again when its tombstone has gone, and the segment where that lay is
+// in use again (POW-16).
 pow_scenario buried(const named_kind& k) {
   auto s = with("buried", k);
   const uint64_t wide = k.kind.protect == pow::protection::always ? 9000 : 1300;
@@ -129,7 +129,7 @@ pow_scenario buried(const named_kind& k) {
   return s;
 }
 
-// Without a call of the cleaner: whoever needs room cleans.
+// Without a call of the cleaner: a thread that needs room cleans.
 pow_scenario crowded(const named_kind& k) {
   auto s = with("crowded", k);
   const uint64_t wide = k.kind.protect == pow::protection::always ? 9000 : 1100;
@@ -144,7 +144,7 @@ pow_scenario crowded(const named_kind& k) {
   return s;
 }
 
-// Sections that are written while they go on, and such that need several segments.
+// Sections that are written while they run, and sections that need several segments.
 pow_scenario parts(const named_kind& k) {
   named_kind roomy = k;  // several segments' worth of objects, and what is kept back
   roomy.kind.segments = roomy.kind.most = 12;
@@ -237,8 +237,8 @@ pow_scenario compacted(const named_kind& k) {
   return s;
 }
 
-// A section streams some of it and is aborted, and the cleaner takes the segment that says so: what
-// is committed behind it counts all the same (POW-13).
+// A section streams some of its data and is aborted, and the cleaner takes the segment that says
+// so. Later commits count all the same (POW-13).
 pow_scenario abandoned_cleaned(const named_kind& k) {
   auto s = with("abandoned-cleaned", k);
   s.setup([](pow_subject& p) {
@@ -258,8 +258,9 @@ pow_scenario abandoned_cleaned(const named_kind& k) {
   return s;
 }
 
-// A file that has lost a frame is refused, the last one of a segment as well (POW-12), and the
-// cleaner keeps what it cannot read (POW-4): tried on copies, since the scenario goes on.
+// A file that has lost a frame is refused, also if it is the last one of a segment (POW-12). The
+// cleaner keeps a segment that it cannot read (POW-4). This is tried on copies, since the
+// scenario continues.
 pow_scenario ended(const named_kind& k) {
   auto s = with("ended", k);
   s.observe(all_of);

@@ -4,8 +4,8 @@
 namespace scute::testing {
 namespace {
 
-// What later sections leave must be whole: cell 1 follows cell 0, cell 2 follows cell 1, whoever
-// copied it.
+// The later sections must leave whole objects: cell 1 follows cell 0, and cell 2 follows cell 1,
+// whichever thread copied it.
 std::string follows(pow_subject& p) {
   const bool right = p.number(0) >= p.number(1) && p.number(1) >= p.number(2) &&
                      p.number(0) >= p.witnessed(0) && p.number(1) >= p.witnessed(1) &&
@@ -26,7 +26,7 @@ void count_later(pow_subject& p) {
 void copy_later(pow_subject& p, uint64_t to) {
   p.section(later, [&](pow::section& x) { p.put_number(x, to, p.number(to - 1)); }, p.a, p.b);
 }
-// Says what is durable to somebody who remembers.
+// Reports the durable values to a witness that remembers them.
 void sync_and_tell(pow_subject& p) {
   uint64_t before[3];
   p.section(
@@ -40,7 +40,7 @@ void sync_and_tell(pow_subject& p) {
     if (before[i] > p.witnessed(i)) p.witness(i, before[i]);
 }
 
-// From cell 1 to cell 2, and somebody is told.
+// Copies cell 1 to cell 2, and reports it to the witness.
 void copy_strict(pow_subject& p) {
   uint64_t seen = 0;
   p.section(
@@ -78,8 +78,8 @@ pow_scenario chain(const named_kind& k) {
   return s;
 }
 
-// What a thread has read under one lock it writes under another one: nobody but the thread knows of
-// it.
+// A thread reads a value under one lock and writes it under another lock. Only the thread knows
+// of the connection.
 pow_scenario carried(const named_kind& k) {
   auto s = with("later-carried", k);
   s.setup(start_from_nothing);
@@ -99,7 +99,7 @@ pow_scenario carried(const named_kind& k) {
   return s;
 }
 
-// The cleaner beside them.
+// The cleaner runs concurrently with them.
 pow_scenario later_cleaned(const named_kind& k) {
   named_kind wide = k;
   wide.kind.segments = wide.kind.most = 12;
@@ -125,8 +125,8 @@ pow_scenario later_cleaned(const named_kind& k) {
   return s;
 }
 
-// A victim has sections that a later one of the lane rests on, and nothing but the mark says that
-// they were durable. Somebody else is told so by a sync that has nothing to do any more.
+// A victim has sections that a later section of the lane rests on, and only the mark says that
+// they were durable. A sync that has nothing to do any more reports them to the other thread.
 pow_scenario later_marked(const named_kind& k) {
   named_kind wide = k;
   wide.kind.segments = wide.kind.most = 12;
@@ -194,8 +194,8 @@ pow_scenario later_aborted(const named_kind& k) {
   return s;
 }
 
-// A strict section streams some of it and is aborted, right behind a later one in its lane
-// (POW-13).
+// A strict section streams some of its data and is aborted, directly after a later section in
+// its lane (POW-13).
 pow_scenario later_abandoned(const named_kind& k) {
   auto s = with("later-abandoned", k);
   s.setup(start_from_nothing);
@@ -218,8 +218,8 @@ pow_scenario later_abandoned(const named_kind& k) {
   return s;
 }
 
-// One thread replaces an object, later, under one lock; another one makes an object of its own
-// under another lock, and none of the two sees the other. The index of what was replaced is free
+// One thread replaces an object, later, under one lock. Another thread makes an object of its
+// own under another lock, and neither sees the other. The index of the replaced object is free
 // (POW-14).
 pow_scenario later_reused(const named_kind& k) {
   named_kind free = k;
@@ -278,8 +278,8 @@ pow_scenario later_overtaken(const named_kind& k) {
   return s;
 }
 
-// Sections of one stream give their locks back early: what another one has seen, and told, has to
-// be there.
+// Sections of one stream give their locks back early. The objects that another section has seen
+// and reported must be present.
 pow_scenario told(const named_kind& k) {
   auto s = with("told", k);
   s.setup(start_from_nothing);

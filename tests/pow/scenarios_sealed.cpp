@@ -47,7 +47,8 @@ pow_scenario later_grouped(const named_kind& k) {
   };
   s.in_thread(0).observe(below);
   s.in_thread(1).observe([](pow_subject&) { return std::string(); });
-  // What one member alone lacks its group would know: two of eight are of later sections.
+  // If one member alone lacks something, its group would know it: two of eight are of later
+  // sections.
   const auto put = [](pow_subject& p, pow::durability how, mutex& m, uint64_t from, uint64_t n) {
     p.section(
         how,

@@ -30,7 +30,7 @@ TEST_F(SealCrash, NothingIsLeftOfATableThatWasBecomingVoid) {
   ASSERT_NE(std::count(second_table(seal), second_table(seal) + 64, std::byte{0}), 64);
   reopen();
   EXPECT_EQ(c->texts, all);
-  // Somebody's, and its first page is lost.
+  // The segment is in use, and its first page is lost.
   db->parts().space->prefer_low();
   for (uint64_t i = 200; db->parts().space->note(seal).what.load() == use::free; ++i)
     put(i, 1500, 'x');
@@ -39,10 +39,10 @@ TEST_F(SealCrash, NothingIsLeftOfATableThatWasBecomingVoid) {
   std::fill_n(page(seal, 0), head_page, std::byte{0x77});
   EXPECT_FALSE(has_table(seal));
   db.reset();
-  EXPECT_THROW(reopen(), failure) << "what was lost must be told";
+  EXPECT_THROW(reopen(), failure) << "the loss must be reported";
 }
 
-// Each table alone is known to be damaged, and made anew.
+// Each table alone is known to be damaged, and is written again.
 TEST_F(SealCrash, ACheckFindsEachOfTheTwoTables) {
   fill(0, 100);
   for (const bool second : {false, true}) {
@@ -95,8 +95,8 @@ TEST_F(SealCrash, AGroupThatIsBeyondRepairStays) {
   EXPECT_EQ(db->parts().space->note(seal).what.load(), use::seal);
 }
 
-// A head of zeros is made anew, and the power fails in it: each mixture of what was there and what
-// was to be there is taken for damage, and none for a member that is void (POW-20).
+// A repair writes a head of zeros again, and the power fails during it. Each mixture of the old
+// and the new bytes is taken for damage, and none for a member that is void (POW-20).
 TEST_F(SealCrash, AHeadThatIsTornInItsRepairIsRepairedAgain) {
   fill(0, 100);
   const uint32_t member = last_member();
@@ -107,7 +107,7 @@ TEST_F(SealCrash, AHeadThatIsTornInItsRepairIsRepairedAgain) {
   uint64_t head[8];
   std::memcpy(head, page(member, 0), sizeof head);
   std::fill_n(page(member, 0), head_page, std::byte{0});
-  // What is durable before the head itself is stored, and thus what it is mixed with.
+  // The bytes that are durable before the head itself is stored, and that it is thus mixed with.
   std::vector<std::vector<uint64_t>> before;
   plain_medium::before_fence = [&] {
     std::vector<uint64_t> line(8);

@@ -18,7 +18,7 @@ TEST_F(Seals, EightSegmentsAreAGroup) {
   fill(90, 180);
   EXPECT_EQ(count(use::seal), 2U);
   EXPECT_TRUE(db->check(false, true).damage.empty());
-  // Whoever dies leaves what is sealed so; whoever closes the rest as well.
+  // A process that dies leaves the sealed segments sealed, and so does one that closes the file.
   reopen();
   EXPECT_EQ(count(use::seal), 2U);
   EXPECT_EQ(sealed(), 16U);
@@ -82,7 +82,7 @@ TEST_F(Seals, SeveralMembersAreRebuilt) {
   EXPECT_GT(c->texts.size(), 80U);
   for (const auto& [i, text] : c->texts) EXPECT_EQ(text, all.at(i));
   EXPECT_TRUE(db->check(false, true).damage.empty());
-  // What was accepted is not found again.
+  // A loss that the caller has accepted is not found again.
   db->close();
   reopen();
   EXPECT_EQ(db->recovered().lost, 0U);
@@ -136,7 +136,7 @@ TEST_F(Seals, WhatAGroupHasOfAMemberComesBackBeforeItEnds) {
   EXPECT_TRUE(std::ranges::equal(sound, std::span(page(members[0], 2), sound.size())));
 }
 
-// A seal that lies behind all members of its group goes further down before any of them does.
+// A seal that lies after all members of its group moves further down before any member does.
 TEST_F(Seals, CompactingMendsAGroupBeforeItEnds) {
   unsigned tried = 0;
   for (uint64_t n = 9; n < 26; ++n) {
@@ -173,7 +173,7 @@ TEST_F(Seals, CompactingMendsAGroupBeforeItEnds) {
   EXPECT_GE(tried, 1u);
 }
 
-// POW-18. What is left of a segment is not what a group is made of.
+// POW-18. A shortened segment does not become a member of a group.
 TEST_F(Seals, AShortenedSegmentGetsNoGroup) {
   fill(0, 60);
   ASSERT_EQ(sealed(), 0U);
@@ -236,7 +236,8 @@ TEST_F(Seals, AStaleSealIsNone) {
   EXPECT_TRUE(db->check(false, true).damage.empty());
 }
 
-// What a group gives back of a page leaves the sound records that are in the page.
+// The store restores a page from its group, and leaves the sound records in that page as they
+// are.
 TEST_F(Seals, WhatIsSoundStaysInAPageThatIsMended) {
   const std::array<size_t, 5> sizes{2950, 1450, 350, 2450, 2450};
   for (uint64_t i = 0; i < 50; ++i) put(i, sizes[i % 5], static_cast<char>('a' + i % 26));
@@ -266,7 +267,8 @@ TEST_F(Seals, WhatIsSoundStaysInAPageThatIsMended) {
   EXPECT_EQ(c->texts, all);
 }
 
-// A check that writes where a segment ends, and gives its group's seal up, makes the group anew.
+// A check that writes a segment's end again, and gives its group's seal up, makes the group
+// again.
 TEST_F(Seals, WhereTheEndAndTheSealAreDamaged) {
   fill(0, 100);
   const uint32_t member = first_member(), seal = first_of(use::seal);
@@ -339,8 +341,8 @@ TEST_F(Seals, AProperCloseComparesTheGroups) {
   }
 }
 
-// What says where a member ends is on no other page but the seal's, and is needed when the group
-// has ended.
+// Besides the member, only the seal's pages record where the member ends; the record is needed
+// when the group has ended.
 TEST_F(Seals, WhereAMemberEndsIsWrittenAgain) {
   fill(0, 100);
   ASSERT_EQ(count(use::seal), 1U);
@@ -396,7 +398,7 @@ TEST_F(Seals, ThreeLostMembersMakeNoFourth) {
   }
 }
 
-// What it costs: the bytes of `none`, and one segment for eight.
+// The costs: the bytes of `none`, and one segment for eight.
 TEST_F(Seals, WhatItCosts) {
   const auto lines = [&] {
     uint64_t n = 0;
@@ -407,7 +409,8 @@ TEST_F(Seals, WhatItCosts) {
   put(0, 256, 'a');
   const uint64_t before = lines();
   for (uint64_t i = 0; i < 1000; ++i) put(i % 10, 256, 'b');
-  // Five lines each; heads and ends; the XOR of what is full; and what each growth writes.
+  // Five lines each; heads and ends; the XOR of full segments; and the lines that each growth
+  // writes.
   const uint64_t segments = 1000 * 5 / (db->parts().layout.lines() - 1);
   const uint64_t growths = db->parts().count.growths.load();
   EXPECT_LE(lines() - before, 1000 * 5 + segments * 2 + (segments / 8) * (segment_bytes / 64) +

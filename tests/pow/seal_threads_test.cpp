@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// POW-24: groups beside threads that write, and where there is no room left.
+// POW-24: groups concurrently with threads that write, and where there is no room left.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -68,8 +68,8 @@ TEST_F(SealRoom, NoSegmentWaitsForEverBesideThreads) {
       }
     });
   for (std::thread& t : running) t.join();
-  // What each thread fills while others make the groups; what the cleaner has filled; and what has
-  // left a group.
+  // Segments that each thread fills while others make the groups; segments that the cleaner has
+  // filled; and segments that have left a group.
   EXPECT_LE(longest, unsealed_max + threads + 2 + (members_max - 1));
   EXPECT_GT(db->parts().count.sealed_groups.load(), 0U);
   db->close();
@@ -83,7 +83,7 @@ TEST_F(SealRoom, NoSegmentWaitsForEverBesideThreads) {
   EXPECT_EQ(db->recovered().lost, 0U);
 }
 
-// What is cold lies where it lies, and others are filled in front of it.
+// Cold data stays where it lies, and other segments are filled in front of it.
 TEST_F(SealRoom, NoGroupPassesOverASegmentThatWaitsLonger) {
   make_bounded();
   std::mt19937_64 random(5);

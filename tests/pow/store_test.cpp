@@ -123,7 +123,7 @@ TEST_P(Store, TheFirstLaterSectionBesideTheCleaner) {
   ASSERT_EQ(db->clean(1), 1U);
   EXPECT_FALSE(file().on_read);
   EXPECT_EQ(l.durable(), l.finished())
-      << "what was replaced is void, and what replaces it not there";
+      << "the replaced object is void, and its replacement is missing";
 }
 
 // POW-7: a thread stays in its slot, which knows what it has seen.
@@ -140,7 +140,7 @@ TEST_P(Store, ASyncInsideASectionTakesNoOtherSlot) {
   EXPECT_EQ(slots[0], slots[1]);
 }
 
-// Index 0 and tag 0 would be a null ref: in some sessions, and when tags begin anew.
+// Index 0 and tag 0 would be a null ref: in some sessions, and when tags start again.
 TEST_P(Store, NoIdIsNull) {
   make();
   for (const uint64_t session : {255, 511}) {
@@ -156,7 +156,7 @@ TEST_P(Store, NoIdIsNull) {
   }
 }
 
-// An object of another size than its table says came from nobody.
+// An object of another size than its table says was written by no program.
 TEST_P(Store, ObjectsOfAnotherSizeAreRefused) {
   make();
   put(1, "four");
@@ -221,7 +221,7 @@ class Unprotected : public Store {};
 INSTANTIATE_TEST_SUITE_P(, Unprotected, ::testing::Values(protection::none),
                          [](const auto&) { return std::string("None"); });
 
-// What is lost is told by table and objects, as far as the bytes say, and by lane and segment.
+// A loss is reported by table and objects, as far as the bytes say, and by lane and segment.
 TEST_P(Unprotected, DamageIsToldByTableAndObjects) {
   make();
   for (uint64_t i = 0; i < 6; ++i) {
@@ -252,12 +252,12 @@ TEST_P(Unprotected, DamageIsToldByTableAndObjects) {
   EXPECT_EQ(db->recovered().lost, 1U);
   EXPECT_TRUE(db->check(false, true).damage.empty());
   db->close();
-  // What was accepted is not found again.
+  // A loss that the caller has accepted is not found again.
   reopen();
   EXPECT_EQ(c->texts.size(), 15U);
 }
 
-// Nothing lies behind them that would tell how much is missing.
+// No frame lies after them from which recovery could learn how much is missing.
 TEST_P(Unprotected, PagesAtTheEndThatCannotBeReadAreTold) {
   make();
   for (uint64_t i = 0; i < 10; ++i) put(i, std::string(2000, '*'));
@@ -280,7 +280,7 @@ TEST_P(Unprotected, TheCleanerKeepsWhatItCannotRead) {
   make();
   for (uint64_t i = 0; i < 40; ++i) put(i, std::string(2000, i == 31 ? '*' : 'a'));
   for (uint64_t i = 0; i < 30; ++i) put(i, std::string(2000, 'z'));
-  // What still counts in the first segment.
+  // The record that still counts in the first segment.
   const std::string text(2000, '*');
   const auto at = std::search(bytes.begin(), bytes.end(), text.begin(), text.end(),
                               [](std::byte b, char x) { return b == std::byte(x); });

@@ -91,7 +91,7 @@ TEST_P(ThreadSlots, SyncNeedsNone) {
   EXPECT_EQ(all.at(1), uint64_t{slots});
 }
 
-// Whoever waits for a slot sleeps.
+// A thread that waits for a slot sleeps.
 TEST_P(ThreadSlots, WaitingIsNoWork) {
   constexpr size_t more = 8;
   store db(path, small());
@@ -142,7 +142,8 @@ TEST_P(ThreadSlots, ThreadsThatComeAndGo) {
   EXPECT_EQ(db.check(SCUTE_POW_COMPARE), 0U);
 }
 
-// What the thread before has seen and not made durable is named by the one that gets its slot.
+// A thread that gets a slot names the undurable objects that the slot's previous thread has
+// seen.
 TEST_P(ThreadSlots, AnHeirNamesWhatWasSeen) {
   {
     store db(path, small());

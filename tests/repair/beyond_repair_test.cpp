@@ -101,7 +101,7 @@ TEST_P(losses, APageIsFilledAndItsObjectsNamed) {
   }
 }
 
-// "Free the lost object (scute_tx_free needs no valid payload) and allocate it anew."
+// "Free the lost object (scute_tx_free needs no valid payload) and allocate it again."
 TEST_P(losses, ALostObjectIsFreedAndItsSpaceUsedAgain) {
   SCUTE_RANDOM(random);
   const auto pair = f.two_of_a_column(random);
@@ -125,7 +125,7 @@ TEST_P(losses, ALostObjectIsFreedAndItsSpaceUsedAgain) {
   f.expect_all_repaired();
 }
 
-// "`scute check POOL --repair` goes on until nothing more can be repaired" (SUSPECT-2)
+// "`scute check POOL --repair` continues until nothing more can be repaired" (SUSPECT-2)
 TEST_P(losses, ASecondRepairFindsNothingMore) {
   SCUTE_RANDOM(random);
   uint64_t repaired = 0, lost = 0;
@@ -172,7 +172,7 @@ TEST_P(whom_it_ends, ALostPageInAZone) {
     f.open();
     if (rebuilt)
       f.lose(at, noise);
-    else  // A drill is refused there. Pages behind the end of a file cannot be read.
+    else  // A drill is refused there. Pages after the end of a file cannot be read.
       std::filesystem::resize_file(f.path, at);
     if (library) {
       void* to = nullptr;

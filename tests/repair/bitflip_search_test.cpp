@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Many small injuries in one column block: those of different columns come back, whatever rows they
-// are of; and what is beyond repair is told, never guessed, after no more attempts than were
-// counted on.
+// Many small injuries in one column block. The search repairs those of different columns,
+// whatever rows they are in. It reports those beyond repair, never guesses, and makes no more
+// attempts than were counted on.
 #include "repair/bitflip_search.hpp"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ class bitflip_search : public testing::TestWithParam<uint32_t> {
     }
     SCUTE_OKAY(scute_drain(f));
   }
-  // The byte of a row, or of a parity behind the rows, in a column.
+  // The byte of a row, or of a parity after the rows, in a column.
   uint64_t at(uint64_t row, uint64_t column) const {
     const auto& g = f.in().s.geo;
     return g.zone_offset(0) + row * g.row_size + column;
@@ -148,7 +148,8 @@ TEST_P(bitflip_search, FlipsInAClosedPool) {
   }
 }
 
-// Transactions go on meanwhile; what they open, and what a scrub finds, is put right.
+// Transactions continue meanwhile; damage in the objects that they open, and damage that a scrub
+// finds, is repaired.
 TEST_P(bitflip_search, FlipsAreRepairedBesideTransactions) {
   const uint64_t blocks = f.in().s.geo.row_size / page;
   for (int trial = 0; trial < 4 && !HasFailure(); ++trial) {
@@ -268,8 +269,8 @@ TEST_P(bitflip_search, HopelessFlipsAreNeverGuessed) {
           GetParam() == 1 ? wrong : static_cast<std::byte>(random.between(1, 255));
     rain_beside(x, static_cast<unsigned>(random.between(0, 12)));
     const uint64_t n = attempts(x.f).second;
-    // The truth itself may be found: three wrong cells can look like two of which this one is
-    // right, and a flip beside may be in one of the two wrong cells.
+    // The search may find the truth itself. Three wrong cells can look like two wrong ones of
+    // which this one is right, and another flip may be in one of those two cells.
     std::vector<std::byte> image;
     if (repair::find_bitflips(f.in().s, x.f, image)) {
       EXPECT_TRUE(image == right) << "trial " << trial;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Damage that strikes an object's header after a transaction has read it, and before the
-// transaction has the columns: nobody else has changed the object, so there is no conflict
-// (CONFLICT-1).
+// transaction has the columns. No other transaction has changed the object, so there is no
+// conflict (CONFLICT-1).
 #include <gtest/gtest.h>
 
 #include "base/waiting.hpp"
@@ -26,8 +26,8 @@ class changed_header : public testing::TestWithParam<uint32_t> {
   }
   void TearDown() override { this_thread_waits = {}; }
 
-  // What keeps the object's first column block until somebody waits for it. Then the header is not
-  // what it was any more, and the block is free.
+  // Holds the object's first column block until another thread waits for it. Then the header is
+  // damaged, and the block is free.
   void keep_until_awaited(scute_oid object) {
     f.in().drain();
     oid = object;

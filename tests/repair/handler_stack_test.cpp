@@ -113,7 +113,7 @@ TEST_P(handler_stack, PageByPage) {
   }
 }
 
-// Nobody has the memory of the thread's yet: it has never called the library.
+// The thread's own memory is not allocated yet: it has never called the library.
 TEST_P(handler_stack, InAThreadThatIsNew) {
   lossy_pool f;
   f.create(options(2 * mib, GetParam()));
@@ -154,8 +154,8 @@ TEST_P(handler_stack, SeveralPagesOfAColumn) {
   }
 }
 
-// What another thread loses this one meets in the middle of commits, of aborts and of verified
-// reads.
+// This thread meets pages that another thread loses, in the middle of commits, of aborts and of
+// verified reads.
 TEST_P(handler_stack, InTheMiddleOfTransactions) {
   constexpr uint64_t losses = 40, size = 4500;
   lossy_pool f;

@@ -61,8 +61,8 @@ TEST(lost_for_good, TwoInOneColumnAreReportedByName) {
   EXPECT_TRUE(f.read(fresh) == pattern(5, 100));
 }
 
-// With two of three written off, the third must not look as if the rest of the column told its
-// bytes. (PAGE-6)
+// If two of three lost pages are written off, the third must not look as if the rest of the
+// column gave its bytes. (PAGE-6)
 TEST(lost_for_good, ThreeInOneColumnAreAllLost) {
   lossy_pool f;
   f.create(mib);
@@ -88,9 +88,9 @@ TEST(lost_for_good, ThreeInOneColumnAreAllLost) {
   EXPECT_TRUE(f.in().pages->notes.pages().empty());
 }
 
-// PAGE-4: of a column one page more is lost than there are parities, while a transaction has stored
-// to one of them in place. What was stored is gone, so the transaction is refused, and nobody is
-// handed what fills the page.
+// PAGE-4: a column loses one page more than there are parities, while a transaction has stored
+// to one of these pages in place. The stored bytes are gone, so the transaction is refused. No
+// caller receives the bytes that fill the page.
 class in_place
     : public testing::TestWithParam<std::tuple<scute_engine, unsigned, scute_protection>> {
  protected:

@@ -23,7 +23,7 @@ TEST(lost_page, EveryPageOfAPoolOneAfterTheOther) {
     lossy_pool f;
     f.create(2 * mib, level);
     f.fill();
-    // What a log has left in chunks that stay lent is nobody's.
+    // The bytes that a log has left in chunks that stay lent belong to no object.
     f.in().heap->clear_chunk_cache(f.in().s.lanes.front());
     SCUTE_OKAY(scute_drain(f));
     uint64_t lost = 0;
@@ -74,7 +74,7 @@ TEST(lost_page, AccessesOfAllKindsHealInPassing) {
   f.expect_objects();
 }
 
-// INFLIGHT-1: no page of another column is met by who holds a stripe; PAGE-3.
+// INFLIGHT-1: a thread that holds a stripe meets no lost page of another column; PAGE-3.
 TEST(lost_page, LossesAtAnyMomentOfACommit) {
   for (const size_t n : {24u, 200u, 6000u, 30000u}) {
     lossy_pool f;
@@ -98,7 +98,7 @@ TEST(lost_page, LossesAtAnyMomentOfACommit) {
     for (uint64_t i = 0; i < 2000 || losses < 300; ++i) {
       const bytes fresh = pattern(i, n);
       f.overwrite(oids[i % 3], fresh);
-      // Touches every page, so that the rain goes on, and lets it.
+      // Touches every page, so that the rain of losses continues, and lets it.
       for (const uint64_t p : pages) f.touch(p);
       if (i % 8 == 0) std::this_thread::yield();
       if (f.read(oids[i % 3]) != fresh) ++wrong;
@@ -197,7 +197,7 @@ TEST(lost_page, StoresInPlaceThatWereLostAbortTheTransaction) {
     SCUTE_OKAY(scute_tx_inplace(tx, oid, 0, 3000, &to));
     std::memset(to, 0xee, 1500);
     f.lose(f.offset_of(oid));
-    std::memset(static_cast<char*>(to) + 1500, 0xee, 1500);  // goes on as if nothing had happened
+    std::memset(static_cast<char*>(to) + 1500, 0xee, 1500);  // continues as if nothing had happened
     SCUTE_FAILS(SCUTE_E_CORRUPT, tx.commit());
   }
   EXPECT_TRUE(f.read(oid) == before);
@@ -230,7 +230,7 @@ TEST(lost_page, ATrueBusError) {
 TEST(lost_page, HandlersChain) {
   lossy_pool f;
   f.create();
-  // A fault of somebody else's, with and without a handler of the program's own, in a child.
+  // A fault outside the pool, with and without a handler of the program's own, in a child.
   const auto status_of = [](auto&& body) {
     const pid_t child = ::fork();
     if (child == 0) {

@@ -23,7 +23,7 @@ class overwritten : public testing::TestWithParam<uint32_t> {
     scute_options o = options(2 * mib, {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_LOGFREE, GetParam()});
     o.rows = 8;
     f.create(o);
-    // Full, but for every sixth object, which is freed.
+    // Full, except for every sixth object, which is freed.
     std::vector<scute_oid> dropped;
     for (const size_t n : {70000, 12000, 9000, 4097, 2000, 500, 40})
       for (uint64_t k = 0;; ++k) {

@@ -110,7 +110,7 @@ TEST_F(page_layout, StructuresOfAZone) {
   EXPECT_EQ(seen, want);
 }
 
-// LAYOUT-1: the places stay when the object has gone; only nobody claims them any more.
+// LAYOUT-1: the places stay when the object has gone; only no object claims them any more.
 TEST_F(page_layout, PlacesOfObjectsThatWereFreed) {
   std::vector<pool::fragment> parts;
   std::vector<scute_oid> gone;

@@ -95,7 +95,7 @@ TEST_P(page_window, BeforeAnythingIsWritten) {
 // INFLIGHT-2.
 TEST_P(page_window, WhileParityIsWritten) {
   for (const uint32_t done : {0u, 8u, 16u}) {
-    // What is there already.
+    // The bytes that are stored already.
     for (uint32_t i = 0; i < done; ++i) f.raw(parity)[i] = fresh_parity[i];
     image expected = parity_before;
     // An exclusive holder may have stored any part of the piece, and stores the rest again or not.

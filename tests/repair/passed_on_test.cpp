@@ -21,7 +21,7 @@
 namespace scute::test {
 namespace {
 
-// What the handler of the program has seen, at each of its calls.
+// The arguments that the program's handler has seen, at each of its calls.
 struct seen {
   int signal = 0;
   bool has_info = false, on_own_stack = false, aligned = false;

@@ -233,12 +233,12 @@ TEST_P(repair, FreeOfADamagedObject) {
     ASSERT_EQ(SCUTE_OK, f.free(oid)) << scute_errormsg();
     f.objects.erase(oid);
   }
-  f.check(true);  // the payload of a free slot is nobody's, its columns may be off
+  f.check(true);  // a free slot's payload is in no object, its columns may be off
   f.expect_all_repaired();
 }
 
 TEST_P(repair, DamageInSpaceNeverUsed) {
-  // The last rows have never been written. What happens to them must not hurt later objects.
+  // The last rows have never been written. Damage to them must not hurt later objects.
   const uint64_t n = g.row_size / 4096 * 4096;
   damage(g.chunk_offset(0, g.chunks - n / g.chunk_size), n - n % g.chunk_size, scramble);
   for (scute_oid oid = 1; oid != 0;) {

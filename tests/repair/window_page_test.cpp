@@ -63,7 +63,7 @@ class window_page : public testing::TestWithParam<mode> {
   uint64_t at(uint64_t row, uint64_t inside = 0) const {
     return s->geo.zone_offset(0) + row * s->geo.row_size + column + inside;
   }
-  uint64_t parity(uint64_t p) const { return at(4 + p); }  // the rows behind the data rows
+  uint64_t parity(uint64_t p) const { return at(4 + p); }  // the rows after the data rows
   uint64_t parities() const { return GetParam().parities; }
   uint64_t rows() const { return 4 + parities(); }
   pool::lane& lane() { return s->lanes[0]; }
@@ -145,7 +145,7 @@ class by_hand : public window_page {
         codec::galois::multiply(codec::reed_solomon::coefficient(parity, row_of(piece)),
                                 std::to_integer<uint8_t>(delta(piece, i)))};
   }
-  // What the deltas are once they have been computed.
+  // The deltas, once they have been computed.
   std::byte delta(size_t piece, size_t i) const {
     const auto& p = lane_const().pieces[piece];
     const uint64_t row = row_of(piece);
@@ -233,8 +233,8 @@ TEST_P(by_hand, InTheParityPhase) {
       expect_all_back(phase::parity, parities() + q, done);
 }
 
-// A line that has been told and not yet been stored: of the page that is written itself, the bytes
-// may come back as either, and are stored next.
+// A line that has been reported and not yet been stored. If it is in the written page itself,
+// repair may bring the bytes back as either, and they are stored next.
 TEST_P(by_hand, BetweenTellingAndStoring) {
   for (const uint32_t done : {56u, 120u, 376u, 700u}) {
     const uint32_t stored = done == 700 ? 696 : done - 64 > done ? 0 : done - 64;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Resolution of a log-free pool that is damaged all over: no search is made again that cannot find
-// more than before (RES-14). Every block asks its neighbours before it gives up (RES-10), so
-// without that the searches go with the square of what is damaged.
+// Resolution of a log-free pool that is damaged all over: recovery repeats no search that cannot
+// find more than before (RES-14). Every block asks its neighbours before it gives up (RES-10).
+// Without RES-14 the searches would go with the square of the damage.
 #include <gtest/gtest.h>
 
 #include "engine/logfree/resolution.hpp"
@@ -60,7 +60,7 @@ TEST_P(all_over, NoSearchIsMadeAgainInVain) {
   }
 }
 
-// What can be repaired is.
+// All repairable damage is repaired.
 TEST_P(all_over, OfSmallInjuriesAllAreRepaired) {
   create(700, 3000);
   bytes image = read_file(f.path);

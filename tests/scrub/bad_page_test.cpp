@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pages that the kernel lists as bad: they are taken up when the pool is opened, and by a scrub,
-// before anybody takes what can be read there for their content.
+// Pages that the kernel lists as bad. Scute takes them up when the pool is opened, and in a
+// scrub, before any reader takes the bytes there for their content.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -94,7 +94,7 @@ TEST(bad_page, AreRepairedByOpeningAndByAScrub) {
   ::munmap(memory, size);
 }
 
-// RECOVER-3. What lies in a chunk that is lent to a log is none of its columns' bytes.
+// RECOVER-3. The bytes in a chunk that is lent to a log are not part of its columns.
 TEST(bad_page, InTheColumnOfAChunkThatWasLent) {
   for (const auto level : {SCUTE_PROTECT_MLP, SCUTE_PROTECT_MLPC})
     for (const auto engine : {SCUTE_ENGINE_REDO, SCUTE_ENGINE_LOGFREE, SCUTE_ENGINE_SPEC}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Damage that several threads meet at once, while others go on with their transactions.
+// Damage that several threads meet at once, while others continue their transactions.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -51,8 +51,9 @@ TEST(concurrent_repair, ManyReadersAndWritersAroundOneDamage) {
   }
 }
 
-// A commit in progress looks like damage to whoever verifies the object at that moment. Nothing may
-// be "repaired" then: the committed bytes stay, and the columns stay right. (REPAIR-4)
+// A commit in progress looks like damage to a thread that verifies the object at that moment.
+// Nothing may be "repaired" then: the committed bytes stay, and the columns stay right.
+// (REPAIR-4)
 TEST(concurrent_repair, ACommitInProgressIsNoDamage) {
   for (const size_t n : {200u, 6000u}) {
     pool_file f;
@@ -66,7 +67,7 @@ TEST(concurrent_repair, ACommitInProgressIsNoDamage) {
         for (const scute_oid oid : oids) {
           uint64_t size = 0;
           const void* p = nullptr;
-          // What they return is the callers' business, who took no lock; what they do is not.
+          // The results concern only the callers, which took no lock; the effects concern all.
           scute_object_info(f, oid, &size, nullptr, nullptr);
           scute_get_verified(f, oid, &p);
           ++asked;

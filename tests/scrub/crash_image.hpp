@@ -81,7 +81,7 @@ class crash_image : public pool_file {
     return within(data, header, n);
   }
 
-  // What opening finds after the power failed over that image.
+  // Loads the pool that opening finds after the power failed over that image.
   void load(const bytes& image, uint32_t flags = SCUTE_LAZY_RECOVERY) {
     scute_close(pool);
     pool = nullptr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is told after an unclean end: damage as damage, and the traces of a crash as nothing else.
+// Reports after an unclean end: damage as damage, and the traces of a crash as nothing else.
 #include "engine/logfree/crash_or_damage.hpp"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ class crash_or_damage : public testing::Test {
     });
   }
   uint64_t header_of(scute_oid oid) const { return f.places.at(oid).first; }
-  // What the events of the ring say, as "kind at offset".
+  // The events of the ring, as "kind at offset".
   std::vector<scute_event> events() {
     std::vector<scute_event> all;
     SCUTE_OKAY_E(scute_events(
@@ -308,8 +308,9 @@ class killed : public testing::TestWithParam<uint32_t> {
       if (random() % 4 == 0 || scute_tx_commit(tx) != SCUTE_OK) scute_tx_abort(tx);
     }
   }
-  // An object that nobody has touched, and whose columns nobody had open. By the bytes of the file:
-  // a session, a read-only one as well, sees what recovery has made of them.
+  // An object that no thread has touched, and whose columns no transaction had open. It is found
+  // by the bytes of the file: a session, a read-only one as well, sees what recovery has made of
+  // them.
   scute_oid undisturbed(random_source& random) {
     const bytes file = read_file(f.path);
     f.open(SCUTE_READONLY | SCUTE_LAZY_RECOVERY);

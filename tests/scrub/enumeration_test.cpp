@@ -43,13 +43,13 @@ class enumeration : public testing::TestWithParam<pool_kind> {
     b[0] ^= bits;
     write_at(f.path, offset, b.data(), 1);
   }
-  // The code that it ends with, and what it told.
+  // The code that it ends with, and the objects that it reported.
   int enumerate(uint32_t type, std::set<scute_oid>& told) {
     told.clear();
     scute_oid oid = 0;
     int e = scute_first(f, type, &oid);
     for (; e == SCUTE_OK && oid != 0; e = scute_next(f, oid, type, &oid)) {
-      EXPECT_TRUE(told.insert(oid).second) << "told twice";
+      EXPECT_TRUE(told.insert(oid).second) << "reported twice";
       EXPECT_EQ(std::count(all.begin(), all.end(), oid), 1) << "no object";
     }
     EXPECT_EQ(oid, 0u);
@@ -105,7 +105,7 @@ TEST_P(enumeration, OverASingleBit) {
   expect_some("headers of ");
   std::set<scute_oid> told;
   enumerate(SCUTE_TYPE_ANY, told);
-  EXPECT_EQ(told.size(), all.size() - 1) << "what looks live is told";
+  EXPECT_EQ(told.size(), all.size() - 1) << "objects that look live are reported";
   EXPECT_NE(std::string(scute_errormsg()).find("headers of 1 slot"), std::string::npos)
       << scute_errormsg();
 }
@@ -128,7 +128,7 @@ TEST_P(enumeration, SaysHowMuchIsLost) {
     noise(pool::parity_offset(g, c.zone, c.column & ~uint64_t{4095}, p), 4096);
   f.open();
   expect_some("may hold an object of this type are damaged beyond repair");
-  // Of a chunk nobody knows what was in it.
+  // No one knows which objects the chunk held.
   const uint64_t chunk = (page - g.chunk_offset(c.zone, 0)) >> g.chunk_shift;
   f.close();
   const uint64_t header = g.chunk_header_offset(c.zone, static_cast<uint32_t>(chunk));

@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: BSD-3-Clause "Called for each event in no particular thread, [...] never
-// two at a time for one pool": threads that repair at once, a scrub beside them, and a callback
-// that takes its time.
+// SPDX-License-Identifier: BSD-3-Clause
+// "Called for each event in no particular thread, [...] never two at a time for one pool":
+// threads that repair at once, a scrub concurrently with them, and a callback that takes its
+// time.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -15,7 +16,7 @@ namespace scute::test {
 using namespace core;
 namespace {
 
-// Counts who is inside, and what others have repaired meanwhile.
+// Counts the threads inside, and the repairs by others meanwhile.
 struct listener {
   std::atomic<int> inside{0}, most{0};
   std::atomic<uint64_t> told{0}, places{0}, repairs{0}, beside{0};
@@ -81,12 +82,12 @@ TEST_P(event_turns, NeverTwoAtATime) {
   f.expect_sound();
   f.expect_objects();
   EXPECT_EQ(ear.most, 1);
-  // Else nobody could have come in a second time.
+  // Else no thread could have come in a second time.
   EXPECT_GT(ear.told, 10u);
-  EXPECT_GT(ear.beside, 5u) << "others went on while it was called";
+  EXPECT_GT(ear.beside, 5u) << "others continued while it was called";
   const uint64_t told = ear.told;
   f.close();
-  EXPECT_EQ(ear.told, told) << "events were told late";
+  EXPECT_EQ(ear.told, told) << "events were reported late";
   EXPECT_EQ(ear.inside, 0);
   std::printf("%llu events about %llu places, %llu of them while others repaired\n",
               static_cast<unsigned long long>(told), static_cast<unsigned long long>(ear.places),

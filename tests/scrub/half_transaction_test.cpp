@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Log-free transactions of several objects, of which a power failure has left the parity of some,
-// and damage besides: no half of one comes back (RES-12, RES-13). What a crash alone leaves is
-// tried by the explorer.
+// Log-free transactions of several objects. A power failure has left the parity of some, and
+// damage has hit others: no half of a transaction comes back (RES-12, RES-13). The explorer
+// tries the states that a crash alone leaves.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -49,7 +49,7 @@ class half_transaction : public testing::TestWithParam<uint64_t> {
     return read_file(f.path);
   }
   uint64_t place_of(uint64_t i) const { return f.offset_of(oids[i]) - header; }
-  // Objects 0 to n, and others beside them that are free.
+  // Objects 0 to n, and others next to them that are free.
   std::vector<scute_oid> fill(uint64_t n) {
     std::vector<scute_oid> others;
     for (uint64_t i = 0; i < 40; ++i) others.push_back(f.alloc(pattern(500 + i, 50000)));
@@ -66,7 +66,7 @@ class half_transaction : public testing::TestWithParam<uint64_t> {
     std::copy_n(from.begin() + static_cast<long>(place_of(i)), n,
                 to.begin() + static_cast<long>(place_of(i)));
   }
-  // Damages bytes of what is free, in the columns of the object's header and on.
+  // Damages bytes of free objects, in the columns from the object's header on.
   void damage_beside(uint64_t i, uint64_t n, const std::vector<scute_oid>& free_ones,
                      bytes& image) const {
     const auto c = pool::cell_of(g, place_of(i));
@@ -97,7 +97,7 @@ class half_transaction : public testing::TestWithParam<uint64_t> {
 // Decided. One member has its new parity, one has the parity of before, and so has one that is
 // damaged.
 TEST_P(half_transaction, DecidedOfWhichOneMemberIsLost) {
-  std::array<uint64_t, 3> who{0, 1, 2};  // whose parity is of before, whose is new, who is damaged
+  std::array<uint64_t, 3> who{0, 1, 2};  // old parity, new parity, damaged
   do {
     for (const bool scan_first : {false, true}) {
       SCOPED_TRACE(testing::PrintToString(who) + (scan_first ? ", by the scan" : ", by reading"));
@@ -131,8 +131,8 @@ TEST_P(half_transaction, DecidedOfWhichOneMemberIsLost) {
   } while (std::ranges::next_permutation(who).found);
 }
 
-// Not decided. One member is torn, one is whole, and bytes that nobody uses are damaged in the
-// columns of the whole one's header. What the torn one was before may be lost, and that is told
+// Not decided. One member is torn, one is whole, and unused bytes are damaged in the columns of
+// the whole one's header. The torn member's old bytes may be lost, and that is reported
 // (RES-13).
 TEST_P(half_transaction, UndecidedBesideDamagedBytesThatNobodyUses) {
   for (const uint64_t damaged : {1, 40, 900})
@@ -163,8 +163,8 @@ TEST_P(half_transaction, UndecidedBesideDamagedBytesThatNobodyUses) {
       }
 }
 
-// Not decided: one member was never written. The block of one beside damage is resolved before all
-// others.
+// Not decided: one member was never written. The block of a member next to damage is resolved
+// before all others.
 TEST_P(half_transaction, UndecidedOfWhichOneIsReadFirst) {
   std::vector<uint64_t> order{0, 1, 2};
   do {
@@ -283,8 +283,8 @@ TEST_P(half_of_a_member, IsDecidedByItsHeader) {
   EXPECT_EQ(state_of(third), state::after);
 }
 
-// Whatever a power failure leaves of a transaction, and one injury: of a member, or of what lies in
-// its columns.
+// All states that a power failure can leave of a transaction, with one injury: of a member, or
+// of bytes in its columns.
 class any_power_failure : public testing::TestWithParam<uint32_t> {};
 
 TEST_P(any_power_failure, LeavesNoHalf) {
@@ -383,7 +383,7 @@ TEST_P(any_power_failure, LeavesNoHalf) {
       EXPECT_TRUE(!decided || seen[state::before] == 0);
     }
     if (seen[state::refused] != 0) {
-      EXPECT_GT(lost, 0u) << "nothing was told";
+      EXPECT_GT(lost, 0u) << "nothing was reported";
     }
     for (const uint64_t i : others) {
       const state is = state_of(i);

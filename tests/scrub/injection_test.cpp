@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Damage on purpose: it hits what it is told to, the same places with the same seed, and nothing
+// Damage on purpose: it hits the requested places, the same ones with the same seed, and nothing
 // else.
 #include "scrub/injection.hpp"
 
@@ -50,7 +50,7 @@ class injection : public testing::Test {
     const auto* base = reinterpret_cast<const unsigned char*>(f.raw(0));
     return bytes(base, base + f.in().s.geo.file_size);
   }
-  // What differs from before, as runs of bytes.
+  // The bits that differ from before.
   uint64_t changed_bits(const bytes& before) {
     const bytes now = content();
     uint64_t n = 0;

@@ -67,7 +67,7 @@ TEST(lent_chunk, WhileATransactionIsTornInItsColumns) {
   f.before.erase(gone);
   f.file();
 
-  // The last free chunk is lent first, so those behind it go before.
+  // The last free chunk is lent first, so those after it go before.
   const uint64_t chunk = (f.offset_of(gone) - f.g.chunk_offset(0, 0)) / f.g.chunk_size;
   heap::zone& zone = f.in().heap->zones().get(0);
   size_t behind = 0;

@@ -27,7 +27,7 @@ TEST_P(lent_header, ChunkInColumnsThatAreReplayedTo) {
   f.in().drain();
   const std::vector<uint64_t> lent = f.in().heap->lend(f.in().s.lanes.front(), 2);
   ASSERT_EQ(lent.size(), 2u);
-  // What somebody changes last, and where it meets a lent chunk.
+  // The object that the test changes last, and where it meets a lent chunk.
   scute_oid changed = 0;
   uint64_t at = 0;
   for (const uint64_t chunk : lent) {

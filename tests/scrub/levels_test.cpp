@@ -27,7 +27,7 @@ TEST_P(levels, PayloadDamage) {
       EXPECT_FALSE(seen == f.objects[oid]);
       f.expect_sound();
       break;
-    case SCUTE_PROTECT_MLP: {  // the column is off, but nobody can tell which cell: left as it is
+    case SCUTE_PROTECT_MLP: {  // the column is off, the wrong cell unknown: left as it is
       EXPECT_FALSE(seen == f.objects[oid]);
       for (int round = 0; round < 2; ++round) {
         const scute_report r = f.check(true);
@@ -59,7 +59,7 @@ TEST_P(levels, HeaderDamageIsAlwaysNoticed) {
 
 TEST_P(levels, OneBitInAChunkHeader) {
   const auto g = f.in().s.geo;
-  // Behind those of a log in chunks.
+  // The headers after those of a log in chunks.
   const uint64_t first =
       (f.offset_of(f.objects.begin()->first) - g.chunk_offset(0, 0)) / g.chunk_size;
   f.close();
@@ -98,7 +98,7 @@ TEST_P(levels, ParityPage) {
   for (uint64_t c = 0; c < g.row_size; c += 4096)
     f.raw(g.zone_offset(0) + g.data_size + c)[c % 4096] ^= std::byte{9};
   EXPECT_EQ(f.check(false).damaged, g.row_size / 4096);
-  if (GetParam() == SCUTE_PROTECT_MLP) {  // the data might be wrong as well, for all anyone knows
+  if (GetParam() == SCUTE_PROTECT_MLP) {  // the data might be wrong as well
     EXPECT_EQ(f.check(true).lost, g.row_size / 4096);
     f.expect_objects();
     return;
@@ -148,7 +148,7 @@ TEST_P(levels, CheckWithoutRepairChangesNothing) {
   const auto look = [&] {
     const auto* from = reinterpret_cast<const unsigned char*>(base);
     bytes now(from, from + f.in().s.medium->size());
-    // What was detected is noted in the event rings, and nowhere else.
+    // The detected damage is noted in the event rings, and nowhere else.
     for (unsigned copy = 0; copy < 3; ++copy)
       for (uint64_t i = format::events_offset; i < format::page; ++i)
         now.at(f.in().s.geo.superblock_offset(copy) + i) = 0;

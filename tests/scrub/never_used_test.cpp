@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Noise in space that nothing has ever used. What the format calls zeros there is what a new file
-// holds; no reader rests on it, and whoever takes such space into use makes of it what it has to
-// be. So a check says nothing of it, and this is the test that it may say nothing.
+// Noise in space that nothing has ever used. Where the format calls such space zeros, it
+// describes a new file. No reader relies on the zeros, and a thread that takes the space into
+// use initializes it. So a check reports nothing of the noise, and this test shows that it may
+// report nothing.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -21,7 +22,7 @@ class never_used : public testing::TestWithParam<pool_kind> {
     scute_oid oid;
     uint64_t key;
   };
-  // What a child that is killed leaves to be known.
+  // The facts that a killed child leaves for its parent.
   struct record {
     std::atomic<uint64_t> count;
     allocation all[8192];
@@ -52,13 +53,13 @@ class never_used : public testing::TestWithParam<pool_kind> {
     const bytes junk = pattern(from, to - from);
     write_at(f.path, from, junk.data(), junk.size());
   }
-  // Chunks, what is left over behind the last one, and what lies behind the zones.
+  // Chunks, the remainder after the last one, and the bytes after the zones.
   void noise_in_chunks() {
     for (uint64_t z = 0; z < g.zone_count; ++z)
       noise(g.chunk_offset(z, high[z]), g.zone_offset(z) + g.data_size);
     noise(g.zones_end(), g.superblock_offset(2));
   }
-  // The headers of these chunks, and what is left over behind the table.
+  // The headers of these chunks, and the remainder after the table.
   void noise_in_headers() {
     for (uint64_t z = 0; z < g.zone_count; ++z)
       noise(g.chunk_header_offset(z, high[z]), g.zone_offset(z) + g.chunk_base);
@@ -129,7 +130,7 @@ TEST_P(never_used, NoiseInChunksIsNoDamage) {
   use_all();
 }
 
-// Who does not know yet how far a zone is in use must not take the noise for data.
+// A reader that does not yet know how far a zone is in use must not take the noise for data.
 TEST_P(never_used, NoiseAndADamagedDescriptor) {
   if (g.parity == 0) return;
   for (const bool clean : {true, false}) {

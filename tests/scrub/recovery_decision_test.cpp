@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The decision table of resolution. What each row must say is derived from a model of the protocol:
-// all states that a crash can leave of a member, of its ring and of its columns, and what must come
-// of each.
+// The decision table of resolution. The test derives the required decision of each row from a
+// model of the protocol: all states of a member, of its ring and of its columns that a crash can
+// leave, and the required result of each.
 #include "engine/logfree/recovery_decision.hpp"
 
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ std::set<question> every_question() {
   for (const stored s : {stored::valid, stored::invalid})
     for (const decoded d : {decoded::same, decoded::other, decoded::noise})
       for (const ring r : {ring::complete, ring::broken}) all.insert({s, d, r});
-  // Nobody asks it of others.
+  // The test does not ask for it in other states.
   all.insert({stored::invalid, decoded::other, ring::decided});
   all.insert({stored::valid, decoded::other, ring::decided});
   return all;
@@ -49,8 +49,8 @@ enum version : int { before, after, torn };
 
 // A state, and what must be true once everything is resolved.
 struct need {
-  version kept, column;  // what is stored, and what its columns decode to
-  version wanted;        // what the member must end up with
+  version kept, column;  // the stored version, and the one that its columns decode to
+  version wanted;        // the version that the member must end up with
 };
 
 std::map<question, std::vector<need>> reachable() {
@@ -82,12 +82,13 @@ std::map<question, std::vector<need>> reachable() {
       }
   // Settled, and then another transaction has written a member: M's ring is broken, and M right.
   add(stored::valid, decoded::same, ring::broken, {after, after, after});
-  // A bystander: another row's cell of its columns is open, or the column lacks what is nobody's.
+  // A bystander: another row's cell of its columns is open, or the column lacks bytes of no
+  // member.
   for (const ring r : both_rings) add(stored::valid, decoded::noise, r, {before, torn, before});
   return all;
 }
 
-// What a decision makes of the member's bytes and of its columns.
+// The effect of a decision on the member's bytes and on its columns.
 struct effect {
   bool stored_stays;
   bool parity_follows_now;
@@ -148,8 +149,8 @@ TEST(recovery_decision, WhatNoChecksumAcceptsIsReported) {
     if (states.count(q) != 0) continue;
     // Sound, and another member is lost: see NothingIsGuessed.
     if (q == question{stored::valid, decoded::other, ring::decided}) continue;
-    // Neither version is valid, or the one that is would be half of a transaction. So nothing may
-    // be written for it, and nobody may say that it is well.
+    // Neither version is valid, or the valid one would be half of a transaction. So recovery may
+    // write nothing for it, and may not report it as sound.
     EXPECT_EQ(std::get<0>(q), stored::invalid) << text(q);
     EXPECT_EQ(engine::decision_for(std::get<0>(q), std::get<1>(q), std::get<2>(q)),
               recovery_decision::lost)

@@ -31,7 +31,8 @@ class cut_short : public testing::TestWithParam<std::tuple<int, scute_checksum>>
   cut_short() : f(2 * mib, std::get<1>(GetParam())) {
     for (const size_t n : {100, 100, 700, 2000, 4064, 4096, 12000, 20000, 100, 300})
       oids.push_back(f.add(pattern(n + oids.size(), n)));
-    // Free slots of these sizes are at hand, so that the transaction needs no step of the heap.
+    // Free slots of these sizes are available, so that the transaction needs no step of the
+    // heap.
     for (const size_t n : {100, 2000})
       for (int i = 0; i < 3; ++i) spare.push_back(f.alloc(pattern(7, n)));
     for (const scute_oid oid : spare) EXPECT_EQ(SCUTE_OK, f.free(oid));
@@ -63,7 +64,7 @@ class cut_short : public testing::TestWithParam<std::tuple<int, scute_checksum>>
       case ring_of_five:
         for (const size_t k : {1, 2, 3, 4, 8}) write(tx, after, k, 4 * k, 40);
         return;
-      // Headers of an array, payload of some fragments behind it.
+      // Headers of an array, payload of some fragments after it.
       case far_fragments:
         write(tx, after, 6, 4096 + 4000, 200);
         return write(tx, after, 7, 3 * 4096 + 17, 5);
@@ -153,7 +154,8 @@ TEST_P(cut_short, SomeMembersWholeAndOthersNot) {
   }
 }
 
-// What resolution has to do twice: a second crash anywhere before it has finished. (POOL-7, RES-7)
+// Resolution has to do its work twice: a second crash anywhere before it has finished. (POOL-7,
+// RES-7)
 TEST_P(cut_short, TwiceInARow) {
   SCUTE_RANDOM(random);
   for (int round = 0; round < 6; ++round) {
@@ -318,7 +320,7 @@ TEST_F(resolution, RingsOfTwoEpochs) {
     }
 }
 
-// ---- what nobody vouches for --------------------------------------------------------------------
+// ---- bytes that nothing vouches for -------------------------------------------------------------
 
 // Two objects of different rows whose payloads have columns in common, a beginning further left, so
 // that its header is in no column of b.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Scrubs while transactions run, and how scrubs begin, end and go on.
+// Scrubs while transactions run, and how scrubs begin, end and continue.
 #include <gtest/gtest.h>
 
 #include "scrub/rate_limit.hpp"
@@ -79,7 +79,8 @@ TEST(scrub_live, InPlaceRangesOfOpenTransactions) {
   f.expect_objects();
 }
 
-// Damage of every kind rains on objects that nobody writes, while others are written next to them.
+// Damage of every kind hits objects that no thread writes, while other objects are written next
+// to them.
 TEST(scrub_live, DamageIsRepairedWhileTransactionsRun) {
   known_pool f;
   f.create(8 * mib);
@@ -109,7 +110,7 @@ TEST(scrub_live, DamageIsRepairedWhileTransactionsRun) {
   f.expect_objects();
 }
 
-// A pool large enough that a scrub takes a while, if it is told to go slowly.
+// A pool large enough that a slow scrub takes a while.
 class slow_scrub : public testing::Test {
  protected:
   void SetUp() override {
@@ -303,7 +304,7 @@ TEST(rate_limit, CountsBytes) {
   uint64_t now = 1'000'000'000, drawn = 0;
   while (r.draw(1000, now) == 0) drawn += 1000;
   EXPECT_EQ(drawn, 50'000u);  // the burst
-  // From then on whoever waits as told has drawn what the rate allows.
+  // From then on a caller that waits as long as the rate says has drawn what the rate allows.
   const uint64_t begin = now;
   for (int i = 0; i < 1000; ++i) {
     now += r.draw(1000, now);

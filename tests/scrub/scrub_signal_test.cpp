@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: BSD-3-Clause scute_scrub_stop() "may be called from signal handlers": at
-// random moments, in threads that are in the middle of library calls, those of the scrub and its
-// waiters included. In a child, since it would hang.
+// SPDX-License-Identifier: BSD-3-Clause
+// scute_scrub_stop() "may be called from signal handlers": at random moments, in threads that
+// are in the middle of library calls, those of the scrub and its waiters included. In a child,
+// since it would hang.
 #include <gtest/gtest.h>
 #include <pthread.h>
 
@@ -92,8 +93,8 @@ TEST_P(scrub_signal, StopsAScrub) {
   });
 }
 
-// Threads that commit, start scrubs, wait for them and are told of damage, and signals all the
-// time.
+// Threads that commit, start scrubs, wait for them and receive reports of damage, and signals
+// all the time.
 TEST_P(scrub_signal, AtAnyMomentOfAnyCall) {
   SCUTE_RANDOM(random);
   random_source for_child(random);

@@ -100,7 +100,7 @@ TEST_P(slack, ATornTransactionBesideNoise) {
         std::copy(fresh.begin(), fresh.end(), content.begin() + static_cast<long>(at));
       }
     });
-    // In the data phase; behind it, before any parity; when all of it is done.
+    // In the data phase; after it, before any parity; when all of it is done.
     std::vector<uint64_t> take;
     const uint64_t phase = random.between(0, 2), eighths = random.between(1, 7);
     for (const uint64_t at : f.data)

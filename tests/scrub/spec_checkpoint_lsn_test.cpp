@@ -34,8 +34,8 @@ class spec_checkpoint_lsn : public testing::TestWithParam<log::redundancy> {
     closed = read_file(f.path);
     objects = f.objects;
   }
-  // Changes the words of the truncation point, two places in each copy, in the file of the closed
-  // pool. What is committed behind that has to survive a kill.
+  // Changes the words of the truncation point, two places in each copy, in the file of the
+  // closed pool. Later commits have to survive a kill.
   void expect_all_after(const std::function<void(unsigned char* words, size_t copy)>& harm) {
     bytes image = closed;
     for (size_t copy = 0; copy < truncation_points.size(); ++copy)
@@ -184,7 +184,7 @@ class spec_checkpoint_lsn_file : public testing::Test {
   bytes in_use, closed;
 };
 
-// A copy of the log from the middle of the session, beside the pool of its end.
+// A copy of the log from the middle of the session, next to the pool of its end.
 TEST_F(spec_checkpoint_lsn_file, TheLogIsOfAnEarlierMoment) {
   expect_all_after(in_use);
 }

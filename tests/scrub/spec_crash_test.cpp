@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Engine spec: damage and an unclean end together (docs/guides/recover.md, "A crash and damage at
-// once"). What the redundancy of the log covers comes back; in columns with records that nothing
-// has checkpointed an object comes back or is refused with an error, and is never wrong; and a
-// moment after the last transaction nothing is exposed any more.
+// Engine spec: damage and an unclean end together (docs/guides/recover.md, "A crash and damage
+// at once"). The parts of the log that its redundancy covers come back. In columns with records
+// that are not checkpointed, an object comes back or is refused with an error, and is never
+// wrong. A moment after the last transaction nothing is exposed any more.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -33,7 +33,8 @@ class crash_story {
     EXPECT_EQ(f.in().engine->log().truncation_point, checkpointed);
     after = f.file();
   }
-  // What a power failure can have left: the log, and of all else any words of before and after.
+  // The bytes that a power failure can have left: the log, and elsewhere any words of before and
+  // after.
   bytes torn(random_source& random) const {
     bytes image = after;
     const uint64_t density = random.between(0, 8);
@@ -134,12 +135,12 @@ TEST_P(spec_crash, DamageToOneCopyIsToldAsDamage) {
       EXPECT_EQ(e.offset, f.lines_of(frames[2], false).front());
     }
   f.expect_sound_objects();
-  // What a kill has left is none.
+  // The state that a kill has left is no damage.
   f.load(after);
   EXPECT_EQ(f.count(SCUTE_EVENT_LOG, SCUTE_OUTCOME_REPAIRED), 0u);
 }
 
-// GAP-2, GAP-4: a record that is missing in all copies is told if others are behind it.
+// GAP-2, GAP-4: a record that is missing in all copies is reported if others follow it.
 TEST_P(spec_crash, AMissingRecordIsTold) {
   SCUTE_RANDOM(random);
   const auto frames = f.frames();
@@ -158,7 +159,7 @@ TEST_P(spec_crash, AMissingRecordIsTold) {
   }
 }
 
-// GAP-5: nothing is behind the last record of a segment.
+// GAP-5: no record follows the last record of a segment.
 TEST_P(spec_crash, AMissingLastRecordOfASegmentIsTold) {
   SCUTE_RANDOM(random);
   const auto frames = f.frames();
@@ -196,8 +197,8 @@ TEST_P(spec_crash, ASegmentThatIsGoneIsTold) {
   f.expect_sound_objects();
 }
 
-// The same of a segment that nothing counted in: its head would have said so, and nobody else
-// knows. Told once, and nothing is missing.
+// The same for a segment in which no record counted: its head would have said so, and nothing
+// else knows. Recovery reports it once, and nothing is missing.
 TEST_P(spec_crash, NoiseOverAVoidSegmentIsToldAsWell) {
   SCUTE_RANDOM(random);
   const auto live = f.live();
@@ -257,7 +258,7 @@ TEST_P(spec_crash, ALostPageIsRebuiltOrReported) {
   RecordProperty("refused", static_cast<int>(all));
 }
 
-// A scribble over objects with live records is told, and nothing is wrong; elsewhere it is
+// A scribble over objects with live records is reported, and nothing is wrong; elsewhere it is
 // repaired.
 TEST_P(spec_crash, ScribblesAreRepairedOrReported) {
   SCUTE_RANDOM(random);

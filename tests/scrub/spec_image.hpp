@@ -66,7 +66,7 @@ class spec_image : public pool_file {
     }
   }
   bytes file() const { return read_file(path); }
-  // What opening finds in that file.
+  // Loads the pool that opening finds in that file.
   void load(const bytes& image, uint32_t flags = 0) {
     if (pool != nullptr) {
       in().abandon();

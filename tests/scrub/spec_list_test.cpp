@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The list of segments (engine/speculative/segment_list.hpp) with one of its two places damaged, in
-// all copies: nothing that was committed may hang on one place alone (LIST-3). What an older list
+// The list of segments (engine/speculative/segment_list.hpp) with one of its two places damaged,
+// in all copies: no commit may depend on one place alone (LIST-3). The chunks that an older list
 // named may have become room for objects meanwhile.
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ class spec_list : public testing::TestWithParam<log::redundancy> {
     std::erase_if(added, [&](uint64_t c) { return std::ranges::find(kept, c) != kept.end(); });
     ASSERT_FALSE(added.empty());
   }
-  // What was lent goes back, and objects come there.
+  // Lent chunks go back, and objects come there.
   void shrink_and_fill() {
     for (uint64_t k = 0; k < 3; ++k) {
       SCUTE_OKAY(scute_drain(f));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Damage to the log of engine spec while the pool is open: scrubs, checks and faults put right what
-// counts of it, before a crash could ask for it.
+// Damage to the log of engine spec while the pool is open. Scrubs, checks and faults repair the
+// records that count, before recovery could need them after a crash.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -82,7 +82,7 @@ TEST_P(spec_log, WhatNoCopyTellsIsFolded) {
   EXPECT_GE(f.in().engine->log().truncation_point, frames.back().sequence);
   EXPECT_GT(f.in().engine->log().truncation_point, before);
   EXPECT_EQ(run_scrub(f).report.damaged, 0u);
-  f.change(3, 5000);  // the lane goes on behind it
+  f.change(3, 5000);  // the lane continues after it
   expect_all_after_a_kill();
 }
 
@@ -94,7 +94,7 @@ TEST_P(spec_log, AllOfItCanBecomeNoise) {
   expect_all_after_a_kill();
 }
 
-// Where nobody scrubs, the next use of the segments makes them what they have to be.
+// Without a scrub, the next use of the segments gives them the bytes that they must have.
 TEST_P(spec_log, NoiseThatNobodySawDoesNoHarmWhileThePoolIsOpen) {
   for (const auto& [offset, length] : f.live()) noise(offset, length);
   f.change(1, 2000);
@@ -167,8 +167,8 @@ TEST_P(spec_log, InjuriesHitWhatIsInUse) {
   expect_all_after_a_kill();
 }
 
-// PAGE-8: a commit that appends to the page goes on; what the page held comes back from the other
-//         copy.
+// PAGE-8: a commit that appends to the page continues; the bytes that the page held come back
+// from the other copy.
 TEST_P(spec_log, ALostPageComesBack) {
   const auto frames = f.frames();
   const bytes before = f.file();
@@ -187,7 +187,7 @@ TEST_P(spec_log, ALostPageComesBack) {
   f.change(6, 6000);
   EXPECT_TRUE(std::ranges::any_of(
       frames, [&](const auto& x) { return f.lines_of(x, false).front() / 4096 * 4096 == page; }));
-  // By whoever touches it, or by a scrub.
+  // The thread that touches the page recovers it, or a scrub does.
   if (f.in().s.medium->is_revoked(page)) run_scrub(f);
   while (f.in().s.lost_log.pending()) f.in().engine->background();
   EXPECT_GE(f.count(SCUTE_EVENT_LOG, SCUTE_OUTCOME_REPAIRED), 1u);
@@ -215,7 +215,7 @@ TEST_P(spec_log, PagesThatAreLostInAllCopiesCostNothing) {
   expect_all_after_a_kill();
 }
 
-// LOGSCRUB-4. Nobody looked at them before a check did.
+// LOGSCRUB-4. No check looked at them before.
 TEST_P(spec_log, ADamagedListOfAClosedPoolIsRepairedByOpening) {
   SCUTE_RANDOM(random);
   for (uint32_t replica = 0; replica < 2; ++replica) {

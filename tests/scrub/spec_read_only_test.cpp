@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A pool of engine spec whose process was killed, looked at by a session that only reads: what its
-// recovery appends to the log is in private memory, and nobody's damage.
+// A pool of engine spec whose process was killed, looked at by a session that only reads. The
+// records that its recovery appends to the log are in private memory, and count as no damage.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

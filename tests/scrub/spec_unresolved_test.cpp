@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Engine spec: the parity of columns is computed behind the opening
-// (engine/speculative/unresolved.hpp, UNRES-1 to UNRES-5). Whatever comes before that is done finds
-// its log, and nobody is told anything by columns that do not add up.
+// Engine spec computes the parity of columns after the opening
+// (engine/speculative/unresolved.hpp, UNRES-1 to UNRES-5). Any call that comes before that is
+// done finds its log, and columns that do not add up cause no report.
 #include <gtest/gtest.h>
 
 #include "pool/engines.hpp"
@@ -64,7 +64,7 @@ TEST_F(spec_unresolved, HalfResolvedThenThePowerFailsAgain) {
     EXPECT_GT(left(), 0u);
     EXPECT_EQ(f.in().engine->log().truncation_point, truncation_point);
     if (round % 2 == 1) f.change(7, 2000 + 100 * static_cast<uint64_t>(round));
-    // What a commit has checkpointed for want of room is durable.
+    // The bytes that a commit has checkpointed for want of room are durable.
     const bool checkpointed = f.in().engine->log().truncation_point != truncation_point;
     const bytes image = checkpointed ? f.file() : torn(last, f.file(), random);
     last = image;
@@ -94,7 +94,7 @@ TEST_F(spec_unresolved, ADrainResolvesAllAndTheLogIsVoid) {
   f.expect_objects();
 }
 
-// What a clean pool begins with is above all that was in the log (UNRES-4).
+// A clean pool begins with LSNs above all those of its log (UNRES-4).
 TEST_F(spec_unresolved, ClosedWhileUnresolved) {
   SCUTE_RANDOM(random);
   open_torn(random);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Damage that can be repaired only after other damage beside it, and damage that is found in
-// several ways: nobody is told of a loss that is none (REPAIR-7), of none twice, and an enumeration
-// that has passed over something says so (ENUM-3).
+// Damage that can be repaired only after other damage next to it, and damage that is found in
+// several ways. No loss is reported where there is none (REPAIR-7), and no loss twice. An
+// enumeration that has passed over something says so (ENUM-3).
 #include <gtest/gtest.h>
 
 #include <map>
@@ -171,7 +171,8 @@ TEST_P(told_once, LossIsOne) {
   EXPECT_EQ(f.info().lost, 1u);
 }
 
-// Of the object's first header, and of parity beside another fragment of it: two injuries.
+// Damage to the object's first header, and to parity next to another of its fragments: two
+// injuries.
 TEST_P(told_once, CheckFindsAHeadOnce) {
   if (size() < 2 * format::fragment_payload) return;
   f.open();

@@ -69,7 +69,7 @@ TEST(writers_meanwhile, KeepWhatTheyWriteWhereOthersResolve) {
     std::vector<std::thread> all;
     for (unsigned t = 0; t < threads; ++t) all.emplace_back(write, t, random.word());
     for (auto& t : all) t.join();
-    // (That so much parity is of before is told as damage.)
+    // (So much old parity is reported as damage.)
     uint64_t told = 0;
     const auto count = [](void* arg, const scute_event* e) {
       *static_cast<uint64_t*>(arg) += e->kind == SCUTE_EVENT_OBJECT ? 1 : 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A pool gets another engine: objects stay, and every engine goes on with what the others have
-// left.
+// A pool gets another engine: objects stay, and every engine continues with the state that the
+// others have left.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -122,8 +122,8 @@ class killed_switch : public testing::TestWithParam<std::tuple<scute_medium, uin
   }
 };
 
-// What a kill leaves is a pool of the engine before, or of the one after, with everything in it:
-// one in between is left (GOAL-3).
+// A kill leaves a pool of the engine before, or of the one after, with everything in it. It may
+// also leave one in between (GOAL-3).
 TEST_P(killed_switch, LeavesAWholePool) {
   pool_file pool;
   scute_options o = options(6 * mib, {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_LOGFREE, parities()});

@@ -24,7 +24,7 @@ scute_options with_engine(scute_engine e) {
   return o;
 }
 
-// What nobody needs a name for stays where it is.
+// A file whose name is not needed stays where it is.
 TEST(foreign_files, StayWhenAPoolIsOpened) {
   for (const auto e : {SCUTE_ENGINE_REDO, SCUTE_ENGINE_LOGFREE, SCUTE_ENGINE_SPEC}) {
     SCOPED_TRACE(e);
@@ -104,7 +104,7 @@ TEST(foreign_files, AreNotReplacedByALogThatGetsItsName) {
   }
 }
 
-// A log that somebody may need, and whose pool is another one, or cannot be told.
+// A log that a process may need, and whose pool is another one or cannot be determined.
 TEST(foreign_files, LogsOfOtherPoolsAreNotReplaced) {
   disk_pool f, other;
   other.change(1);
@@ -127,7 +127,7 @@ TEST(foreign_files, LogsOfOtherPoolsAreNotReplaced) {
   f.open();
 }
 
-// What dead processes have left goes as before.
+// Files that dead processes have left are removed as before.
 TEST(foreign_files, LeftoversAreNone) {
   disk_pool f;
   f.change(1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A pool of engine spec whose log is made anew goes by way of another engine: whoever is killed on
-// this way has it again in the end.
+// A pool of engine spec whose log is created again passes through another engine. A process that
+// is killed on this way leaves a pool that has its log again in the end.
 #include <chrono>
 #include <cstring>
 
@@ -21,7 +21,7 @@ superblock in_copy(const bytes& file, size_t at) {
   std::memcpy(&sb, file.data() + at, sizeof sb);
   return sb;
 }
-// What the newest valid one of the first two says.
+// The newest valid superblock of the first two.
 superblock superblock_of(const std::string& path) {
   const bytes file = read_file(path);
   superblock newest{};
@@ -90,7 +90,7 @@ TEST_P(killed_way, OpenedWithoutTheLostLog) {
         EXPECT_EQ(is_away, sb.goal == SCUTE_ENGINE_SPEC);
         f.pool = nullptr;
         const int e = f.open_how();
-        // Of its log everything is gone, and nobody has gone on without it yet.
+        // The whole log is gone, and no process has continued without it yet.
         if (e != SCUTE_OK) {
           EXPECT_EQ(e, SCUTE_E_CORRUPT);
           EXPECT_FALSE(is_away);
@@ -106,7 +106,7 @@ TEST_P(killed_way, OpenedWithoutTheLostLog) {
   EXPECT_GT(on_the_way, 0U);
 }
 
-// A log of another size, which is the old one if nobody has come to make it.
+// A log of another size, which is the old log if no process has come to create it.
 TEST_P(killed_way, AnotherSize) {
   disk_pool f(shape());
   f.change(1);
@@ -162,7 +162,7 @@ TEST(goal, StaysWhileTheLogCannotBeMade) {
   f.change(1);
   f.close();
   set_goal(f.path, SCUTE_ENGINE_SPEC);
-  write_file(f.log, bytes(5000, 7));  // of somebody else
+  write_file(f.log, bytes(5000, 7));  // of another program
   for (unsigned k = 0; k < 2; ++k) {
     SCUTE_FAILS(SCUTE_E_EXISTS, f.open_how());
     f.pool = nullptr;

@@ -50,7 +50,7 @@ TEST(idle_watch, is_woken_by_what_is_deferred_and_by_its_end) {
   watch.stop();
   another.join();
   watch.announce();
-  EXPECT_FALSE(watch.dozing()) << "nobody would wake it";
+  EXPECT_FALSE(watch.dozing()) << "no thread would wake it";
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A pool that was closed, and one that could not be opened, leave no memory behind.
+// A pool that was closed, and one that could not be opened, leave no memory allocated.
 #include <gtest/gtest.h>
 #include <malloc.h>
 
@@ -15,7 +15,7 @@ namespace {
 
 class left_memory : public testing::TestWithParam<scute_engine> {
  protected:
-  // What is in use for each round, beyond some that come and go.
+  // Expects that no memory stays in use for each round, beyond some that comes and goes.
   template <typename Round>
   static void expect_none(Round&& round) {
     constexpr int before = 100, rounds = 1000;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// LOGFILE-2: a log of another pool, in use, at the name that a new log has before its pool has one.
-// If nothing was ever appended to it, it is of a creation that was killed, and goes; else somebody
-// may need it, unless its pool is being replaced.
+// LOGFILE-2: a log of another pool, in use, at the name that a new log has before its pool has
+// one. If nothing was ever appended to it, it is of a creation that was killed, and goes.
+// Otherwise a pool may need it, unless its pool is being replaced.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When a log that is a file of its own comes, gets its name, and goes, and who else may have that
-// name (LOGFILE-1 to LOGFILE-6).
+// A log that is a file of its own: when it is created, gets its name, and goes; and which other
+// files may have that name (LOGFILE-1 to LOGFILE-6).
 #include "session/log_file.hpp"
 
 #include <sys/stat.h>
@@ -63,8 +63,8 @@ TEST(log_file, GetsItsNameFromWhoeverOpensThePool) {
   other.kill();
   const std::string coming = f.log + ".new";
   const bytes pool = read_file(f.path), log = read_file(f.log), foreign = read_file(other.log);
-  // Of a creation that replaced a pool with a log; of one that replaced none; beside what another
-  // creation has left.
+  // Of a creation that replaced a pool with a log; of one that replaced none; next to the file
+  // that another creation has left.
   const std::pair<bytes, bytes> found[] = {{foreign, log}, {{}, log}, {log, foreign}};
   for (const auto& [at_name, at_coming] : found) {
     write_file(f.path, pool);
@@ -94,7 +94,7 @@ TEST(log_file, ACreationLeavesOtherLogsAlone) {
   EXPECT_FALSE(fs::exists(f.path));
   EXPECT_EQ(read_file(f.log), log);
   EXPECT_EQ(f.dir.count(), 1U);
-  // One that nobody needs is in nobody's way.
+  // A log that no pool needs blocks no creation.
   ::unlink(f.log.c_str());
   f.create(o);
   f.close();

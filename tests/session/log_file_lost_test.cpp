@@ -28,8 +28,8 @@ TEST(log_file_lost, IsMadeAnewWithTheSizeThatWasChosen) {
   EXPECT_EQ(f.info().log_cap, cap);
   EXPECT_EQ(fs::file_size(f.log), size);
   f.expect_last();
-  // Moved into the pool by an engine switch and back it has the default size again: nobody has
-  // chosen another one.
+  // After an engine switch has moved it into the pool and back, it has the default size again:
+  // no caller has chosen another size.
   f.close();
   for (const scute_engine to : {SCUTE_ENGINE_REDO, SCUTE_ENGINE_SPEC}) {
     const scute_options any = options();
@@ -40,7 +40,7 @@ TEST(log_file_lost, IsMadeAnewWithTheSizeThatWasChosen) {
   f.expect_last();
 }
 
-// Of what is no file nothing is removed, and nothing is in its way.
+// An entry that is no file is not removed, and blocks nothing.
 TEST(log_file_lost, AClosedPoolOpensWhateverIsInItsPlace) {
   using make_fn = void (*)(const std::string&);
   const make_fn all[] = {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// LOGFILE-2: names at which there is no log, of a pool that was killed. Nobody takes the pool for
-// one that is not there, and makes it anew.
+// LOGFILE-2: names at which there is no log, of a pool whose writer was killed. No caller takes
+// the pool for a missing one and creates it again.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -59,7 +59,7 @@ class without_log : public testing::Test {
 TEST_F(without_log, IsNotMadeAnew) {
   scute::options how = named_options();
   expect_refused(how);
-  how.overwrite = true;  // of what is created
+  how.overwrite = true;  // of the new pool
   expect_refused(how);
   EXPECT_EQ(f.dir.count(), 2U);
   fs::rename(log + ".kept", log);
@@ -73,8 +73,8 @@ TEST_F(without_log, ALinkToNowhereIsNoLog) {
   EXPECT_TRUE(fs::is_symlink(log));
 }
 
-// LOGFILE-6: what is behind the part that its head counts, as a crash leaves it, is not taken for
-//            zeros.
+// LOGFILE-6: bytes after the part that the log's head counts, as a crash leaves them, are not
+// taken for zeros.
 TEST_F(without_log, WhatIsBehindItsEndGoes) {
   fs::rename(log + ".kept", log);
   const bytes content = read_file(log);
@@ -91,7 +91,7 @@ TEST_F(without_log, WhatIsBehindItsEndGoes) {
   EXPECT_EQ(fs::file_size(log), content.size());
 }
 
-// Neither a folder nor what nobody may read is a log; both are told by what they are.
+// Neither a folder nor an unreadable file is a log; the error of each says so.
 TEST_F(without_log, AFolderIsNoLog) {
   fs::create_directory(log);
   SCUTE_FAILS(SCUTE_E_FORMAT, f.try_open());
@@ -100,7 +100,7 @@ TEST_F(without_log, AFolderIsNoLog) {
   EXPECT_EQ(read_file(f.path), before);
 }
 
-// A link to the log is the log, and one to the pool has the log beside the pool.
+// A link to the log is the log, and a link to the pool has the log next to the pool.
 TEST_F(without_log, LinksAreFollowed) {
   ASSERT_EQ(::symlink((log + ".kept").c_str(), log.c_str()), 0);
   SCUTE_OKAY(f.try_open());

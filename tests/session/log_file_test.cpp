@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A pool on a disk with engine spec has its log in a file of its own (LOGFILE-1 to LOGFILE-6): what
-// becomes of pools whose log is missing, foreign, older, cut short or damaged, and of what is in
-// it.
+// A pool on a disk with engine spec has its log in a file of its own (LOGFILE-1 to LOGFILE-6).
+// The tests open pools whose log is missing, foreign, older, cut short or damaged, and look at
+// the pool and at the log's records.
 #include "session/log_file.hpp"
 
 #include <sys/stat.h>
@@ -222,7 +222,7 @@ TEST(log_file, ChecksSeeADamagedHeadAndRepairIt) {
   f.expect_last();
 }
 
-// Who only reads a pool is told how full its log is, as who has it open is.
+// A reader of a pool gets the same report of how full its log is as a process that has it open.
 TEST(log_file, TellsReadersHowFullItIs) {
   pool_file f;
   scute_options o = options(4 * mib, {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_SPEC});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// LOGFILE-9: a pool that was closed, beside which an older copy of its log was put back. A process
-// that opens it is killed at its first, second, ... write to a given place of the log: nothing of
-// the older copy counts, whenever that was.
+// LOGFILE-9: a pool that was closed, and next to it an older copy of its log. A process that
+// opens the pool is killed at its first, second, ... write to a given place of the log. Whenever
+// it is killed, no record of the older copy counts.
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -64,7 +64,7 @@ TEST(older_log, BringsNothingBack) {
     f.expect_last();
     f.survive(3);
   }
-  EXPECT_GE(deaths, 4U) << "nobody writes there any more";
+  EXPECT_GE(deaths, 4U) << "the process no longer writes there";
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A pool that is opened to be read: whoever changes something is told, however he does it, with
-// every engine and on every medium.
+// A pool that is opened to be read: a caller that changes something gets an error, however it
+// does it, with every engine and on every medium.
 #include <gtest/gtest.h>
 
 #include <cstring>

@@ -87,9 +87,9 @@ TEST_P(damage, HeadersParityAndSuperblocks) {
   expect_repaired();
 }
 
-// A program cuts the file off while it is in use: accesses fault, and the pages are rebuilt. (A
-// file system may put zeros behind the old end when the first of them makes the file longer again,
-// so what was put right there before is put right once more.)
+// A program truncates the file while it is in use: accesses fault, and Scute rebuilds the pages.
+// (A file system may store zeros after the old end when the first page makes the file longer
+// again. So Scute repairs the bytes before the end a second time.)
 TEST_P(damage, TruncatedWhileOpen) {
   f.open();
   fs::resize_file(f.path, f.content.size() - 5000);
@@ -105,7 +105,7 @@ TEST_P(damage, ScribbleOverManyPages) {
   expect_repaired();
 }
 
-// Beyond the redundancy: told, and nothing is wrong silently.
+// Damage beyond the redundancy is reported, and nothing is wrong silently.
 TEST_P(damage, BeyondTheRedundancy) {
   f.open();
   const uint64_t row = f.in().s.geo.row_size, first = f.place_of(0), at = first + row / 2;
@@ -131,7 +131,7 @@ TEST_P(damage, ScrubMendsIt) {
   f.expect_sound();
 }
 
-// What lies behind the file's end is nobody's, and a growth makes it zeros.
+// The bytes after the file's end belong to no one, and a growth makes them zeros.
 TEST_P(damage, BehindTheEnd) {
   f.open();
   const uint64_t end = f.place_of(f.content.size() - 1) / 4096 * 4096 + 4096;
@@ -142,8 +142,8 @@ TEST_P(damage, BehindTheEnd) {
   f.expect_sound();
 }
 
-// What an injury is said to have changed has changed in the files, and nothing else; so it is at
-// any end of the file, and with room to grow behind it. (INJECT-6, INJECT-7)
+// The bytes that an injection reports as changed have changed in the files, and no others. That
+// holds for any end of the file, and with room to grow after it. (INJECT-6, INJECT-7)
 TEST_P(damage, WhatIsInjectedIsInTheFiles) {
   f.open();
   const auto files = [&] {
@@ -182,8 +182,8 @@ TEST_P(damage, WhatIsInjectedIsInTheFiles) {
       }
       expect_repaired();
     }
-  // The bytes behind the end of the file: those of its last page are nowhere, those of further ones
-  // are free.
+  // Of the bytes after the end of the file, those of its last page are nowhere, and those of
+  // further pages are free.
   const auto region_of = [&](uint64_t offset) {
     scute_location l{};
     l.struct_size = sizeof l;

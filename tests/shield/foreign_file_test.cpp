@@ -147,7 +147,7 @@ TEST_P(foreign_file, GrowsWhileItChanges) {
   f.expect_sound();
 }
 
-// What a killed process had committed is there, and nothing else.
+// A killed process's commits are present, and nothing else.
 TEST_P(foreign_file, OutlivesItsProcess) {
   add(mib + 5, 3 * mib);
   const bytes a = pattern(11, 9000), b = pattern(12, 60);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A shielded file as a subject of the crash explorer: the pool lies in the simulated memory, and
-// the user's file where its bytes belong in it. Behind the pool there is the file's length, which
+// A shielded file as a subject of the crash explorer. The pool lies in the simulated memory, and
+// the user's file where its bytes belong in it. After the pool lies the file's length, which
 // changes as a file system changes it: at once.
 #pragma once
 
@@ -25,7 +25,7 @@ class foreign_subject final : public subject {
   explicit foreign_subject(const foreign_shape& shape);
   ~foreign_subject() override;
 
-  // What a zone has of the file.
+  // The bytes of the file that a zone holds.
   static constexpr uint64_t share = uint64_t{2} << 20;
 
   uint64_t size() const override;
@@ -45,7 +45,7 @@ class foreign_subject final : public subject {
     char letter;
   };
   void write(std::initializer_list<letters> changes);
-  // The same for who knows what is there (SLICE-3): in the order of their places.
+  // The same for a caller that knows the old bytes (SLICE-3): in the order of their places.
   void replace(std::initializer_list<letters> changes);
   void grow(uint64_t size);
   // Length and digest of all that is read, and the letters at multiples of 1,000 that it has not

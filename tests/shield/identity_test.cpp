@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A file that was changed without Scute: what is accepted, and what is refused, and how one goes on
-// (IDENT-1 to IDENT-3).
+// A file that was changed without Scute: which states are accepted or refused, and how the
+// caller continues (IDENT-1 to IDENT-3).
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <utime.h>
@@ -89,7 +89,7 @@ TEST_P(identity, OtherSizesAreRefused) {
   f.open();
   f.expect_content();
   f.close();
-  // What was cut off comes back as damage, but only if it is asked for.
+  // The bytes that were cut off come back as damage, but only on request.
   fs::resize_file(f.path, 298000);
   expect_refused();
   f.open(SCUTE_DAMAGED);
@@ -134,7 +134,7 @@ TEST_P(identity, AfterAnUncleanEnd) {
   expect_refused(SCUTE_DAMAGED);
 }
 
-// USER-2: somebody puts another file in the place of the one that is in use.
+// USER-2: another program puts another file in the place of the one that is in use.
 TEST_P(identity, ReplacedWhileOpen) {
   add();
   f.open();

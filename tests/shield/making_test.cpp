@@ -71,7 +71,8 @@ TEST(making, OneNameOnly) {
   f.expect_file();
 }
 
-// MAKE-2: who may write to the file while its checksums are made is found where the system tells.
+// MAKE-2: a process that may write to the file while its checksums are made is found where the
+// system reports it.
 TEST(making, RefusesWhatOthersUse) {
   shielded f;
   f.make(100000);
@@ -116,7 +117,7 @@ void await_tick(const shielded& f) {
   });
 }
 
-// MAKE-2: nobody who writes to it at that moment goes unnoticed.
+// MAKE-2: no process that writes to it at that moment goes unnoticed.
 TEST(making, WatchesTheFile) {
   shielded f;
   f.make(100000);
@@ -156,7 +157,7 @@ TEST(making, WatchesTheFileThatIsAdopted) {
   f.expect_content();
 }
 
-// MAKE-5: nor who has opened it by then and writes later, when its checksums are made.
+// MAKE-5: nor one that has opened it by then and writes later, when its checksums are made.
 TEST(making, LooksAgain) {
   for (const uint32_t flags : {uint32_t{0}, uint32_t{SCUTE_SHIELD_GUARD}}) {
     shielded f;
@@ -181,7 +182,7 @@ TEST(making, LooksAgain) {
   }
 }
 
-// SUPLOCK-4: a protection that the second look takes away again has been nobody's.
+// SUPLOCK-4: no process ever held a protection that the second look takes away again.
 TEST(making, NobodyOpensWhatMayGoAgain) {
   shielded f;
   f.make(100000);

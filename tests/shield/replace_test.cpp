@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Changes of a shielded file whose old bytes the caller knows: with every engine, and beside
+// Changes of a shielded file whose old bytes the caller knows: with every engine, and next to
 // damage.
 #include <gtest/gtest.h>
 
@@ -38,7 +38,7 @@ class replace : public ::testing::TestWithParam<kind> {
   struct wanted {
     uint64_t offset, n, key;
   };
-  // In the order of their places. What the file is supposed to hold is what is there.
+  // In the order of their places. The old bytes given are those that the file holds.
   void put(std::initializer_list<wanted> all) { put(std::vector<wanted>(all)); }
   void put(const std::vector<wanted>& all) {
     std::vector<bytes> news;
@@ -122,7 +122,7 @@ TEST_P(replace_checked, WhereTheMediumIsDamaged) {
     put({{20000, 64, 2}});
     f.expect_content();
     f.expect_sound();
-    // Beside the line, in the same page: it stays, and whoever reads it repairs it.
+    // Next to the line, in the same page: the damage stays, and a later reader repairs it.
     f.flip(20100);
     put({{20000, 64, 3}});
     f.expect_content();
@@ -205,9 +205,9 @@ TEST_P(replace_checked, UnderADamagedHeader) {
   f.expect_content();
 }
 
-// VERSION-3. The power goes when a change of two pages is durable and its parity is not, with two
-// lines damaged beside what was changed since the pages were verified. The change is there, and
-// they are mended.
+// VERSION-3. The power fails when a change of two pages is durable and its parity is not. Two
+// lines next to the changed bytes were damaged after the pages had been verified. The change is
+// present, and the lines are repaired.
 TEST_P(replace_logfree, LinesDamagedBeforeAPowerFailure) {
   open(400000);
   const auto& g = f.in().s.geo;
@@ -235,13 +235,13 @@ TEST_P(replace_logfree, LinesDamagedBeforeAPowerFailure) {
     scute_info now{};
     now.struct_size = sizeof now;
     SCUTE_OKAY(scute_pool_info(f.pool, &now));
-    EXPECT_GE(now.repaired, 1u) << "damage is told";
+    EXPECT_GE(now.repaired, 1u) << "damage is reported";
   }
 }
 
-// RES-12. The parity of one page was durable when the power went, that of the other one was not,
-// and what is damaged of that is more than its columns tell. It is refused, and not what it was
-// before, beside the other page's new bytes.
+// RES-12. The parity of one page was durable at the power failure, that of the other one was
+// not. The damage to that one exceeds what its columns cover. It is refused, and does not get
+// its old bytes next to the other page's new ones.
 TEST_P(replace_logfree, NoHalfOfATransactionComesBack) {
   open(400000);
   const auto& g = f.in().s.geo;
@@ -355,7 +355,8 @@ TEST_P(replace, RefusesWhatMakesNoSense) {
   f.expect_content();
 }
 
-// REPLACE-3, TX-3. What a change meets and cannot repair refuses it, and the next one has its way.
+// REPLACE-3, TX-3. Damage that a change meets and cannot repair refuses the change; the next
+// change succeeds.
 TEST_P(replace_checked, GoesOnAfterALoss) {
   open(400000);
   const uint64_t rows = f.state().rows, row = f.in().s.geo.row_size;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # scute-explore: a budgeted run over all scenarios, with and without durable caches; and its
-# manners. `./dev explore --states 1000000` goes on for longer.
+# manners. `./dev explore --states 1000000` runs for longer.
 set -euo pipefail
 explore=${SCUTE_TEST_EXPLORE_EXE:?names scute-explore}
 # shellcheck source=tests/support/budget.bash

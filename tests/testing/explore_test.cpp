@@ -79,7 +79,7 @@ std::string state_in(const std::string& story) {
   const auto at = line.find("state ");
   return at == line.npos ? "" : line.substr(at + 6);
 }
-// What is wrong, and what was read.
+// The violation of a story, and the values that were read.
 std::string wrong_in(const std::string& story) {
   const auto at = story.find("violation:");
   return at == story.npos ? "" : story.substr(at, story.find("repeat: ", at) - at);
@@ -180,7 +180,7 @@ TEST(Explore, TwoTransactionsInOneStep) {
   how.repeat_command = "repeat-it --state %s";
   const exploration r = explore(torn_pair(), how);
   ASSERT_FALSE(r.sound);
-  // What was done, and what was under way; what was read, and what was allowed.
+  // The steps done and the step under way; the values read and the values allowed.
   EXPECT_THAT(r.story, HasSubstr("scenario \"torn pair\""));
   EXPECT_THAT(r.story, HasSubstr("1. set both to 1\n"));
   EXPECT_THAT(r.story, HasSubstr("2. set both to 2  (under way)"));
@@ -218,8 +218,8 @@ TEST(Explore, StoriesAreSmall) {
   EXPECT_THAT(r.story, Not(HasSubstr("failed again")));
 }
 
-// Of all that was pending it is one half that matters. What belongs to a transaction that has
-// nothing to do with it is either all there or all lost.
+// Of all that was pending, one half matters. The stores of a transaction that has nothing to do
+// with it are either all present or all lost.
 TEST(Explore, StoriesNameWhatMatters) {
   struct halves {
     uint64_t left, between[15], right;

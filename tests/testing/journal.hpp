@@ -18,7 +18,7 @@ namespace scute::testing {
 
 enum class mistake {
   none,
-  no_fence,           // the record may become durable behind what it is to protect
+  no_fence,           // the record may become durable after the change that it protects
   no_flush,           // it is not written back
   no_last_fence,      // set() returns before the row is durable, with the record void already
   no_checksum,        // a torn record is replayed

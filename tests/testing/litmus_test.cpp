@@ -58,7 +58,7 @@ void expect_images(const litmus& l, bool eadr) {
 
 // MODEL-1.
 const litmus cached[] = {
-    // [wb] The line may be evicted at once, or stay for ever. Nobody has to flush it.
+    // [wb] The line may be evicted at once, or stay for ever, without any flush.
     {"store", "a=1", "0000 1000"},
     // [clwb] A write-back has only begun; nothing says when it is done.
     {"store_flush", "a=1; flush a", "0000 1000"},
@@ -77,9 +77,9 @@ const litmus cached[] = {
     {"two_lines_of_two", "a=1; c=2; b=3; d=4", "0000 1000 1300  0020 1020 1320  0024 1024 1324"},
     // [wb] Between two stores to a word the line may leave with the first.
     {"same_word_twice", "a=1; a=2", "0000 1000 2000"},
-    // And it may have left with a value that nobody sees any more.
+    // And it may have left with a value that no thread sees any more.
     {"same_word_and_back", "a=1; a=0", "0000 1000"},
-    // [clwb] takes the line as it was; what is stored after it may or may not come along.
+    // [clwb] takes the line as it was; a later store may or may not come along.
     {"store_after_flush", "a=1; flush a; a=2; fence", "1000 2000"},
     {"neighbour_after_flush", "a=1; flush a; b=2; fence", "1000 1200"},
     {"flush_before_store", "flush a; a=1; fence", "0000 1000"},
@@ -90,7 +90,7 @@ const litmus cached[] = {
     {"publish_without_fence", "a=1; flush a; c=2; flush c", "0000 1000 0020 1020"},
     {"publish_with_fence", "a=1; flush a; fence; c=2", "1000 1020"},
     // [atomic] covers one quadword. A store of two words is made by two instructions, or by one
-    // that nobody promises to be whole, in an order that the compiler has chosen.
+    // that no manual promises to be whole, in an order that the compiler has chosen.
     {"two_words_tear", "ab=12", "0000 1000 0200 1200"},
     // But all of them come before a later store to that line, [order].
     {"two_words_before_a_third_store", "ab=12; a=3", "0000 1000 0200 1200 3200"},
@@ -105,8 +105,8 @@ const litmus writers[] = {
     // its way.
     {"fence_by_another", "a=1; flush a; B: fence", "0000 1000"},
     {"flush_by_another", "a=1; B: flush a; fence", "0000 1000"},
-    // [clwb] writes back the line wherever in the coherence domain it is: it does not matter who
-    // has stored.
+    // [clwb] writes back the line wherever in the coherence domain it is: it does not matter
+    // which thread has stored.
     {"flush_and_fence_by_another", "a=1; B: flush a; B: fence", "1000"},
     // The other's fence does not use up the own one.
     {"both_fence", "a=1; flush a; B: fence; fence", "1000"},
@@ -164,10 +164,10 @@ const litmus mixed[] = {
     // One word: each may be there, the younger one on top.
     {"cached_then_streamed", "a=1; a<2", "0000 1000 2000"},
     {"streamed_then_cached", "a<1; a=2", "0000 1000 2000"},
-    // The fence completes the stream. What was cached before cannot come back: the line would have
-    // been evicted by the non-temporal store itself [nt].
+    // The fence completes the stream. The value cached before cannot come back: the non-temporal
+    // store itself would have evicted the line [nt].
     {"cached_then_streamed_fence", "a=1; a<2; fence", "2000"},
-    // What is cached after the stream may or may not have left.
+    // A value cached after the stream may or may not have left.
     {"streamed_then_cached_fence", "a<1; a=2; fence", "1000 2000"},
     {"cached_flush_streamed_fence", "a=1; flush a; a<2; fence", "2000"},
     // The same between writers: the stream of A is overtaken by what B has made durable (MODEL-4).
@@ -177,7 +177,7 @@ const litmus mixed[] = {
     // Only where they overlap: the rest of the older one is as open as before.
     {"streamed_overtaken_in_part", "ab<11; B: a<2; B: fence", "2000 2100"},
     {"cached_overtaken_in_part", "ab=11; B: a<2; B: fence", "2000 2100"},
-    // What was overtaken still holds its place in the line's order: b=3 after a=1.
+    // An overtaken store still holds its place in the line's order: b=3 after a=1.
     {"overtaken_keeps_order", "b=1; a=1; b=3; B: a<2; B: fence", "2000 2100 2300"},
 };
 
@@ -185,7 +185,7 @@ const litmus mixed[] = {
 
 // MODEL-6.
 const litmus found[] = {
-    // [wb] As cached stores, but in an order that nobody knows.
+    // [wb] As cached stores, but in an unknown order.
     {"found", "a?1", "0000 1000"},
     {"found_any_order", "a?1; b?2", "0000 1000 0200 1200"},
     {"found_words_apart", "ab?12", "0000 1000 0200 1200"},

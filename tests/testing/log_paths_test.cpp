@@ -39,7 +39,7 @@ bytes filled(unsigned char with, size_t n = 256) {
   return bytes(n, with);
 }
 
-// What fences have made durable, of a memory.
+// The bytes of a memory that fences have made durable.
 class durable_bytes final : public model::memory_listener {
  public:
   explicit durable_bytes(model::simulated_memory& m) : memory_(m) {
@@ -115,7 +115,7 @@ TEST_P(log_paths_test, NothingIsReadBackBeforeAFence) {
   w.fence(core::fence_site::test);
   EXPECT_EQ(read(*m, page, 256), filled(1));
   EXPECT_TRUE(is_durable(filled(1)));
-  // Part of what is asked for is new.
+  // Part of the requested range is new.
   stream(w, *m, page + 128, filled(2));
   bytes expected = filled(1);
   expected.resize(512);
@@ -139,7 +139,8 @@ TEST_P(log_paths_test, AFenceIsOneOfWhatOthersHaveStreamedBefore) {
   EXPECT_TRUE(is_durable(filled(3)));
 }
 
-// A fence of a thread that has streamed nothing is none: nobody may count on it for others.
+// A fence of a thread that has streamed nothing is no fence: no thread may count on it for
+// others.
 TEST_P(log_paths_test, AFenceOfWhoHasStreamedNothingIsNone) {
   const auto m = place->make(size);
   writer a(*m), b(*m);
@@ -151,7 +152,7 @@ TEST_P(log_paths_test, AFenceOfWhoHasStreamedNothingIsNone) {
   EXPECT_TRUE(is_durable(filled(1)));
 }
 
-// STREAM-1: by whoever, and whoever fences.
+// STREAM-1: this holds whichever writer streams, and whichever writer fences.
 TEST_P(log_paths_test, PiecesThatOverlapKeepTheirOrder) {
   const auto m = place->make(size);
   writer a(*m), b(*m);
@@ -176,7 +177,7 @@ TEST_P(log_paths_test, NamesAndLengths) {
     stream(w, *m, size - 256, filled(1));
     w.fence(core::fence_site::test);
     unsigned char more[2];
-    EXPECT_FALSE(m->read(size - 1, more, 2)) << "behind its end";
+    EXPECT_FALSE(m->read(size - 1, more, 2)) << "after its end";
   }
   EXPECT_EQ(place->open(name::named, access::write), nullptr);
   EXPECT_NE(place->open(name::coming, access::write), nullptr);
@@ -190,13 +191,13 @@ TEST_P(log_paths_test, NamesAndLengths) {
     place->resize(*m, size + page);
     EXPECT_EQ(m->size(), size + page);
     EXPECT_EQ(read(*m, size, page), filled(0, page));
-    // What was cut off does not come back.
+    // The bytes that were cut off do not come back.
     place->resize(*m, size - page);
     EXPECT_EQ(m->size(), size - page);
     place->resize(*m, size);
     EXPECT_EQ(read(*m, size - page, page), filled(0, page));
   }
-  // Another one beside it takes the name when that is free (OURS-3).
+  // Another log next to it takes the name when that is free (OURS-3).
   {
     const auto m = place->make(2 * page);
   }

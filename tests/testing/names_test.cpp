@@ -235,7 +235,7 @@ TEST(Place, EveryLineHasAName) {
 
 using injuring = injury (*)(std::span<const std::byte>, uint64_t);
 
-// What numbers 0 to 999 injure: place without the position, and how often.
+// The places that numbers 0 to 999 injure: place without the position, and how often.
 std::map<std::string, int> injured(injuring injure, const model::persistence_model::image& image) {
   std::map<std::string, int> places;
   std::set<std::pair<uint64_t, size_t>> different;

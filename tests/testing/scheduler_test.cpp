@@ -18,7 +18,7 @@ namespace {
 
 using bodies = std::vector<std::function<void()>>;
 
-// Threads of `n` operations each, and the log of who did them.
+// Threads of `n` operations each, and the log of which thread ran each one.
 class Scheduler : public ::testing::Test {
  protected:
   bodies counting(std::vector<int> operations) {
@@ -72,13 +72,13 @@ class Scheduler : public ::testing::Test {
 
 TEST_F(Scheduler, OneAfterTheOther) {
   EXPECT_EQ(run(counting({2, 3, 1}), {}), "001112");
-  EXPECT_EQ(turns, "0122");  // the last of them has nobody to give the turn to
+  EXPECT_EQ(turns, "0122");  // no thread is left to take the last one's turn
   EXPECT_EQ(run(counting({2, 3, 1}), {1, {}}), "111200");
   EXPECT_EQ(run(counting({2, 3, 1}), {2, {}}), "200111");
   EXPECT_EQ(s.operations(), 6u);
 }
 
-// At an operation of the schedule the other thread goes on before it.
+// At an operation of the schedule the other thread runs before it.
 TEST_F(Scheduler, Preemptions) {
   EXPECT_EQ(run(counting({3, 3}), {0, {{0, 1}}}), "111000");
   EXPECT_EQ(run(counting({3, 3}), {0, {{2, 1}}}), "001110");
@@ -89,11 +89,11 @@ TEST_F(Scheduler, Preemptions) {
 
 TEST_F(Scheduler, PreemptionsThatCannotBe) {
   EXPECT_EQ(run(counting({2, 2}), {0, {{1, 0}}}), "0011");          // to itself
-  EXPECT_EQ(run(counting({2, 2}), {0, {{1, 7}}}), "0011");          // to nobody
+  EXPECT_EQ(run(counting({2, 2}), {0, {{1, 7}}}), "0011");          // to no thread
   EXPECT_EQ(run(counting({2, 2}), {0, {{99, 1}}}), "0011");         // too late
   EXPECT_EQ(run(counting({2, 2}), {0, {{3, 0}}}), "0011");          // to one that is done
   EXPECT_EQ(run(counting({2, 2}), {0, {{1, 1}, {1, 0}}}), "0110");  // two at once: the first
-  EXPECT_EQ(run(counting({2, 2}), {9, {}}), "0011");                // nobody first
+  EXPECT_EQ(run(counting({2, 2}), {9, {}}), "0011");                // no thread first
 }
 
 TEST_F(Scheduler, OfOneThread) {
@@ -154,7 +154,7 @@ TEST_F(Scheduler, WaitersOfThree) {
       mutex.unlock();
     };
   };
-  // Thread 0 holds the lock when 1 comes, who waits; then 2, who waits; then 0 goes on.
+  // Thread 0 holds the lock when 1 comes and waits; then 2 comes and waits; then 0 continues.
   EXPECT_EQ(run({locked(0), locked(1), locked(2)}, {0, {{1, 1}}}), "012001122");
 }
 
@@ -176,7 +176,7 @@ TEST_F(Scheduler, WaitingSpins) {
 TEST_F(Scheduler, DeadlockEndsTheProcess) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   waiting_mutex one, two;
-  // What the analysis would refuse is what is tested.
+  // The test does exactly the locking that the analysis would refuse.
   const bodies b = {[&]() SCUTE_NO_LOCK_ANALYSIS {
                       one.lock();
                       act(0);

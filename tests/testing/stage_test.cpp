@@ -113,7 +113,7 @@ TEST(Stage, ManyOpenings) {
   EXPECT_TRUE(r.sound) << r.story;
 }
 
-// The process dies; what it has stored is still there for the next one.
+// The process dies; its stores are still there for the next process.
 TEST(Stage, ProcessDeath) {
   auto s = counting("death");
   s.step("count", count)
@@ -163,8 +163,8 @@ TEST(Stage, DamageIsHealed) {
   EXPECT_EQ(r.damaged, 0u);  // by faults of the explorer's: one is enough
 }
 
-// Without redundancy the noise stays. That is what the observer reads before and after, so it is
-// sound but for the moment of the damage, which no step of the program has made.
+// Without redundancy the noise stays. The observer reads it before and after. So it is sound
+// except at the moment of the damage, which no step of the program has made.
 TEST(Stage, DamageIsSeenWithoutRedundancy) {
   auto s = damaged(SCUTE_PROTECT_NONE);
   s.observe([](scute::pool& p) {
@@ -256,8 +256,8 @@ struct accounts {
   uint64_t total, part[2];
 };
 
-// One object for both, under a lock that is held across transactions: who waits for it lets the
-// other one go on.
+// One object for both threads, under a lock that is held across transactions: a thread that
+// waits for it lets the other one continue.
 TEST(Threads, TakeTurnsByALock) {
   scute::testing::mutex lock;
   scute::ptr<accounts> root;

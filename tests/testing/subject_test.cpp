@@ -84,7 +84,7 @@ TEST(Subject, MistakesAreCaught) {
   }
 }
 
-// What recovery does wrong shows only if it is cut short.
+// A mistake of recovery shows only if recovery is cut short.
 TEST(Subject, ARecoveryThatIsCutShort) {
   explore_options how = states(20000);
   how.crash_recovery = false;

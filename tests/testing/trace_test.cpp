@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The recorder, which finds the stores that nobody announces, and the replay of what it wrote.
+// The recorder, which finds unannounced stores, and the replay of its records.
 #include "testing/trace.hpp"
 
 #include <gtest/gtest.h>
@@ -184,7 +184,7 @@ TEST(Recorder, NotesWhoRan) {
   EXPECT_EQ(e[2].actor, 2u);
 }
 
-// The turn may go to somebody else before each operation, not in the middle of one.
+// The turn may go to another thread before each operation, not in the middle of one.
 TEST(Recorder, GivesTheTurnAwayBeforeEachOperation) {
   program p;
   struct {
@@ -253,7 +253,7 @@ TEST(Trace, Damage) {
   EXPECT_EQ(p.events(),
             (text_list{"streamed 0 aaaaaaaa", "found 64 12345678", "damaged 2 XY", "fenced"}));
   auto m = replayed(p.record.result);
-  EXPECT_EQ(at(m.durable(), 0, 5), std::string("\0\0XY\0", 5));  // what is pending stays so
+  EXPECT_EQ(at(m.durable(), 0, 5), std::string("\0\0XY\0", 5));  // pending bytes stay pending
   EXPECT_EQ(at(m.durable(), 64, 1), std::string(1, '\0'));       // not swept along
   model::persistence_model::choice all(m.atoms().size(), true);
   std::vector<std::byte> image(m.durable().begin(), m.durable().end());
@@ -261,8 +261,8 @@ TEST(Trace, Damage) {
   EXPECT_EQ(at(image, 0, 8), "aaXYaaaa");
 }
 
-// Whoever writes, and however: with everything flushed and fenced, what is durable is what is
-// visible; and at any moment what is visible is one of the images.
+// Whichever thread writes, and however: with everything flushed and fenced, the durable bytes
+// are the visible ones; and at any moment the visible bytes are one of the images.
 TEST(Trace, RandomPrograms) {
   SCUTE_RANDOM(random);
   for (const bool eadr : {false, true})

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The order in which subsets of what is pending are tried.
+// The order in which subsets of the pending atoms are tried.
 #include "testing/variants.hpp"
 
 #include <gtest/gtest.h>
@@ -208,7 +208,7 @@ TEST_F(Many, AllKeepTheOrderOfLines) {
 }
 
 TEST_F(Many, RandomOnesDiffer) {
-  // Far behind the structured ones, and of all sizes.
+  // Far after the structured ones, and of all sizes.
   const variants v(c.m, c.m.atoms(), 5);
   std::set<choice> seen;
   std::set<long> sizes;

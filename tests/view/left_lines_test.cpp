@@ -126,7 +126,7 @@ TEST_F(left_lines, FlushedTooEarly) {
   ASSERT_TRUE(v->flush(t, 64, 8));
   f.store(72, 1);
   ASSERT_TRUE(v->fence(t));
-  expect(0, 0, 0);  // somebody may flush it yet
+  expect(0, 0, 0);  // the program may flush it yet
   ASSERT_TRUE(end());
   expect(1, 0, 1);
   EXPECT_EQ(sink.all[0], std::pair(uint64_t{64}, left_as::flushed_early));
@@ -183,7 +183,7 @@ TEST_F(left_lines, ADeathInAWindow) {
   ASSERT_TRUE(v->clflush(t, 64, 8));
   f.store(128, 1);
   ASSERT_TRUE(crash_writeback(view::file_view::unflushed_lines::drop));
-  EXPECT_EQ(result.unflushed, 1u);  // that is for who drops them to count
+  EXPECT_EQ(result.unflushed, 1u);  // the caller that drops them counts them
   expect(0, 0, 0);
 }
 

@@ -82,7 +82,7 @@ class memory_backing final : public view::backing {
           set.size() > lines_max_)
         wrong = "a set of changes out of order, or out of the file";
       end = c.offset + c.length;
-      // What an engine adds to its parity is the difference to what lies there (SHIELD-6).
+      // An engine adds to its parity the difference to the bytes that lie there (SHIELD-6).
       if (!is_right(c.offset, c.length) ||
           std::memcmp(c.old, decided_.data() + c.offset, c.length) != 0)
         wrong = "a change rests on damaged bytes";
@@ -114,13 +114,13 @@ class memory_backing final : public view::backing {
   // After the death of a process.
   void recover() noexcept { apply(); }
   std::span<const std::byte> bytes() const noexcept { return {bytes_.data(), size()}; }
-  // What a file had before there was a view.
+  // The bytes of a file from before there was a view.
   void put(uint64_t offset, std::span<const std::byte> from) {
     std::memcpy(bytes_.data() + offset, from.data(), from.size());
     std::memcpy(decided_.data() + offset, from.data(), from.size());
   }
   void damage(uint64_t offset) noexcept { bytes_.data()[offset] ^= std::byte{0x10}; }
-  // The same state, for one that goes on from there.
+  // The same state, for a run that continues from there.
   void copy_to(memory_backing& to) const {
     std::memcpy(to.bytes_.data(), bytes_.data(), size());
     std::memcpy(to.decided_.data(), decided_.data(), size());

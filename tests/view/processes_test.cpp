@@ -99,8 +99,8 @@ TEST(view_signals, HandlersFenceWhereverTheyInterrupt) {
   EXPECT_TRUE(f.same());
 }
 
-// A child works and is killed at a random moment. What an unprotected program in shared memory
-// would have kept is what its view has.
+// A child runs and is killed at a random moment. Its view has exactly the bytes that an
+// unprotected program in shared memory would have kept.
 TEST(view_deaths, NothingIsLostByAKill) {
   std::mt19937_64 random(4711);
   for (int round = 0; round < 60; ++round) {
@@ -152,7 +152,7 @@ TEST(view_deaths, NothingIsLostByAKill) {
     ASSERT_TRUE(v.load());
     view::flusher by;
     f.store(0, ~uint64_t{0});
-    ASSERT_TRUE(v.clflush(by, 0, 8)) << "and it goes on";
+    ASSERT_TRUE(v.clflush(by, 0, 8)) << "and it continues";
     EXPECT_EQ(f.durable(0), ~uint64_t{0});
   }
 }

@@ -31,7 +31,7 @@ struct instruction {
   unsigned word = 0;
 };
 
-// What a scenario has in its programs.
+// The features that a scenario has in its programs.
 struct program_kind {
   uint64_t lines = 4, file_lines = 128;
   unsigned instructions = 12;  // of each thread

@@ -22,8 +22,8 @@ program_run::program_run(const program_kind& k, uint64_t seed)
     const uint64_t most = k.storm ? 1 + below(6) : 2 + below(30);
     uint64_t at = 0;
     for (unsigned i = 0; i < (k.storm ? 600 : 200); ++i) {
-      // In a storm the one that makes the commit sets goes on a few steps only, while the other one
-      // flushes.
+      // In a storm, the thread that makes the commit sets runs only a few steps while the other
+      // one flushes.
       const bool slow = k.storm && (i % 2) == order_.first;
       at += 1 + below(slow ? 2 : most);
       order_.preemptions.push_back({at, (i % 2) ^ order_.first ^ 1, true});
@@ -60,8 +60,8 @@ void program_run::judge(const char* when) {
   if (file_.medium.wrong != nullptr) note(file_.medium.wrong);
 }
 
-// The process dies now; the machine goes on. A supervisor writes back copies of what is there, in
-// both ways.
+// The process dies now, and the machine continues to run. A supervisor writes back copies of the
+// present lines, in both ways.
 void program_run::die(const char* when) {
   if (!kind_.deaths || quiet_ || !wrong_.empty()) return;
   quiet_ = true;
@@ -79,8 +79,8 @@ void program_run::write_back_copy(bool commit, const char* when) {
     was_there.push_back(copy_->placer.is_there(at));
   const std::vector<std::byte> before(copy_->medium.bytes().begin(), copy_->medium.bytes().end());
   std::vector<std::byte> died = before;
-  // What nobody has touched is what the medium has. (It is not looked at, since that would make it
-  // a page of zeros.)
+  // A page that no thread has touched has the medium's bytes. (The test does not read it, since
+  // that would make it a page of zeros.)
   for (uint64_t i = 0; i < was_there.size(); ++i) {
     const uint64_t at = i * view::page_size;
     if (was_there[i] || !kind_.pages)
@@ -125,7 +125,7 @@ void program_run::wait_in(void* self) {
   static_cast<program_run*>(self)->turns_.wait();
 }
 
-// Inside the view: the process may die, a handler may come, the other thread may go on.
+// Inside the view: the process may die, a handler may run, or the other thread may continue.
 void program_run::pass(unsigned thread) {
   if (quiet_) return;
   die("in the view");
@@ -155,7 +155,8 @@ void program_run::flush(unsigned thread, uint64_t line, uint64_t n) {
   }
 }
 
-// What a store waits for in the kernel. Nobody else goes on between its end and the store.
+// A store waits here for the kernel. No other thread runs between the end of this wait and the
+// store.
 bool program_run::touched(uint64_t offset) {
   for (unsigned spins = 0; file_.is_protected(offset);) core::spin_pause(spins);
   if (file_.placer.is_there(offset) || !kind_.pages) return true;

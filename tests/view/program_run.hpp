@@ -57,7 +57,7 @@ class program_run {
   unsigned windows_[2] = {};
   uint64_t value_ = 0, states_ = 0, passes_ = 0;
   std::atomic<bool> published_ = false;
-  bool quiet_ = false;  // what the run does itself is no part of the program
+  bool quiet_ = false;  // the run's own actions are no part of the program
   std::string wrong_;
 };
 

@@ -25,7 +25,7 @@ TEST(view, CommitsWhatWasFlushedAtTheFence) {
   EXPECT_EQ(f.durable(128), 0U);
   ASSERT_TRUE(v.fence(t));
   EXPECT_EQ(f.durable(128), 7U);
-  EXPECT_EQ(f.durable(192), 0U) << "nobody flushed it";
+  EXPECT_EQ(f.durable(192), 0U) << "no thread flushed it";
   ASSERT_TRUE(v.clflush(t, 192, 1));
   EXPECT_EQ(f.durable(192), 8U);
   EXPECT_EQ(f.medium.commits, 2U);
@@ -96,7 +96,7 @@ TEST(view, WindowsPutFencesOffToTheOutermostEnd) {
   EXPECT_EQ(f.durable(0), 1U);
   EXPECT_EQ(f.durable(64), 2U);
   EXPECT_EQ(f.medium.commits, 1U);
-  // Another thread's window holds nobody up.
+  // Another thread's window blocks no thread.
   v.window_begin(t);
   f.store(0, 3);
   ASSERT_TRUE(v.clflush(other, 0, 8));
@@ -142,8 +142,8 @@ TEST(view, AFailingBackingFailsTheFenceAndKeepsTheLines) {
   EXPECT_EQ(f.durable(0), 77U);
 }
 
-// VIEW-10. What the program took back is not what the next opening finds, and nobody believes the
-// digests of before.
+// VIEW-10. The next opening does not find the state that the program rolled back, and does not
+// trust the digests of before.
 TEST(view, ACommitThatFailedMayHaveBeenDecided) {
   for (const bool writes_back : {false, true}) {
     viewed_file f(mib);
@@ -179,7 +179,7 @@ TEST(view, ACommitThatFailedMayHaveBeenDecided) {
   }
 }
 
-// What was protected already, and not yet in the view.
+// The bytes that were protected already, and not yet in the view.
 TEST(view, GrowsAfterADeathInAGrowth) {
   viewed_file f(mib, 2 * mib);
   ASSERT_TRUE(f.open().load());
@@ -195,8 +195,8 @@ TEST(view, GrowsAfterADeathInAGrowth) {
   EXPECT_EQ(f.durable(2 * mib - 64), 5U);
 }
 
-// A word that takes another one's part in the digest, whoever knows the constants, takes none with
-// a key.
+// A word can take another one's part in the digest if its author knows the constants. With a key
+// it cannot.
 TEST(digest, NobodyCanChooseACollision) {
   view::line a{}, b{};
   const uint64_t word = 0x40a7b892e31b1a47, one = 1, other = 999;
@@ -241,13 +241,13 @@ TEST(view, FilesEndAnywhereAndGrow) {
   auto& v = f.open();
   view::flusher t;
   ASSERT_TRUE(v.load());
-  std::memset(f.content.data() + 4900, 0xee, 200);  // behind the end as well
+  std::memset(f.content.data() + 4900, 0xee, 200);  // after the end as well
   ASSERT_TRUE(v.flush(t, 4900, 200) && v.fence(t));
   EXPECT_TRUE(f.same());
   ASSERT_EQ(::ftruncate(f.content.file(), 4 * mib), 0);
   ASSERT_TRUE(v.grow(4 * mib));
   EXPECT_EQ(f.content.data()[5000], std::byte{0xee})
-      << "nobody but the kernel knows who has put it there (GROW-1)";
+      << "only the kernel knows which program has put it there (GROW-1)";
   EXPECT_EQ(f.durable(5000), 0U) << "it was never of the file";
   ASSERT_TRUE(v.load() && v.write_back(&t, 4900, 200, write_reason::sync));
   EXPECT_TRUE(f.same());

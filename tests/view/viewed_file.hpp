@@ -48,7 +48,7 @@ class memory_file {
   std::byte* at_;
 };
 
-// Where there is no load of a whole line a runtime has to keep stores away. Here nobody stores
+// Without a load of a whole line, a runtime has to keep stores away. Here no thread stores
 // meanwhile, or the test is about something else.
 class counting_guard final : public view::page_guard {
  public:
@@ -109,7 +109,7 @@ struct viewed_file {
     v.emplace(parts);
     return *v;
   }
-  // What a program that touches the page waits for.
+  // The wait of a program that touches the page.
   bool touch(uint64_t offset) { return !places || placer.is_there(offset) || v->load(offset, 1); }
   // A store to the page waits.
   bool is_protected(uint64_t offset) const {
@@ -120,7 +120,7 @@ struct viewed_file {
     static_cast<void>(v->let_go(protected_page));
     protected_page = UINT64_MAX;
   }
-  // What a death at this moment leaves, for a supervisor.
+  // The state that a death at this moment leaves, for a supervisor.
   void copy_to(viewed_file& to) const {
     medium.copy_to(to.medium);
     std::memcpy(to.control.data(), control.data(), control.bytes().size());

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The reference: what a power failure may leave of a program that runs on persistent memory without
-// a view. It is told of each instruction in the order in which they happened.
+// The reference: the states that a power failure may leave of a program that runs on persistent
+// memory without a view. The tests report each instruction to it in the order in which they
+// happened.
 //
 // PROG-1 Of the stores to a line some first ones are durable, as many as are forced at least (Intel
 //    SDM vol. 3, 11.10; a line may be written back at any time). Which ones of other lines says
 //    nothing about it.
-// PROG-2 What a thread has flushed (clwb, clflushopt, or stored non-temporally) is forced from its
-//    next sfence, mfence or locked instruction on; what it has flushed by clflush, at once.
+// PROG-2 Bytes that a thread has flushed (clwb, clflushopt, or stored non-temporally) are forced
+//    from its next sfence, mfence or locked instruction on; bytes flushed by clflush, at once.
 // PROG-3 A state is permitted if it is one that a failure at some moment up to now could have left.
-//    Nobody can tell an earlier moment from a later one, unless the program was promised something:
-//    what it has flushed before a fence that the view was told of, when that fence has returned;
-//    and what an msync covered.
+//    An earlier moment cannot be distinguished from a later one, unless the program was promised
+//    something: the bytes that it has flushed before a fence that the view intercepted, when that
+//    fence has returned; and the bytes that an msync covered.
 //
 // A locked instruction forces and promises nothing, since the view does not see it: an order that
 // it makes must be kept, while that something is durable at once is known to no one outside
@@ -72,7 +73,7 @@ class x86_program {
     owed_[thread].clear();
   }
 
-  // What a range holds when an msync of it begins; promised when it ends.
+  // The contents of a range when an msync of it begins; promised when the msync ends.
   std::vector<size_t> begin_sync() const {
     std::vector<size_t> n;
     for (const auto& v : versions_) n.push_back(v.size() - 1);

@@ -69,7 +69,7 @@ TEST_P(append, writes_what_changed_once) {
   EXPECT_LE(after.lines - before.lines, 6U);
   EXPECT_GE(after.lines - before.lines, 5U);
   EXPECT_TRUE(there(0x1234567812345678) && there(0x8765432187654321) && there(0x1111222233334444));
-  // What is destroyed costs a head, what is not changed nothing.
+  // A destroyed object costs a head, an unchanged one nothing.
   store_.transact([&](append_store::tx& t) { t.destroy(t.get(at).first); });
   EXPECT_EQ(store_.total().bytes - after.bytes, 48U);
   store_.transact([](append_store::tx&) {});

@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: BSD-3-Clause check() of the B+ tree notices what it is there for: every
-// invariant is broken once, in plain DRAM. And its locks: who changes a leaf excludes those who
-// want that leaf, until the commit, and nobody else.
+// SPDX-License-Identifier: BSD-3-Clause
+// check() of the B+ tree notices each broken invariant: every one is broken once, in plain DRAM.
+// And its locks: a thread that changes a leaf excludes the threads that want that leaf, until
+// the commit, and no others.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -149,8 +149,8 @@ using every_map = ::testing::Types<paper_ctree<S>, paper_rbtree<S>, paper_btree<
                                    paper_skiplist<S>, paper_rtree<S>, paper_hashmap<S>>;
 TYPED_TEST_SUITE(replacing, every_map);
 
-// At most 16 bytes beside it: the crit-bit tree and the red-black tree have items that are edited
-// as one.
+// At most 16 bytes next to it: the crit-bit tree and the red-black tree have items that are
+// edited as one.
 TYPED_TEST(replacing, a_value_changes_the_value_only) {
   filled<TypeParam> f(500);
   for (const uint64_t k : f.keys) {
@@ -165,8 +165,8 @@ TYPED_TEST(replacing, a_value_changes_the_value_only) {
   ASSERT_EQ(f.s.last(), transaction_counts{});
 }
 
-// One link per level, and nothing of what lies beside them. (SKIP-4: what comes first is named by
-// the root)
+// One link per level, and none of the bytes next to them. (SKIP-4: the root names the first
+// item.)
 TEST(skiplist_changes, one_link_per_level) {
   using map = paper_skiplist<S>;
   filled<map> f(2000);

@@ -237,7 +237,7 @@ TYPED_TEST(map_crash, with_spec) {
   play<TypeParam>(SCUTE_ENGINE_SPEC);
 }
 
-// What is wrong on purpose has to be found, or else the above proves nothing.
+// These tests must find mistakes made on purpose; otherwise the tests above prove nothing.
 
 TEST(broken_map, a_replacement_in_two_transactions) {
   for (const scute_engine engine : {SCUTE_ENGINE_REDO, SCUTE_ENGINE_LOGFREE, SCUTE_ENGINE_SPEC}) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The works of the ENTS paper as scute-bench runs them, in every store and in the floor of a log of
-// whole objects: each request does what it should, in one thread and in three, and what is left is
-// sound.
+// The workloads of the ENTS paper as scute-bench runs them, in every store and in the floor of a
+// log of whole objects. Each request does what it should, in one thread and in three, and the
+// remaining state is sound.
 #include <gtest/gtest.h>
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Damage in the objects of a map: reads of a pool that tests what it reads, and all transactions,
-// go on giving the right answers, and afterwards nothing is wrong any more.
+// Damage in the objects of a map: reads of a pool that tests the bytes it reads, and all
+// transactions, continue to give the right answers, and afterwards nothing is wrong any more.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -127,7 +127,7 @@ class map_fault : public ::testing::Test {
       // Opening the pool may have come across it.
       const uint64_t before = round % 2 == 0 ? 0 : s.repairs();
       s.read_all();
-      EXPECT_GT(s.repairs(), before) << "nobody noticed";
+      EXPECT_GT(s.repairs(), before) << "the damage was not noticed";
       if (round % 10 == 9) s.stage.verify();
     }
   }

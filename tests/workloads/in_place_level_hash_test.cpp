@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Level hashing in place against std::unordered_map, and the power failing at each of its fences
-// and in between: of what was written since, any words of 8 bytes may be there.
+// Level hashing in place against std::unordered_map, with the power failing at each of its
+// fences and in between. Any words of 8 bytes that were written since may be present.
 #include "workloads/level_hash/in_place_level_hash.hpp"
 
 #include <gtest/gtest.h>
@@ -55,7 +55,7 @@ class crash_medium {
     for (const auto& [i, line] : flushed_) durable_.lines[i] = line;
     flushed_.clear();
   }
-  // What may be left: what is durable, and any words that were written since.
+  // A memory that may be left: the durable bytes, and any words that were written since.
   memory left_over(random_source& random) {
     memory m = durable_;
     const uint64_t share = random.between(0, 4);  // of 4: none, some, all
@@ -173,7 +173,7 @@ TEST(in_place_level_hash, survives_a_power_failure_anywhere) {
       const model what = content(found);
       ASSERT_TRUE(what == before || what == after);
       ASSERT_EQ(found.entries(), what.size());
-      // And it goes on from there.
+      // And the table continues from there.
       ASSERT_TRUE(found.insert(key::of(10'000), value::of(1)));
       ++crashes;
     }
@@ -197,7 +197,7 @@ TEST(in_place_level_hash, survives_a_power_failure_anywhere) {
   EXPECT_GT(crashes, 2000U);
 }
 
-// A crash in the middle of what is done on opening: the same again.
+// A crash in the middle of the work on opening: the same again.
 TEST(in_place_level_hash, survives_a_power_failure_in_recovery) {
   SCUTE_RANDOM(random);
   using table = workloads::level::in_place_table<crash_medium>;

@@ -33,7 +33,8 @@ class broken {
   broken& operator=(const broken&) = delete;
 
   root_type& root() { return *root_.address(); }
-  // Until it is put right again, `field` is `wrong`, and check() says a text with `what` in it.
+  // Sets `field` to `wrong` for the duration of the call; check() must report a text with `what`
+  // in it.
   template <class T>
   void expect(const char* what, T& field, const std::type_identity_t<T>& wrong) {
     const T right = field;

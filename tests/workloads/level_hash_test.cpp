@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Level hashing in every store against std::unordered_map, through resizes; what it holds before it
-// grows; and the power failing between any two of its transactions.
+// Level hashing in every store against std::unordered_map, through resizes; the number of keys
+// that it holds before it grows; and the power failing between any two of its transactions.
 #include "workloads/level_hash/level_hash.hpp"
 
 #include <gtest/gtest.h>

@@ -102,7 +102,7 @@ class locked_hashmap : public ::testing::Test {
           ++increments[shared];
           break;
         }
-        case 6: {  // somebody else's key
+        case 6: {  // another thread's key
           const uint64_t other = own_key(random.between(0, threads - 1), random.between(0, 999));
           ASSERT_TRUE(!shared_map->get(other, r) || r.sound(other)) << other;
           break;
@@ -208,7 +208,7 @@ uint64_t another_key(uint64_t k, bool same_shard) {
   return other;
 }
 
-// LOCKED-2: while one transaction runs, others on other shards come to their end.
+// LOCKED-2: while one transaction runs, others on other shards end.
 TYPED_TEST(locked_hashmap, shards_do_not_wait_for_each_other) {
   auto& map = *this->shared_map;
   const uint64_t a = 1, b = another_key<typename TestFixture::plain_type>(a, false);
@@ -228,7 +228,8 @@ TYPED_TEST(locked_hashmap, shards_do_not_wait_for_each_other) {
   this->expect_content({{a, 1}, {b, 2}});
 }
 
-// LOCKED-1: who reads or writes in the same shard waits, and then sees what was committed.
+// LOCKED-1: a thread that reads or writes in the same shard waits, and then sees the committed
+// state.
 TYPED_TEST(locked_hashmap, a_shard_is_locked_until_commit) {
   auto& map = *this->shared_map;
   const uint64_t a = 1, b = another_key<typename TestFixture::plain_type>(a, true);
@@ -256,7 +257,7 @@ TYPED_TEST(locked_hashmap, a_shard_is_locked_until_commit) {
   this->expect_content({{a, 7}, {b, 8}});
 }
 
-// An exception leaves nothing behind, the lock included.
+// After an exception nothing is left, the lock included.
 TYPED_TEST(locked_hashmap, exceptions_abort_and_unlock) {
   auto& map = *this->shared_map;
   map.insert(1, record::of(1, 5));
@@ -276,7 +277,7 @@ TYPED_TEST(locked_hashmap, exceptions_abort_and_unlock) {
   EXPECT_EQ(r.number, 5U);
 }
 
-// A scan from any key sees everything that is behind it, and with a large n nearly everything.
+// A scan from any key sees every key after it, and with a large n nearly every one.
 TYPED_TEST(locked_hashmap, scan_has_what_was_asked_for) {
   auto& map = *this->shared_map;
   constexpr uint64_t keys = 3000;

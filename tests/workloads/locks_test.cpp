@@ -52,7 +52,7 @@ TEST(lock_set, takes_each_once_and_as_strongly_as_needed) {  // LOCKSET-1
   for (uint64_t i = 0; i < 8; ++i) EXPECT_TRUE(is_free(rows.of(i)));
 }
 
-// LOCKSET-2: sets that have locks in common, in all orders, and nobody waits in a circle.
+// LOCKSET-2: sets that have locks in common, in all orders, and no threads wait in a circle.
 TEST(lock_set, nobody_waits_in_a_circle) {
   row_locks rows(6);
   std::vector<uint64_t> counters(6);
@@ -143,7 +143,8 @@ struct root {
   row_table<section_store, row>::head rows;
 };
 
-// ROWS-1, ROWS-2: after any section there is a table with the first rows, and it goes on.
+// ROWS-1, ROWS-2: after any section there is a table with the first rows, and it continues to
+// grow.
 TEST(row_table, pages_are_whole) {
   section_store s;
   using table = row_table<section_store, row>;

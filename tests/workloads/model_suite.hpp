@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Random transactions on a map of each kind and on a std::map beside it, on one stage. A source
+// Random transactions on a map of each kind and on a std::map next to it, on one stage. A source
 // that includes this instantiates map_model for its stages.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace scute::test {
 
-// What a test case works with: one kind of map on one stage.
+// The subject of a test case: one kind of map on one stage.
 template <class Kind, class Stage>
 struct on_stage {
   using kind = Kind;
@@ -116,7 +116,7 @@ class map_model : public ::testing::Test {
       model = std::move(changed);
     } catch (const abandoned&) {
       if (objects) {
-        ASSERT_EQ(stage.objects(), objects) << "an aborted transaction left objects behind";
+        ASSERT_EQ(stage.objects(), objects) << "an aborted transaction left objects";
       }
     }
     ASSERT_EQ(map_.check(stage.store().view()), "");
@@ -141,7 +141,7 @@ class map_model : public ::testing::Test {
     model.clear();
     compare({0, 1, ~uint64_t{0}});
     if (const auto left = stage.objects()) {
-      EXPECT_EQ(*left, 0U) << "objects that clear() leaves behind";
+      EXPECT_EQ(*left, 0U) << "objects that clear() does not free";
     }
     stage.store().transact([&](tx& t) { EXPECT_TRUE(map_.insert(t, 7, value::of(8))); });
     model[7] = 8;
@@ -151,7 +151,7 @@ class map_model : public ::testing::Test {
     compare({7});
     stage.store().transact([&](tx& t) { map_.clear(t); });
     if (const auto left = stage.objects()) {
-      EXPECT_EQ(*left, 0U) << "objects that the last removal and clear() leave behind";
+      EXPECT_EQ(*left, 0U) << "objects that the last removal and clear() do not free";
     }
     stage.verify();
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A store with the data model of POW files, for tests of what is written for them: objects in DRAM
-// behind 8-byte references that are numbers and no addresses; every change in a section that begins
-// with the lock; whole objects appended to a journal at the end of a section. What such a store
-// would lose or refuse fails the test:
+// A store with the data model of POW files, for tests of code that is written for them. Objects
+// lie in DRAM, and references to them are 8-byte numbers and no addresses. Every change is in a
+// section that begins with the lock. At the end of a section, whole objects are appended to a
+// journal. A use that such a store would lose or refuse fails the test:
 //
 //   - an object that is edited in two open sections at once, or used after it was destroyed, throws
 //   - an object that was changed without edit() differs from the journal: verify()
@@ -144,7 +144,7 @@ class section_store {
     const std::lock_guard hold(mutex_);
     return journal_.size();
   }
-  // No thread is in a section. What came later is gone, from the journal as well.
+  // No thread is in a section. Later sections are gone, from the journal as well.
   void back_to(size_t n) {
     const std::lock_guard hold(mutex_);
     journal_.resize(n);

@@ -2,7 +2,7 @@
 // Stages: a store that a test can reopen, and what is known of it besides.
 //   aborts     transactions can be abandoned
 //   reopen()   what is there is found again, if the store lasts
-//   objects()  how many there are beside the root; nothing where they are not counted
+//   objects()  how many there are besides the root; nothing where they are not counted
 //   verify()   fails the test if the store itself is not sound
 #pragma once
 

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause genome puts the gene together that the segments were cut
-// from, from as many segments as there are different ones.
+// SPDX-License-Identifier: BSD-3-Clause
+// genome puts the gene together that the segments were cut from, from as many segments as there
+// are different ones.
 #include <set>
 #include <string>
 

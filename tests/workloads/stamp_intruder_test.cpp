@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause intruder handles every flow once, with the text that its
-// packets make, and raises the alarm for the planted attacks and for no others.
+// SPDX-License-Identifier: BSD-3-Clause
+// intruder handles every flow once, with the text that its packets make, and raises the alarm
+// for the planted attacks and for no others.
 #include <algorithm>
 #include <map>
 #include <set>

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause kmeans gives the clusters and means of a plain one, to the
-// last bit: the sums of these points are exact in any order.
+// SPDX-License-Identifier: BSD-3-Clause
+// kmeans gives the clusters and means of a plain one, to the last bit: the sums of these points
+// are exact in any order.
 #include <limits>
 #include <set>
 

@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: BSD-3-Clause labyrinth's paths are replayed one by one in a box of the
-// test's own: each is connected, goes through cells that were free, and is as short as a path could
-// be at that time; where there is none, none was possible.
+// SPDX-License-Identifier: BSD-3-Clause
+// labyrinth's paths are replayed one by one in a box of the test's own: each is connected, goes
+// through cells that were free, and is as short as a path could be at that time; where there is
+// none, none was possible.
 #include <deque>
 #include <map>
 

@@ -80,7 +80,7 @@ class stamp_suite : public ::testing::Test {
       a.clear();
     }
     if (const auto left = stage.objects()) {
-      EXPECT_EQ(*left, 0U) << "objects that clear() leaves behind";
+      EXPECT_EQ(*left, 0U) << "objects that clear() does not free";
     }
     stage.verify();
   }

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause vacation in one thread leaves the tables as a plain agency
-// on std::map does; in two, tables that agree with each other: AGENCY-1 and AGENCY-2.
+// SPDX-License-Identifier: BSD-3-Clause
+// vacation in one thread leaves the tables as a plain agency on std::map does; in two, tables
+// that agree with each other: AGENCY-1 and AGENCY-2.
 #include <array>
 #include <map>
 

@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: BSD-3-Clause yada's mesh, looked at without what made it: triangles that
-// tile the square, with all corners of the input (DELAUN-1, DELAUN-2), with every angle large
-// enough, and with empty circles (DELAUN-3).
+// SPDX-License-Identifier: BSD-3-Clause
+// yada's mesh, looked at without what made it: triangles that tile the square, with all corners
+// of the input (DELAUN-1, DELAUN-2), with every angle large enough, and with empty circles
+// (DELAUN-3).
 #include <array>
 #include <cmath>
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Our Table 3, pinned: 20,000 random keys, seed 1. Whoever changes what a map edits changes it
+// Our Table 3, pinned: 20,000 random keys, seed 1. A change of what a map edits has to be entered
 // here.
 //
 // The paper's figures (Pangolin, Table 3), bytes and in parentheses objects per transaction:
@@ -11,11 +11,11 @@
 //   remove new 0             0             0             0            184.1 (0.05)  10.5 (0.00001)
 //   remove mod 28.0 (0.50)   202.8 (2.65)  268.3 (0.90)  16.9 (0.75)  98.6 (2.52)   254.3 (2.16)
 //
-// What is new agrees: the same objects, as often. The radix tree forks a little less often with
-// fewer keys (1.06), and the hash map makes its table bit by bit (0.05 segments and pages per
-// entry).
+// The numbers of new objects agree: the same objects, as often. The radix tree forks a little
+// less often with fewer keys (1.06), and the hash map makes its table bit by bit (0.05 segments and
+// pages per entry).
 //
-// What is modified is less throughout, for these reasons:
+// The numbers of modified bytes are smaller throughout, for these reasons:
 //   - The paper measures PMDK's structures, whose links have 16 bytes (24 of them are 384 of the
 //     skip list's 408); ours have 8. The two links that a key of the skip list has are 33.9 bytes
 //     there and 16.0 here.

@@ -21,7 +21,7 @@ namespace {
 using namespace workloads::tatp;
 using workloads::dice;
 
-// What the description's SQL would do.
+// A plain model of the description's SQL.
 struct plain_tatp {
   struct facility {
     bool active;
@@ -32,10 +32,10 @@ struct plain_tatp {
     uint64_t number;
   };
   std::map<uint32_t, std::pair<uint32_t, unsigned>> subscribers;  // vlr_location, bit_1
-  std::map<std::pair<uint32_t, unsigned>, uint64_t> accesses;     // what get_access reads
+  std::map<std::pair<uint32_t, unsigned>, uint64_t> accesses;  // the numbers that get_access reads
   std::map<std::pair<uint32_t, unsigned>, facility> facilities;
   std::map<std::tuple<uint32_t, unsigned, unsigned>, forwarding> forwardings;
-  std::map<uint32_t, uint64_t> constants;  // what get_subscriber reads that never changes
+  std::map<uint32_t, uint64_t> constants;  // read by get_subscriber, never changed
 
   bool run(const request& q, uint64_t& seen) {
     const auto f = facilities.find({q.subscriber, q.type});
@@ -212,7 +212,7 @@ double forwarded() {
   return sum / (3 * 24);
 }
 
-// What the description says of the population, the mix and the shares that succeed.
+// The description's rules for the population, the mix and the shares that succeed.
 TEST(tatp_rules, shares_are_those_of_the_description) {
   workloads::volatile_store s;
   constexpr uint32_t n = 20000;
@@ -235,8 +235,8 @@ TEST(tatp_rules, shares_are_those_of_the_description) {
     done[static_cast<size_t>(q.what)] += db.run(q, seen) ? 1 : 0;
   }
   const std::array<double, kinds> mix_of{0.35, 0.10, 0.35, 0.02, 0.14, 0.02, 0.02};
-  // The description says 62.5 % and half of that; what get_destination finds follows from the times
-  // that are drawn.
+  // The description says 62.5 % and half of that; the share that get_destination finds follows
+  // from the times that are drawn.
   const std::array<double, kinds> succeed{
       1, 0.625 * 0.85 * forwarded(), 0.625, 0.625, 1, 0.3125, 0.3125};
   for (size_t k = 0; k < kinds; ++k) {

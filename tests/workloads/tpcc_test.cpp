@@ -24,7 +24,7 @@ using workloads::dice;
 constexpr setup small{part::whole, 2, 60, 12, 5};
 constexpr setup small_orders{part::orders, 1, 100, 12, 5};
 
-// What the specification says of the rows that change.
+// The specification's rules for the rows that change.
 struct plain_tpcc {
   struct stock {
     uint32_t quantity = 0, orders = 0, remote = 0;
@@ -43,7 +43,7 @@ struct plain_tpcc {
   std::vector<uint64_t> order_lines;
   std::vector<stock> stocks;
   std::vector<person> customers;
-  // What is read and never changes.
+  // The rows that are read and never change.
   std::vector<int64_t> warehouse_tax, district_tax, discount;
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> by_name;
 
@@ -203,7 +203,7 @@ class tpcc : public ::testing::Test {
 };
 TYPED_TEST_SUITE(tpcc, works_stages, works_stage_name);
 
-// One order of a hundred leaves nothing behind (TPCC-2).
+// One order of a hundred leaves no trace (TPCC-2).
 TYPED_TEST(tpcc, new_order_and_payment) {
   this->compare_with_plain(small, 1500);
 }
@@ -238,7 +238,7 @@ TEST(tpcc_sections, conditions_hold_after_each) {
     const db_type db(s, at, how);
     ASSERT_EQ(check(db), "") << n;
   }
-  // A population goes on where it was.
+  // A population continues where it was.
   plain_tpcc complete;
   {
     s.back_to(populated);
@@ -295,7 +295,7 @@ TEST(tpcc_conditions, notice) {
   db.clear();
 }
 
-// Shares and ranges of what is drawn.
+// Shares and ranges of the drawn requests.
 TEST(tpcc_rules, requests) {
   const setup how{part::whole, 2, 100'000, 3000, 1};
   dice d(6);

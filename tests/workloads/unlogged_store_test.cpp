@@ -17,7 +17,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// What the store has told the medium; a fence is a 0.
+// The lines that the store has flushed to the medium; a fence is a 0.
 std::vector<uintptr_t>& told() {
   static std::vector<uintptr_t> all;
   return all;

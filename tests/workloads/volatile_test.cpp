@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The maps in plain DRAM. Under AddressSanitizer what clear() leaves behind is a leak.
+// The maps in plain DRAM. Under AddressSanitizer, memory that clear() does not free is a leak.
 #include "workloads/model_suite.hpp"
 #include "workloads/stages.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The stages of what is written for POW files as well: stores that come and go with a lock among
-// them.
+// The stages of code that is written for POW files as well: stores that come and go with a lock
+// among them.
 #pragma once
 
 #include <gtest/gtest.h>
