@@ -70,8 +70,8 @@
 //    ring are present, resolution takes it for torn parity. If that is wrong, the torn members are
 //    lost: that is better than half of a transaction without a report. Otherwise the member stays
 //    as it is, and the others are rolled back (docs/internals/logfree.md, "Limits"). The parity of
-//    its columns is recomputed then, and testifies to nothing. A further fragment of what was no
-//    object before says nothing: its head goes back.
+//    its columns is recomputed then, and testifies to nothing. A further fragment of a place that
+//    held no object before says nothing: its head goes back.
 // RES-14 A search that failed, and a look of RES-10 at a block that explained nothing, is not made
 //    again while nothing that it rests on has changed: resolution has written nothing, no hint
 //    (repair/erasure_search.hpp) is new, nothing was repaired; and, of a search, the fragment's
