@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which pages are lost, or half repaired: notes in the pool itself, for whoever opens it next.
+// Which pages are lost, or half repaired: notes in the pool itself, for the next opening.
 //
 // NOTE-1 A page of the data rows or the parity is noted, durably, before the first byte of its
 //    repair is written, and the note is removed, durably, after the last. So a repair that was cut
@@ -29,7 +29,7 @@ class page_notes {
   // The pages noted now, ascending.
   std::vector<uint64_t> pages() const;
 
-  // False if there is no room for another page; the caller then goes on without.
+  // False if there is no room for another page; the caller then continues without.
   bool add(medium::writer& w, uint64_t page) noexcept;
   void remove(medium::writer& w, uint64_t page) noexcept;
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rebuilding a page that cannot be read, at the moment somebody wants to (Pangolin 3.6 without
-// freezing the pool). Called by the handler of the fault in the faulting thread, so everything here
-// is async-signal-safe: no memory is allocated, and no lock is waited for that the thread itself
+// Rebuilds a page that cannot be read, when a thread accesses it (Pangolin 3.6 without freezing
+// the pool). The handler of the fault calls it in the faulting thread, so everything here is
+// async-signal-safe: no memory is allocated, and no lock is waited for that the thread itself
 // could hold. `scrub` and opening call it for pages that the kernel knows to be bad.
 //
-// What a page is made of:
-//   data row, parity   the other cells of its column block, under the block's stripe. As many may be lost
-//                      at once as there are parities
-//   log in chunks      zeros; the engine puts back what counts, from the log's own redundancy
+// The sources of a page:
+//   data row, parity   the other cells of its column block, under the block's stripe. As many may
+//                      be lost at once as there are parities
+//   log in chunks      zeros; the engine restores what counts, from the log's own redundancy
 //   lane               the other replica
 //   superblock         the other two pages, and what memory has
 //   anything else      zeros
@@ -16,11 +16,11 @@
 // frame. So the buffers of a repair lie on a desk, and all that is called from here needs 2.7 KiB
 // at most (tests/repair/handler_stack_test.cpp).
 //
-// PAGE-1 Until a page is whole nobody can read any of it: access stays revoked
-//        (medium::restore_page).
+// PAGE-1 Until a page is whole no thread can read any of it: access stays revoked
+//    (medium::restore_page).
 // PAGE-2 Only the column block's stripe is held, and it is taken before anything else (a desk, the
-//    notes): whoever has those waits for nobody. So two pages repair at once unless they share a
-//    column block, and other blocks go on.
+//    notes): a thread that has those waits for no other. So two pages repair at once unless they
+//    share a column block, and work on other blocks continues.
 // PAGE-3 A thread that faults while it holds the stripe itself is in the middle of a commit, or of
 //    a decode. pool::in_flight_write tells how far it came (INFLIGHT-2), and the page is given what
 //    the rest of its work expects:
@@ -30,29 +30,29 @@
 //      data              the new data of its piece
 //      window            finish_window()
 //    Holders in shared mode park until all are in their handlers; then one of them leads.
-// PAGE-4 What a user has stored in place is in nobody's parity. While the transaction runs the page
-//    gets the old bytes, and the commit fails; once it commits, there is a copy (overlays::keep()).
-//    So it is with a page beyond repair (PAGE-6): what had been stored there is gone as well, and
-//    what the page holds then is no content of an object.
+// PAGE-4 Bytes that a user has stored in place are in no parity. While the transaction runs the
+//    page gets the old bytes, and the commit fails; once it commits, there is a copy
+//    (overlays::keep()). So it is with a page beyond repair (PAGE-6): the bytes that had been
+//    stored there are gone as well, and what the page holds then is no content of an object.
 // PAGE-5 Repairs of zone pages are noted in the pool first (page_notes, NOTE-1). A crash anywhere
 //    leaves columns that decode to the same page, and the note.
 // PAGE-6 More lost pages in one column than parities are beyond the redundancy. Their bytes are
 //    then made invalid, so that every verifying call refuses them, and events name the objects.
 //    That is done only if the access comes from within the library; a program that reads through a
-//    direct pointer has to be told by its signal instead.
+//    direct pointer has to learn of it by its signal instead.
 // PAGE-7 Until recovery has recomputed the parity of what the crash left torn, decoding is a guess
 //    there. Pages that were rebuilt meanwhile are remembered and looked at again
 //    (suspect_pages.hpp).
 // PAGE-8 A page of a log that outlives transactions takes no stripe and no parity, which knows
-//    zeros of it: so a commit that appends to it needs no record of what it holds, and levels
-//    without parity have it back as well. What counts of it is in the log's other copies, and in
-//    the pool once the engine has checkpointed (pool/lost_log_pages.hpp). Other pages of its column
-//    are decoded without it, lost or not.
+//    zeros of it. So a commit that appends to it needs no record of what it holds, and levels
+//    without parity get it back as well. The parts of it that count are in the log's other copies,
+//    and in the pool once the engine has checkpointed (pool/lost_log_pages.hpp). Other pages of
+//    its column are decoded without it, lost or not.
 // PAGE-9 Columns whose parity a crash has left older than their data (pool/resolver.hpp,
 //    undecodable()) are no ground for what a page held. Bytes that their own row has changed since
-//    would come back as they were before, in a version that a checksum may accept, so they are made
-//    invalid; and so are all bytes of such columns where no checksum would notice. What was lost by
-//    that is told by name; beyond that PAGE-6 holds.
+//    would come back as they were before, in a version that a checksum may accept, so they are
+//    made invalid; and so are all bytes of such columns where no checksum would notice. Objects
+//    that lost bytes by that are reported by name; beyond that PAGE-6 holds.
 #pragma once
 
 #include <algorithm>
@@ -77,7 +77,7 @@ class page_repairer {
     readable,  // the page is back, by this call or by another thread's
     hopeless   // it is not, or what it held is lost; condoned, it can be accessed all the same
   };
-  // What becomes of a page that is hopeless (PAGE-6).
+  // Whether a hopeless page stays revoked (PAGE-6).
   enum class beyond_repair : uint8_t { revoked, condoned };
   // page: file offset, multiple of 4096, whose access is revoked.
   outcome repair(uint64_t page, beyond_repair then, scute_finder finder) noexcept;
@@ -102,7 +102,7 @@ class page_repairer {
   static constexpr uint32_t suspects_max = 256;
   uint32_t suspect_count() const noexcept { return std::min(suspects_.load(), suspects_max); }
   uint64_t suspect_page(uint32_t i) const noexcept { return suspect_pages_[i]; }
-  // When recovery is complete, durably, and what was lost is told.
+  // When recovery is complete, durably, and losses are reported.
   void forget_suspects(medium::writer& w) noexcept;
 
   page_notes notes;

@@ -15,13 +15,13 @@
 //    there are several ways to decode (repair/erasure_decoder.hpp), each of which multiplies that.
 //    Then small injuries are told apart one by one (repair/bitflip_search.hpp), and what no
 //    checksum vouches for is searched for (repair/erasure_search.hpp); both count their own.
-// REPAIR-6 Nothing is given up while a commit may be in the middle of it: a fragment that cannot be
-//    decoded is lost only if it has the very same bytes when every commit that was decided before
-//    is in place. (Found by a campaign: a scrub told of a lost object that a thread was writing,
-//    which had been put off the CPU.)
-// REPAIR-7 Whoever tries again when other fragments have been repaired (SUSPECT-2 of
-//    scrub/suspect_repair.hpp) tells of a loss at the end, and once. (Found by the demo: a loss was
-//    told of and counted whose object was whole a moment later.)
+// REPAIR-6 Nothing is given up while a commit may be in the middle of it: a fragment that cannot
+//    be decoded is lost only if it has the very same bytes when every commit that was decided
+//    before is in place. (Found by a campaign: a scrub reported an object as lost while a thread
+//    that was off the CPU was writing it.)
+// REPAIR-7 A caller that tries again when other fragments have been repaired (SUSPECT-2 of
+//    scrub/suspect_repair.hpp) reports a loss at the end, and once. (Found by the demo: a loss was
+//    reported and counted whose object was whole a moment later.)
 #pragma once
 
 #include <cstring>
@@ -32,26 +32,26 @@
 
 namespace scute::core::repair {
 
-// What is told of a damaged fragment. unused: known to be the header of a free slot or span.
+// The event for a damaged fragment. unused: known to be the header of a free slot or span.
 pool::event event_of(const pool::state& s, const pool::fragment& f, scute_outcome outcome,
                      bool unused = false);
 
-// What a failed repair does beside throwing: tells of the loss, or leaves that to the caller.
+// Whether a failed repair also reports the loss, or leaves that to the caller; it throws anyway.
 enum class on_loss : uint8_t { tell, leave };
 // As an event, and counts it; by: the caller's lane, or null.
 void tell_lost(pool::state& s, pool::lane* by, const pool::fragment& f);
 
-// Puts a fragment right from its columns if it is damaged; what: what it is called in errors. When
-// it returns, its bytes in the pool are valid, or were changed by a commit that came first
-// (REPAIR-4): who needs them valid looks again. Throws failure(SCUTE_E_CORRUPT) naming what was
-// lost. Any thread without stripes; by: the caller's lane, or null.
+// Repairs a fragment from its columns if it is damaged; what: what it is called in errors. When it
+// returns, its bytes in the pool are valid, or were changed by a commit that came first
+// (REPAIR-4): a caller that needs them valid looks again. Throws failure(SCUTE_E_CORRUPT) naming
+// what was lost. Any thread without stripes; by: the caller's lane, or null.
 void repair_fragment(pool::state& s, pool::lane* by, const pool::fragment& f, const char* what,
                      on_loss then = on_loss::tell);
 
-// Repairs the descriptor of a zone, which says how far the zone's rows are in use, when nobody
-// knows that: whatever lies in rows that were never used takes no part in the parity. So it is
-// decoded from one row, from two, and so on, until its checksum accepts it; then s.used_end is set
-// by it. Only while a pool is being opened. (Found by the demo: noise in unused space, then the
+// Repairs the descriptor of a zone, which says how far the zone's rows are in use. While it is
+// lost that is unknown, and rows that were never used take no part in the parity. So it is decoded
+// from one row, from two, and so on, until its checksum accepts it; then s.used_end is set by it.
+// Only while a pool is being opened. (Found by the demo: noise in unused space, then the
 // descriptor lost.)
 void repair_descriptor(pool::state& s, uint64_t zone);
 

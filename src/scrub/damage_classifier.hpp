@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Telling damage from a commit that is at work.
+// Distinguishes damage from a commit that is running.
 //
 // A scrub reads what others write at the same time, without their locks. In the middle of a commit
 // an object fails its checksum, and its columns do not tell what it should be: both its old and its
@@ -7,14 +7,14 @@
 // long.
 //
 // CLASSIFY-1 A fragment is damaged if it fails its checksum, and does so with the very same bytes
-//    after every lane that had decided a transaction when they were first read has applied it.
-//    Nobody is writing it then, nor has a log-free commit its columns open: a commit that came in
-//    between would have left another header behind (its tag names the transaction), and a
-//    transaction verifies what it opens before it changes it.
-// CLASSIFY-2 What vouches for a further fragment that the object does not use is the first one,
-//    header and payload: it belongs to what is read twice. (Found by the demo: beside two commits
-//    to the first fragment, a further one seemed damaged, and was told as lost, since nothing can
-//    be made of what nobody has ever written.)
+//    after every lane that had decided a transaction when they were first read has applied it. No
+//    thread is writing it then, nor has a log-free commit its columns open. A commit that came in
+//    between would have left another header (its tag names the transaction), and a transaction
+//    verifies what it opens before it changes it.
+// CLASSIFY-2 A further fragment that the object does not use is vouched for by the first one,
+//    header and payload: it belongs to what is read twice. (Found by the demo: during two commits
+//    to the first fragment, a further one seemed damaged. It was reported as lost, since a
+//    fragment that was never written cannot be decoded.)
 #pragma once
 
 #include "scrub/fragment_ref.hpp"

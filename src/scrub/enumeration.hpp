@@ -3,19 +3,19 @@
 // there is.
 //
 // ENUM-1 A slot is passed over only if a header that its checksum accepts says that it holds no
-//    live object (of the type asked for). What fails its checksum is repaired first, as opening the
-//    object would.
-// ENUM-2 What cannot be repaired but still looks like a live object (of the type) is told: who
-//    opens it learns what is lost.
-// ENUM-3 What cannot be told at all is remembered, and so are chunks whose header is lost. An
-//    enumeration that comes to its end while there is any ends with SCUTE_E_CORRUPT and their
-//    number. So the end is never taken for that of a complete list. Nor is it if a thread has
-//    passed over what was repaired later: the next enumeration has it. (Who goes on with another
-//    thread's enumeration is not told of that.)
-//    What is remembered is tried again at the end, and what is lost then is told of (REPAIR-7 of
-//    repair/repair.hpp), once.
-// ENUM-4 A commit of another thread can look like damage; scrub/damage_classifier.hpp tells. Who
-//        enumerates needs no lock.
+//    live object (of the type asked for). A header that fails its checksum is repaired first, as
+//    opening the object would.
+// ENUM-2 An object that cannot be repaired but still looks live (and of the type) is returned: a
+//    caller that opens it learns what is lost.
+// ENUM-3 Slots whose content cannot be determined at all are remembered, and so are chunks whose
+//    header is lost. An enumeration that reaches the end while there is any ends with
+//    SCUTE_E_CORRUPT and their number. So the end is never taken for that of a complete list. Nor
+//    is it if a thread has passed over what was repaired later: the next enumeration has it. (A
+//    thread that continues another thread's enumeration does not learn of that.)
+//    Remembered ones are tried again at the end, and losses are reported then, once (REPAIR-7 of
+//    repair/repair.hpp).
+// ENUM-4 A commit of another thread can look like damage; scrub/damage_classifier.hpp tells them
+//    apart. A thread that enumerates needs no lock.
 #pragma once
 
 #include <atomic>
@@ -48,8 +48,8 @@ class enumeration {
     bool told = false;
     std::set<walker> passed;  // by whom it was passed over
   };
-  // Objects that were passed over and are whole now. They count until who has passed over them
-  // begins anew after having been told.
+  // Objects that were passed over and are whole now. They count until the thread that has passed
+  // over them begins again after the error.
   struct late {
     uint64_t objects = 0;
     bool told = false;

@@ -2,7 +2,8 @@
 // Copies outside of the zones: the superblock's three, and the two replicas of each lane; and logs
 // in chunks, of which their engine knows what counts.
 //
-// REPLICA-1 A lane is looked at only by who holds it, so that nobody writes its log meanwhile.
+// REPLICA-1 Only a thread that holds a lane looks at it, so that no thread writes its log
+//    meanwhile.
 // REPLICA-2 Only what counts is compared: log entries of this epoch and status words. An entry that
 //    is whole in one replica and not in the other is copied to where it is not; so is a status
 //    word. Both replicas get the same writes, so no newer entry can lie where the copy goes. The

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the last scrub got to: a line behind each copy of the superblock (format::scrub_mark).
+// Where the last scrub got to: a line after each copy of the superblock (format::scrub_mark).
 #pragma once
 
 #include "pool/state.hpp"

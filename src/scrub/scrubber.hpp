@@ -8,7 +8,7 @@
 //
 // SCRUB-1 A unit counts as done when it was read and its suspects were looked into. The mark in the
 //    pool (scrub_mark.hpp) never says more than that, so an interrupted scrub misses nothing.
-// SCRUB-2 A zone is ended, and its losses are told, when all of its units are done.
+// SCRUB-2 A zone is ended, and its losses are reported, when all of its units are done.
 // SCRUB-3 Callbacks run in the suspect repairer's thread.
 #pragma once
 
@@ -38,7 +38,7 @@ struct scrub_options {
   scute_progress_fn progress = nullptr;
   void (*zone)(void* arg, const scute_zone_report* zone) = nullptr;
   void* arg = nullptr;
-  // Runs the function with the lane, if nobody uses it. Empty: lanes are left alone.
+  // Runs the function with the lane, if no thread uses it. Empty: lanes are left alone.
   std::function<void(uint32_t lane, const std::function<void(pool::lane&)>&)> with_lane;
   tx::engine* engine = nullptr;  // whose log is looked at
 };

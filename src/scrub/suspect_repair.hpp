@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Examines suspects that a walk over the pool has found, and repairs them while transactions run.
 //
-// SUSPECT-1 CHECK-1 (scrub/check.hpp) holds here as well: the parity of a column is computed anew
+// SUSPECT-1 CHECK-1 (scrub/check.hpp) holds here as well. The parity of a column is recomputed
 //    only if every fragment with a byte in it was found sound between two readings of its syndrome
-//    that are alike, and the third one, in the moment of writing, is too. Columns of fragments that
-//    are lost, or whose fragments are not known, keep their syndrome: it may be what brings them
-//    back.
-// SUSPECT-2 Objects come before columns, and what was lost is tried again as long as anything else
+//    that are alike, and the third one, in the moment of writing, is too. Columns of fragments
+//    that are lost, or whose fragments are not known, keep their syndrome: it may bring them back.
+// SUSPECT-2 Objects come before columns. Lost fragments are tried again as long as anything else
 //    could be repaired since.
-//    A column, or a fragment, that others are at work on whenever it is looked at is told as
+//    A column, or a fragment, that other threads change whenever it is looked at is reported as
 //    damaged, or makes the run an incomplete one: nothing is left out and called sound. (Found by
 //    reading.)
 // SUSPECT-3 A column's stripe is held while its syndrome is read, or its parity written; never
@@ -33,7 +32,7 @@ struct finding {
   bool repaired;
 };
 
-// What came of it; `lost` is complete at the end of a zone.
+// The counts of a zone; `lost` is complete at the end of the zone.
 struct repair_tally {
   uint64_t damaged = 0, repaired = 0, lost = 0;
   uint64_t objects = 0, object_bytes = 0;  // live ones that were found odd
@@ -57,7 +56,7 @@ class suspect_repairer {
   // Makes sure that the zone is loaded. False if it cannot be: its descriptor is lost.
   bool begin_zone(uint64_t zone);
   void look_into(const suspect& d);
-  // Tries once more what is lost (SUSPECT-2), tells of what remains so, and forgets the zone.
+  // Tries lost fragments again (SUSPECT-2), reports those that remain lost, and forgets the zone.
   void end_zone(uint64_t zone);
 
   repair_tally& tally(uint64_t zone) { return tallies_[zone]; }
@@ -84,7 +83,7 @@ class suspect_repairer {
   void count(uint64_t zone, const fragment_ref& g, const format::fragment_header& h);
   void count_if_sound(uint64_t zone, const fragment_ref& g, outcome o);
   void column(const columns& c);
-  // changing: not now; a commit is at work there, or a chunk gets another use.
+  // changing: not now; a commit is writing there, or a chunk gets another use.
   enum class vouched { all, not_all, changing };
   vouched vouched_for(const columns& c);
   void repaired(uint64_t zone, const char* what, uint64_t offset, uint64_t length, uint64_t oid);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a transaction needs of a commit engine (docs/internals/architecture.md, "A transaction"). An
-// engine makes a write set durable, atomically, and knows how to recover.
+// The operations that a transaction needs of a commit engine (docs/internals/architecture.md, "A
+// transaction"). An engine makes a write set durable, atomically, and knows how to recover.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct member {
   std::byte* header;  // its new header, complete, in DRAM; an engine may put it into a ring
   uint32_t covered;   // payload bytes that the new header vouches for
   uint64_t extent;    // payload bytes that the transaction may write or a rollback needs
-  bool fresh;         // what lay there before is nobody's, and no checksum vouches for it
+  bool fresh;         // the bytes that lay there before have no owner and no checksum
   uint64_t origin;    // tag of the header that the transaction has read; of no meaning if fresh
 };
 
@@ -41,7 +41,7 @@ struct small_member {
   // the image is what it held before.
   enum class change : uint8_t { contents, fresh, freed, in_place };
   uint64_t header;               // file offset; the payload follows
-  std::byte* image;              // in DRAM: room for the new header, and the new payload behind it
+  std::byte* image;              // in DRAM: room for the new header, then the new payload
   format::fragment_header read;  // of the version that was read; of no meaning if fresh
   uint64_t parity;               // file offset of the (first) parity of the header's first byte
   uint64_t zone, column;         // of that byte
@@ -51,9 +51,9 @@ struct small_member {
   uint32_t type;                 // of the object
   uint16_t generation;           // of its chunk
   change what;
-  // Of contents that no checksum vouches for: what the transaction may change of the payload. All
-  // else of the image is nobody's, and other transactions may write it
-  // (tx/conflict.hpp, CONFLICT-4).
+  // Of contents that no checksum vouches for: what the transaction may change of the payload. The
+  // rest of the image has no owner, and other transactions may write it (tx/conflict.hpp,
+  // CONFLICT-4).
   std::span<const byte_range> open;
 
   // Bytes from the header on that a window over it covers.
@@ -65,9 +65,9 @@ inline constexpr size_t small_members_max = 8;
 
 class slot_reclaimer {
  public:
-  // The transaction is decided and durable. Slots only, no spans: the caller holds stripes, and
-  // whoever waits for a stripe may hold what a span's release needs. Calls after the first one do
-  // nothing.
+  // The transaction is decided and durable. Slots only, no spans: the caller holds stripes, and a
+  // thread that waits for a stripe may hold what a span's release needs. Calls after the first one
+  // do nothing.
   virtual void give_back() noexcept = 0;
 
  protected:
@@ -79,18 +79,18 @@ struct write_set {
   std::span<const inplace_range> in_place;  // disjoint from each other and from the patches
   std::span<const member> members;          // of both; none without checksums
   bool metadata = false;                    // there is a patch that belongs to no member
-  // Slots that are free as soon as the transaction is decided. An engine may tell so before it
-  // returns, when the lock that this takes costs least: right behind its fence, before anything
-  // else is written.
+  // Slots that are free as soon as the transaction is decided. An engine may call this before it
+  // returns, when the lock that this takes costs least: immediately after its fence, before
+  // anything else is written.
   slot_reclaimer* freed = nullptr;
 };
 
 struct recovery_report {
   uint64_t completed = 0;  // log entries replayed
-  uint64_t undone = 0;     // transactions whose in-place ranges were put back
+  uint64_t undone = 0;     // transactions whose in-place ranges were rolled back
 };
 
-// Told how far recovery has come, for those who have to rebuild lost pages meanwhile.
+// Learns how far recovery has come, for threads that have to rebuild lost pages meanwhile.
 class recovery_watch {
  public:
   // The logs have been read; nothing has been written yet.
@@ -103,7 +103,7 @@ class recovery_watch {
   ~recovery_watch() = default;
 };
 
-// What of a log that outlives transactions was found damaged: at `offset` of the file.
+// A part of a log that outlives transactions was found damaged: at `offset` of the file.
 struct log_finding {
   const char* what;
   uint64_t offset, length;
@@ -115,8 +115,8 @@ class engine : public heap::step_engine {
  public:
   // ---- its life: what the session calls ---------------------------------------------------------
 
-  // Before anything is recovered or repaired: which chunks are a log, and so not in the parity, is
-  // told to state::overlaid.
+  // Before anything is recovered or repaired: reports to state::overlaid which chunks are a log,
+  // and so not in the parity.
   virtual void find_log() {}
   // The pool was not closed properly: whatever its logs say is brought about, durably. Alone in the
   // pool, before any lane is in use; may be cut short anywhere and run again, until the superblock
@@ -132,8 +132,8 @@ class engine : public heap::step_engine {
   // case the pool was closed properly. May be cut short anywhere and run again. Throws what opening
   // a file can throw.
   virtual void prepare() {}
-  // The superblock is about to say that the pool is closed properly: all is drained, and nobody
-  // else is in it. Throws SCUTE_E_IO.
+  // The superblock is about to say that the pool is closed properly: all is drained, and no other
+  // thread is in it. Throws SCUTE_E_IO.
   virtual void closing() {}
   // The superblock says that the pool is closed properly.
   virtual void closed() noexcept {}
@@ -146,25 +146,24 @@ class engine : public heap::step_engine {
     uint64_t file = 0;  // bytes of the file that it has to itself; 0: none
   };
   virtual log_state log() const noexcept { return {}; }
-  // What it has borrowed from the heap, and needs no more, goes back, by steps in the lane. True if
-  // some did: so there is more room for objects. The lane has no patches planned. Throws as
-  // commit() does.
+  // Gives back what it has borrowed from the heap and needs no more, by steps in the lane. True if
+  // it gave some back: so there is more room for objects. The lane has no patches planned. Throws
+  // as commit() does.
   virtual bool give_back_log(pool::lane&) { return false; }
-  // Looks for damage to what counts of it, and with `repair` puts it right. Any thread without
-  // locks.
+  // Looks for damage to what counts of it, and with `repair` repairs it. Any thread without locks.
   virtual void look_at_log(bool /*repair*/, const log_finding_fn& /*tell*/) {}
   // Calls fn(offset, length) for the parts of the file where something of it counts now.
   virtual void for_each_live_log(
       const std::function<void(uint64_t offset, uint64_t length)>& /*fn*/) {}
-  // What was written for no lane in particular.
+  // Writes that were made for no lane in particular.
   virtual const medium::counters* background_count() const noexcept { return nullptr; }
   // Transactions leave things for an idle moment: a thread shall call background() every so often.
   virtual bool has_background() const noexcept = 0;
-  // Does what is due. False if nothing is left; who leaves something after that tells state::watch.
-  // Any one thread.
+  // Does what is due. False if nothing is left; a thread that leaves something after that notifies
+  // state::watch. Any one thread.
   virtual bool background() noexcept = 0;
-  // What the lane's transactions have left is durable as well, or the medium has failed. Any thread
-  // without locks. Throws std::bad_alloc: then some of it may not be.
+  // Makes durable what the lane's transactions have left as well, unless the medium has failed.
+  // Any thread without locks. Throws std::bad_alloc: then some of it may not be.
   virtual void drain(pool::lane& l) = 0;
 
   // ---- transactions: each with the lane of its own thread ---------------------------------------
@@ -198,7 +197,7 @@ class engine : public heap::step_engine {
                           const inplace_range& /*r*/, std::byte* /*old*/) {
     return false;
   }
-  // Puts saved ranges back, for an abort.
+  // Rolls saved ranges back, for an abort.
   virtual void restore(pool::lane& l, std::span<const inplace_range> ranges) = 0;
 };
 

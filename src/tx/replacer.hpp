@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Changes of live objects by somebody who has verified the bytes that he changes, and still has
-// them: as the view of a shielded file, which tests each line that it commits
-// (view/commit_set.hpp). They become a write set without a micro-buffer, and no fragment is read as
-// a whole: of a page of 4 KiB in which a line has changed, the line, its parity and the page's
-// header are touched.
+// Changes of live objects by a caller that has verified the bytes that it changes, and still has
+// them. An example is the view of a shielded file, which tests each line that it commits
+// (view/commit_set.hpp). The changes become a write set without a micro-buffer, and no fragment is
+// read as a whole: of a page of 4 KiB in which a line has changed, the line, its parity and the
+// page's header are touched.
 //
 // REPLACE-1 Checksums are brought up to date from the bytes that the caller has verified, and only
 //    where the medium holds the same; the parity by the difference to these very bytes (COL-3), for
 //    the medium may be damaged a moment later.
-// REPLACE-2 A header is built upon if its fragment was verified within the last half minute, and it
-//    is the same, byte by byte, as it was then, or as this has written it since. Any other is
-//    verified first, with all that it vouches for: a checksum that was damaged is no number to go
-//    on from, and its difference would reach the parity. What else is damaged in such a page stays
-//    so, as in a page that nobody writes: checksum and parity go on accusing it. But a power
-//    failure right behind a commit may then take the commit back, if it is more than a run of lines
-//    (docs/internals/logfree.md, "The price"; repair/versions.hpp, VERSION-3): so what was verified
-//    long ago does not count.
+// REPLACE-2 A header is built upon if its fragment was verified within the last half minute, and
+//    it is the same, byte by byte, as it was then, or as this has written it since. Any other is
+//    verified first, with all that it vouches for: no checksum can be derived from a damaged one,
+//    and the difference would reach the parity. Other damage in such a page stays, as in a page
+//    that no thread writes: checksum and parity continue to accuse it. But a power failure
+//    immediately after a commit may then take the commit back, if it is more than a run of lines
+//    (docs/internals/logfree.md, "The price"; repair/versions.hpp, VERSION-3). So a verification
+//    that is long past does not count.
 // REPLACE-3 Where something is not as it should be, or is not settled, nothing is written, and the
 //    caller takes the long way (transaction.hpp), which repairs or refuses.
 #pragma once

@@ -3,10 +3,10 @@
 //
 // TX-1 Until commit nothing of it is on the medium except in-place ranges, whose old bytes are
 //    durable in an undo entry, and reserved slots, whose headers say free.
-// TX-2 An object is verified when it enters the transaction: whole if it is opened whole, else each
-//    fragment that a range touches. What fails is repaired or reported, never built upon. Verified
-//    is what was copied: first the copy is made, and then the fragment tested where it lies, so
-//    that damage in between is found. (Found by the live fault campaign.)
+// TX-2 An object is verified when it enters the transaction: whole if it is opened whole, else
+//    each fragment that a range touches. Fragments that fail are repaired or reported, never built
+//    upon. Verified is what was copied: first the copy is made, and then the fragment tested where
+//    it lies, so that damage in between is found. (Found by the live fault campaign.)
 // TX-3 commit() ends the transaction, whatever happens. If it throws, the transaction has been
 //    aborted (or, SCUTE_E_IO, its outcome is left to recovery).
 #pragma once
@@ -33,15 +33,16 @@ class transaction final : private slot_reclaimer {
 
   void begin();
   void commit();
-  // Commits what somebody else has made, in a transaction that has opened nothing. TX-3 as with
-  // commit().
+  // Commits a write set that the caller has made, in a transaction that has opened nothing. TX-3 as
+  // with commit().
   void commit(const write_set& made);
   void abort() noexcept;
 
   unsigned depth = 0;
   bool doomed = false;
   // touched: never clear for an object in buffers_. Between transactions everything counts as
-  // touched: whoever still reads through one that has ended comes to the library, and is told.
+  // touched: a caller that still reads through one that has ended comes to the library, and gets an
+  // error.
   scute_tx_reads reads{0, UINT64_MAX};
 
   uint64_t alloc(uint64_t size, uint32_t type, void** bytes);
@@ -59,8 +60,7 @@ class transaction final : private slot_reclaimer {
   // SCUTE_E_CONFLICT.
   void expect(uint64_t oid, const std::byte* bytes) { find(oid & ~s_.oid_tag)->expected = bytes; }
 
-  // What an object's first header said when it was verified: its tag. The object is open as a
-  // whole.
+  // The tag that an object's first header had when it was verified. The object is open as a whole.
   uint64_t version(uint64_t oid) noexcept { return find(oid & ~s_.oid_tag)->origins.of(0); }
 
   // Makes `oid` the pool's root when the transaction commits; `at` is the root anchor's offset.
@@ -70,8 +70,8 @@ class transaction final : private slot_reclaimer {
     anchor_.oid = oid;
   }
 
-  // What the transaction knows of an object that it has opened or allocated; false if it knows
-  // nothing. Outputs may be null.
+  // Describes an object that the transaction has opened or allocated; false if it knows nothing of
+  // it. Outputs may be null.
   bool describe(uint64_t oid, uint64_t* size, uint64_t* usable, uint32_t* type);
 
   pool::lane& lane() noexcept { return lane_; }
@@ -133,8 +133,8 @@ class transaction final : private slot_reclaimer {
   std::vector<std::unique_ptr<micro_buffer>>
       buffers_;  // the first count_ are in use; the rest keep theirs
   size_t count_ = 0;
-  // What the short way of a commit needs of the same objects, in the same order, as long as all are
-  // small.
+  // The short way of a commit needs these of the same objects, in the same order, as long as all
+  // are small.
   small_member smalls_[small_members_max];
   size_t small_count_ = 0;
   uint64_t anchor_at_ = 0;

@@ -3,31 +3,31 @@
 // still encodes the old bytes, is the undo log. From the first store to the end of the transaction
 // the lane holds the column blocks of all fragments concerned.
 //
-//   none -> busy -> reserved -> busy -> ... -> none      save(), save(), commit or abort by the owner
-//                   reserved -> spilling -> spilled      by whoever needs one of the columns
+//   none -> busy -> reserved -> busy -> ... -> none   save(), save(), commit or abort by the owner
+//                   reserved -> spilling -> spilled   by a thread that needs one of the columns
 //
-// RESERVE-1 `reserved` is the state while the user's code runs. Then anybody may spill the
-//    reservation: he makes the old bytes of all ranges durable in an undo entry in the owner's
+// RESERVE-1 `reserved` is the state while the user's code runs. Then any thread may spill the
+//    reservation: it makes the old bytes of all ranges durable in an undo entry in the owner's
 //    lane, and lets go of the columns. From then on the transaction goes through the log
-//    (engine/logfree/logged.hpp, LOGGED-2). So nobody waits for another thread's user code.
+//    (engine/logfree/logged.hpp, LOGGED-2). So no thread waits for another thread's user code.
 // RESERVE-2 `busy` and `spilling` last as long as library code runs that waits for no column: in
-//    busy the owner only tries to get further ones, and if that fails spills its reservation
-//    himself. Nor does it wait for other threads: what a crash has left is resolved before
-//    (engine/logfree/logfree.hpp, LF-7), since that waits for stripes, which may be this lane's own
-//    where blocks share them. (Found by an attack from outside: no test had pools large enough for
-//    that.) Nor may it meet a lost page of a column that is not held, since the handler of the
-//    fault waits for that column: what a window needs is touched in state reserved. Who asks for
-//    one of the columns then gets it, though nothing may be lost; that costs him who has them the
-//    way through the log.
+//    busy the owner only tries to get further ones, and if that fails spills its own reservation.
+//    Nor does it wait for other threads: what a crash has left is resolved before
+//    (engine/logfree/logfree.hpp, LF-7), since that waits for stripes, which may be this lane's
+//    own where blocks share them. (Found by an attack from outside: no test had pools large enough
+//    for that.) Nor may it meet a lost page of a column that is not held, since the handler of the
+//    fault waits for that column: the pages that a window needs are touched in state reserved. A
+//    thread that asks for one of the columns then gets it, though nothing may be lost. The owner
+//    then has to go through the log.
 // RESERVE-3 The undo entry is put together in DRAM range by range, and always fits the lane's undo
 //    area, so that to spill takes no memory and no other lock; signal handlers do it, too.
-// RESERVE-4 Until the transaction's end decoders see the old bytes through state::overlaid, whether
-//    the columns are held or not; a crash finds them in the parity, or in the undo entry, which
-//    recovery puts back first.
-// RESERVE-5 A small object comes in with its columns reserved: nobody changes it any more, so what
-//    is copied and verified then is what its next header can be made of, and the commit need not
-//    ask whether it has changed. A thread that has not got the columns at the first few tries, or
-//    finds damage, lets go and takes the general way.
+// RESERVE-4 Until the transaction's end decoders see the old bytes through state::overlaid,
+//    whether the columns are held or not. After a crash recovery finds them in the parity, or in
+//    the undo entry, which it rolls back first.
+// RESERVE-5 A small object comes in with its columns reserved: no other thread changes it any
+//    more. So the bytes that are copied and verified then can make its next header, and the commit
+//    need not ask whether it has changed. A thread that has not got the columns at the first few
+//    tries, or finds damage, lets go and takes the general way.
 #pragma once
 
 #include <span>
@@ -46,7 +46,7 @@ class column_reservation {
 
   enum class outcome {
     none,      // the transaction has no in-place ranges
-    reserved,  // it holds their columns, and nobody can take them now
+    reserved,  // it holds their columns, and no other thread can take them now
     logged     // it goes through the log
   };
 
@@ -54,13 +54,13 @@ class column_reservation {
   outcome acquire(pool::lane& l) noexcept;
   void release(pool::lane& l) noexcept;  // back to the user's code
   bool is_acquired(const pool::lane& l) const noexcept;
-  // The owner's transaction has no in-place ranges. (Nobody but the owner leaves, or enters, that
+  // The owner's transaction has no in-place ranges. (Only the owner leaves, or enters, that
   // state.)
   static bool is_none(const pool::lane& l) noexcept {
     return l.reservation.load(std::memory_order_relaxed) == 0;
   }
-  // window::require_columns() for l.now(), in which anybody can take what is held (RESERVE-2).
-  // False if somebody did.
+  // window::require_columns() for l.now(), in which any thread can take what is held (RESERVE-2).
+  // False if one did.
   bool require_columns(pool::lane& l) noexcept;
 
   // In state none or reserved: takes the columns of further fragments. False if that cannot be had:
@@ -76,7 +76,7 @@ class column_reservation {
   // The columns are a window's now, or free: the transaction is about to end, or has ended.
   void end(pool::lane& l) noexcept;
 
-  // Anybody: spills the reservation that this stripe is in, if it is in state `reserved`.
+  // Any thread: spills the reservation that this stripe is in, if it is in state `reserved`.
   void take(pool::lane& l, uint32_t stripe) noexcept;
 
  private:
@@ -90,7 +90,7 @@ class column_reservation {
 
   pool::state& s_;
   lane_log& log_;
-  std::vector<std::vector<uint64_t>> fragments_;  // headers of what is held, by lane; the owner's
+  std::vector<std::vector<uint64_t>> fragments_;  // headers of held ones, by lane; the owner's
   std::vector<pool::data_range> hulls_;           // from where to where the ranges lie, by lane
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What becomes of a fragment that a crash of a log-free pool has left in a column that does not add
-// up. The decision table of resolution, as data; docs/internals/logfree.md gives the reason of each
-// row, and tests/scrub/recovery_decision_test.cpp goes through all of them.
+// Decides about a fragment that a crash of a log-free pool has left in a column that does not add
+// up. The decision table of resolution, as data; docs/internals/logfree.md gives the reason of
+// each row, and tests/scrub/recovery_decision_test.cpp goes through all of them.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,19 @@ namespace scute::core::engine {
 
 // The fragment's bytes as they lie in the pool.
 enum class stored : uint8_t { valid, invalid };
-// What its columns decode to.
+// The bytes that its columns decode to.
 enum class decoded : uint8_t {
-  same,   // what is stored
+  same,   // the stored bytes
   other,  // something else that its checksum accepts
   noise   // nothing that it accepts
 };
-// The ring of the stored header; not looked at unless it matters. `decided`: it is not complete, or
-// nobody knows, but leads to a valid member with the same tag whose columns add up (LF-1). Of an
-// invalid fragment that header may lead anywhere, but not to one with its tag.
+// The ring of the stored header; not looked at unless it matters. `decided`: it is not complete,
+// or that is unknown, but leads to a valid member with the same tag whose columns add up (LF-1).
+// Of an invalid fragment that header may lead anywhere, except to one with its tag.
 enum class ring : uint8_t { complete, broken, decided };
 
 enum class recovery_decision : uint8_t {
-  keep,       // not in doubt: whatever the column lacks is another cell's, or nobody's
+  keep,       // not in doubt: the difference in the column is another cell's, or unowned bytes
   roll_back,  // its transaction was not decided: the decoded bytes come back
   finish,     // its transaction was decided: the parity of all members is recomputed
   lost        // damage and crash together are more than the column can tell apart
@@ -45,7 +45,7 @@ inline constexpr decision_row decision_table[] = {
     {stored::valid, decoded::other, ring::broken, recovery_decision::roll_back},
     // Damage has broken the ring of a transaction that was decided.
     {stored::valid, decoded::other, ring::decided, recovery_decision::finish},
-    // Its transaction's parity is torn, so it was decided; or the column lacks what is nobody's.
+    // Its transaction's parity is torn, so it was decided; or the column lacks unowned bytes.
     // Either way the stored bytes are the truth, and the parity is recomputed once nothing else
     // explains it.
     {stored::valid, decoded::noise, ring::complete, recovery_decision::keep},
@@ -54,7 +54,7 @@ inline constexpr decision_row decision_table[] = {
     {stored::invalid, decoded::other, ring::complete, recovery_decision::roll_back},
     {stored::invalid, decoded::other, ring::broken, recovery_decision::roll_back},
     // Damaged after its transaction was decided, and its parity had not followed: the version
-    // before is not to come back beside what another member has by now.
+    // before must not come back next to a member that has the new version by now.
     {stored::invalid, decoded::other, ring::decided, recovery_decision::lost},
     {stored::invalid, decoded::same, ring::complete, recovery_decision::lost},
     {stored::invalid, decoded::same, ring::broken, recovery_decision::lost},

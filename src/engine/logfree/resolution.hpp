@@ -3,33 +3,33 @@
 // state after a crash (CodePM section III-B: speculative and instant recovery;
 // docs/internals/logfree.md, "Recovery").
 //
-// The pool is open meanwhile. Each column block has a bit: resolved or not. An unresolved one is
-// resolved before the first write to it, by whoever writes; a scan does the rest.
+// The pool is open meanwhile. Each column block has a bit: resolved or not. A thread that is about
+// to write to an unresolved block resolves it first; a scan does the rest.
 //
 // RES-1 A block is resolved when all of its columns add up, durably, and each fragment in it that a
 //    checksum vouches for is of a decided transaction. It never becomes unresolved again in this
 //    session.
-// RES-2 In an unresolved block nobody writes but resolution, and of its slow part one thread at a
-//    time. So whoever finds that a block adds up notes it as sound, and the slow part notes that it
-//    looks at a block; each then asks what the other one has noted. Where the slow part has looked
-//    first it is waited for before the block counts as resolved. A fragment all of whose blocks are
-//    sound is open to commits, and none of resolution's business. (Found by an attack from outside:
-//    objects in the middle of an in-place edit were put back, and told as damaged; the slow part
-//    had made a block add up that it went on looking at.)
+// RES-2 In an unresolved block only resolution writes, and one thread at a time runs its slow
+//    part. A thread that finds that a block adds up notes it as sound. The slow part notes that it
+//    looks at a block. Each then reads what the other one has noted. Where the slow part has
+//    looked first, the other thread waits for it before the block counts as resolved. A fragment
+//    all of whose blocks are sound is open to commits, and resolution leaves it alone. (Found by
+//    an attack from outside: the slow part made a block add up and continued to look at it. So it
+//    rolled objects back in the middle of an in-place edit, and reported them as damaged.)
 // RES-3 Columns that add up hold no open cell: a window changes the header of every member, so
 //    while its parity is not done the column of that header does not add up. The scan needs no
 //    checksum there.
-// RES-4 What does not add up is explained by invalid fragments first, each of which is decoded by
-//    itself; then by valid ones with a tag of an unresolved epoch whose columns decode to another
-//    valid version; what is left then is nobody's bytes or torn parity of decided transactions, and
-//    is recomputed. The table is engine/logfree/recovery_decision.hpp.
-// RES-5 A ring that is complete is finished as a whole, block by block, before anybody may write
-//    one of its members (LF-7): a writer of a member asks for the whole ring, even where its own
-//    columns add up. But each member's parity is recomputed only where its own block shows that it
-//    lacks: a block of another member may have been resolved in an earlier session, and a window
-//    opened in it since, by somebody who is no member. (Found by the explorer.) A ring that was
-//    complete once stays so, whatever becomes of its members; one with a member that is lost, or
-//    whole and of another transaction, is broken for good.
+// RES-4 Columns that do not add up are explained by invalid fragments first, each of which is
+//    decoded by itself; then by valid ones with a tag of an unresolved epoch whose columns decode
+//    to another valid version. The columns that remain hold unowned bytes or torn parity of
+//    decided transactions, and are recomputed. The table is engine/logfree/recovery_decision.hpp.
+// RES-5 A complete ring is finished as a whole, block by block, before any thread may write one of
+//    its members (LF-7): a writer of a member asks for the whole ring, even where its own columns
+//    add up. But each member's parity is recomputed only where its own block shows that it lacks.
+//    An earlier session may have resolved the block of another member, and a transaction that has
+//    no part in the ring may have opened a window there since. (Found by the explorer.) A ring
+//    that was complete once stays so, whatever becomes of its members. A ring with a member that
+//    is lost, or whole and of another transaction, is broken permanently.
 // RES-6 Rings count for every epoch since the last one that was resolved completely (superblock
 //    resolved_epoch), so a crash before the scan is over loses nothing.
 // RES-7 What resolution writes is fenced under the stripe. Cut short anywhere it leaves the same
@@ -42,35 +42,36 @@
 //    is recomputed. On a page-cache medium everything is, once, at the beginning. (Found by the
 //    explorer.)
 // RES-9 Nothing is recomputed on a guess. The columns of a fragment that is invalid, and that
-//    nothing gives back yet, keep their parity; so do those of a place whose first header is lost,
-//    and of a page whose chunk header is: somebody's fragment may lie there, and the parity is what
-//    brings it back. What bytes a block lacks is settled in that block alone, after everything in
-//    it was asked. (Found by an attack from outside: a row of noise, then reads at once. Objects
-//    whose first header had not come back yet had no further fragments for whoever resolved their
-//    blocks.)
-// RES-10 A block that holds something invalid, or in doubt, which it cannot explain asks, before it
-//    gives up, the other blocks that this lies in, or that tell of it; what these can explain is
-//    done, and nothing is recomputed there. (A member decodes only if nothing else in any of its
-//    columns is damaged.) A fragment is told to be lost when the last of its blocks is resolved; or
-//    at the end, if that one added up.
+//    nothing gives back yet, keep their parity. So do those of a place whose first header is lost,
+//    and of a page whose chunk header is lost: a fragment may lie there, which only the parity
+//    brings back. Which bytes a block lacks is settled in that block alone, after everything in it
+//    was asked. (Found by an attack from outside: a row of noise, then reads at once. Threads that
+//    resolved the blocks of further fragments did not find these fragments, since the first headers
+//    of their objects had not come back yet.)
+// RES-10 A block may hold something invalid, or in doubt, that it cannot explain. Before it gives
+//    up, it asks the other blocks that this lies in, or that know of it. Whatever these can
+//    explain is done, and nothing is recomputed there. (A member decodes only if nothing else in
+//    any of its columns is damaged.) A fragment is reported as lost when the last of its blocks is
+//    resolved; or at the end, if that one added up.
 // RES-11 A decision on a valid fragment is passed once. Where several rows of parity disagree, each
 //    of two versions decodes to the other one; without this rule resolution would go from the one
 //    to the other for ever. (Found by the explorer, scenario fragments/logfree2, while rings
 //    through further fragments looked broken.)
-// RES-12 A transaction comes back as a whole or not at all, whatever was damaged besides; what that
-//    cannot be done with is lost, and told. It was decided if a member of its ring testifies: by
-//    its header's columns, which have the new parity, even if its payload is damaged; or, where the
-//    ring is closed, by being valid and not able to go back (RES-13). The first decision is kept.
-//    Of a decided one a member that is damaged beyond what its columns tell of its new version is
-//    lost: the parity of its columns is computed anew, so that nobody takes the version before for
-//    a repair. What else is invalid in these columns is repaired first.
-// RES-13 A valid member in doubt cannot go back where its columns tell no version before. They have
-//    torn parity, of a decided transaction then, or other damage. Where all headers of the ring are
-//    there it is taken for the former: if it is not so, the members that were torn are lost, rather
-//    than half of the transaction there and nobody told. Otherwise it stays as it is, and the
-//    others are rolled back (docs/internals/logfree.md, "Limits"); the parity of its columns, which
-//    is computed anew then, testifies to nothing. A further fragment of what was no object before
-//    says nothing: its head goes back.
+// RES-12 A transaction comes back as a whole or not at all, whatever else was damaged. Members
+//    with which that is impossible are lost, and reported. The transaction was decided if a member
+//    of its ring testifies: by its header's columns, which have the new parity, even if its
+//    payload is damaged; or, where the ring is closed, by being valid and not able to go back
+//    (RES-13). The first decision is kept. A member of a decided transaction is lost if it is
+//    damaged beyond what its columns know of its new version. The parity of its columns is then
+//    recomputed, so that no thread takes the version before for a repair. Whatever else is invalid
+//    in these columns is repaired first.
+// RES-13 A valid member in doubt cannot go back where its columns tell no version before. They
+//    have torn parity, of a decided transaction then, or other damage. Where all headers of the
+//    ring are present, resolution takes it for torn parity. If that is wrong, the torn members are
+//    lost: that is better than half of a transaction without a report. Otherwise the member stays
+//    as it is, and the others are rolled back (docs/internals/logfree.md, "Limits"). The parity of
+//    its columns is recomputed then, and testifies to nothing. A further fragment of a place that
+//    held no object before says nothing: its head goes back.
 // RES-14 A search that failed, and a look of RES-10 at a block that explained nothing, is not made
 //    again while nothing that it rests on has changed: resolution has written nothing, no hint
 //    (repair/erasure_search.hpp) is new, nothing was repaired; and, of a search, the fragment's
@@ -99,7 +100,7 @@ namespace scute::core::engine {
 
 class resolution final : public pool::resolver {
  public:
-  // Everything up to epoch `resolved` is resolved; what carries later tags before `present` is not.
+  // Everything up to epoch `resolved` is resolved; later tags before `present` are not.
   resolution(pool::state& s, uint64_t resolved, uint64_t present);
 
   void before_write(uint64_t offset, uint64_t length) override;
@@ -127,13 +128,13 @@ class resolution final : public pool::resolver {
   enum class what : uint8_t {
     claimed,  // by a first header
     place,    // may hold a member of a ring, or nothing (repair/page_layout.hpp, LAYOUT-2)
-    unknown   // what could tell is lost
+    unknown   // the header that would describe it is lost
   };
   struct found {
     pool::fragment fragment;
     uint64_t object;
     what is;
-    uint64_t from = 0, length = 0;  // unknown: of a chunk header, what it would tell of
+    uint64_t from = 0, length = 0;  // unknown: the bytes that a lost chunk header would describe
   };
   struct block_number {
     uint64_t zone, block;
@@ -169,7 +170,7 @@ class resolution final : public pool::resolver {
   remains explain_block(uint64_t zone, uint64_t block) SCUTE_REQUIRES(mutex_);
   bool help(uint64_t zone, uint64_t block, const remains& left) SCUTE_REQUIRES(mutex_);
   void look_at(uint64_t zone, uint64_t block) SCUTE_REQUIRES(mutex_);
-  // As repair/decode_candidates.hpp has them, but for what RES-14 says.
+  // As in repair/decode_candidates.hpp, within the limits of RES-14.
   bool find_sound(const pool::fragment& f, std::vector<std::byte>& image) SCUTE_REQUIRES(mutex_);
   bool find_other(const pool::fragment& f, repair::decode_candidate& other) SCUTE_REQUIRES(mutex_);
   template <typename Search>
@@ -189,7 +190,7 @@ class resolution final : public pool::resolver {
     return solver_.load(std::memory_order_relaxed) == std::this_thread::get_id();
   }
 
-  // What becomes of valid first headers, which tell where an object's further fragments are.
+  // Whether valid first headers, which say where an object's further fragments are, are believed.
   enum class first_headers : uint8_t { are_believed, are_explained };
   std::vector<found> fragments_in(uint64_t zone, uint64_t block, first_headers valid)
       SCUTE_REQUIRES(mutex_);
@@ -208,10 +209,10 @@ class resolution final : public pool::resolver {
   void finish_others(const pool::fragment& f) SCUTE_REQUIRES(mutex_);
   std::vector<pool::fragment> not_finished(const pool::fragment& f, bool& closed)
       SCUTE_REQUIRES(mutex_);
-  // What a walk does with a member that is not valid; to repair it takes the mutex.
+  // Whether a walk passes over an invalid member; to repair it takes the mutex.
   enum class invalid_member : uint8_t { pass, repair };
-  // The members as long as the ring goes on with the same tag; false if it does not close, with the
-  // place where it ended.
+  // The members as long as the ring continues with the same tag; false if it does not close, with
+  // the place where it ended.
   bool walk(const pool::fragment& f, invalid_member invalid, std::vector<pool::fragment>& members,
             uint64_t& end);
   bool repair_at(uint64_t header);
@@ -260,7 +261,7 @@ class resolution final : public pool::resolver {
       SCUTE_GUARDED_BY(mutex_);  // changes() then
   std::atomic<uint64_t> searches_{0};
   plain_mutex telling_;
-  // By header: what was told as lost, and what may have to be.
+  // By header: fragments that were reported as lost, and those that may have to be.
   std::set<uint64_t> told_ SCUTE_GUARDED_BY(telling_);
   std::map<uint64_t, pool::fragment> unreported_ SCUTE_GUARDED_BY(telling_);
 };

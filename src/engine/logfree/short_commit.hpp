@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The short way into a window: for a transaction that changes, makes and frees a few small objects,
-// as nearly all do. What the general way derives from what lies on the medium is derived from the
-// buffers here.
+// The short way into a window: for a transaction that changes, makes and frees a few small
+// objects, as nearly all do. It derives from the buffers here what the general way derives from
+// the medium.
 //
-// SHORT-1 The window is one like any other, from its plan to its deferral (WIN-1 to WIN-6), and its
-//    lane says the same of it: pieces, columns and stripes. So whoever rebuilds a lost page,
-//    drains, or resolves after a crash knows no difference.
-// SHORT-2 Members are whole objects of one fragment, header and payload one behind the other in
+// SHORT-1 The window is one like any other, from its plan to its deferral (WIN-1 to WIN-6), and
+//    its lane says the same of it: pieces, columns and stripes. So a thread that rebuilds a lost
+//    page, drains, or resolves after a crash knows no difference.
+// SHORT-2 Members are whole objects of one fragment, header and payload one after the other in
 //    DRAM as in the pool, each in one row, no two of them in one column. Everything else goes the
-//    general way, and so does what turns out to be unusual: a member that somebody has changed, or
-//    that has not changed, or damage, or a medium that has failed.
-// SHORT-3 Headers are sealed from the buffer alone, their ring included, before anything is locked.
-//    Which of the bytes differ is found under the window, when the member is known to be the one
-//    that was read (LF-9). So nothing counts that was read while somebody could change it
-//    (tx/conflict.hpp, CONFLICT-2).
+//    general way, and so do unusual cases: a member that another transaction has changed, or that
+//    has not changed, or damage, or a medium that has failed.
+// SHORT-3 Headers are sealed from the buffer alone, their ring included, before anything is
+//    locked. Which of the bytes differ is found under the window, when the member is known to be
+//    the one that was read (LF-9). So nothing counts that was read while another thread could
+//    change it (tx/conflict.hpp, CONFLICT-2).
 // SHORT-4 Before the window is entered the parity of all members has been looked at
 //    (docs/internals/logfree.md, "A lost page of parity is a lost undo log"), and there is all the
 //    memory that it can need.
-// SHORT-5 Of a member with ranges in place the columns are held since its first one, so that its
-//    image, with what the ranges hold at the end, is all that its header vouches for. A reservation
-//    that somebody has taken meanwhile, and a page that was lost with what was stored there, are
-//    for the general way.
+// SHORT-5 The columns of a member with ranges in place are held since its first range. So its
+//    image, with the content of the ranges at the end, is all that its header vouches for. If
+//    another thread has taken the reservation meanwhile, or a page was lost with the bytes stored
+//    there, the transaction goes the general way.
 #pragma once
 
 #include <span>

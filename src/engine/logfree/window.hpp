@@ -3,26 +3,26 @@
 // durable (docs/internals/logfree.md, "The protocol" and "One fence").
 //
 // WIN-1 A window holds the stripes of its blocks exclusively, all of them at once, from before its
-//    first store until after the fence behind its last one. Stripes are waited for in ascending
-//    order, and by nobody who holds others that could not be taken from him, so nobody waits for
-//    ever.
+//    first store until after the fence that follows its last one. Threads wait for stripes in
+//    ascending order. A thread does not wait while it holds other stripes that could not be taken
+//    from it, so no thread waits for ever.
 // WIN-2 The second fence may be left to the lane's next one. Until then the window is *deferred*:
-//    decided, parity stored, stripes still held. Whoever wants one of the stripes writes all of
-//    that parity back, fences, and lets go of all of them (drain()). Parity therefore goes out by
-//    cached stores, which any CPU can write back.
-// WIN-3 A lane's next window takes the deferred one back first, so that nobody can drain it
-//    half-way. If their columns overlap, byte by byte, it fences before it stores anything. If not,
-//    both share the stripes that they have in common, and its own first fence is the deferred one's
-//    second: before it, with its own stripes taken, it writes the deferred parity back. So that is
-//    done by the thread whose fence is to complete it, whoever has stored the parity (a lane may
-//    have changed hands), and behind the locked instructions, the first of which would wait for it
-//    as a fence does.
+//    decided, parity stored, stripes still held. A thread that needs one of the stripes writes all
+//    of that parity back, fences, and lets go of all of them (drain()). Parity therefore goes out
+//    by cached stores, which any CPU can write back.
+// WIN-3 A lane's next window takes the deferred one back first, so that no thread can drain it
+//    half-way. If their columns overlap, byte by byte, it fences before it stores anything. If
+//    not, both share the stripes that they have in common, and its own first fence is the deferred
+//    one's second: before it, with its own stripes taken, it writes the deferred parity back. So
+//    the thread whose fence completes that write-back does it, whichever thread has stored the
+//    parity (a lane may have changed hands). It does it after the locked instructions, the first
+//    of which would wait for the write-back as a fence does.
 // WIN-4 A lane that holds a window waits for no stripe while it has taken back a deferred one: it
 //    only tries, and if that fails lets go of everything first.
-// WIN-5 A fence that fails is known to everybody who gets one of its columns afterwards: the medium
-//    says so before they are let go. Whoever has got the columns of a window asks the medium once
-//    more, and stores nothing if it has failed. So columns whose parity may not be durable are
-//    never open again, and yet nobody waits for them for ever.
+// WIN-5 If a fence fails, every thread that gets one of its columns afterwards knows: the medium
+//    says so before the columns are let go. A thread that has got the columns of a window asks the
+//    medium again, and stores nothing if it has failed. So columns whose parity may not be durable
+//    are never open again, and yet no thread waits for them for ever.
 // WIN-6 The methods are called in this order: plan, enter, write_data, [fence], write_parity, and
 //    then defer or leave; retreat or leave instead of what follows enter. Each asserts that the
 //    lane's step is one that it may follow.
@@ -41,8 +41,8 @@ namespace scute::core::engine {
 struct extent {
   uint64_t offset;
   uint64_t length;
-  // The old bytes are nobody's, so that no checksum would tell whether they were decoded. Other
-  // cells of the same columns could not be decoded beside them.
+  // The old bytes have no owner: no checksum shows whether they were decoded correctly. So no other
+  // cells of the same columns could be decoded along with them.
   bool alone = false;
 };
 
@@ -50,17 +50,17 @@ struct extent {
 bool overlap(const std::vector<pool::column_range>& a,
              const std::vector<pool::column_range>& b) noexcept;
 
-// What parity p will be under a piece, given its delta: to `next`.
+// Computes into `next` the parity p that belongs under a piece, given its delta.
 void add_delta(const pool::state& s, const pool::piece& x, uint32_t p, std::byte* next) noexcept;
 
 // The pages of parity of a few bytes, which lie in one row, are there: a fault brings back those
 // that are not.
 void touch_parity(const pool::state& s, uint64_t parity, uint64_t length) noexcept;
 
-// A lane's windows: `now`, the one under way, and `last`, which may be deferred. What it knows is
-// in the lane, where whoever rebuilds a lost page in the middle of a commit finds it
-// (pool/in_flight_write.hpp); this is what may be done with it, and costs nothing to make. Methods
-// are the thread's that uses the lane, unless they say that they are anybody's.
+// A lane's windows: `now`, the one under way, and `last`, which may be deferred. Their state is in
+// the lane, where a thread that rebuilds a lost page in the middle of a commit finds it
+// (pool/in_flight_write.hpp). This class has the operations on it, and costs nothing to make. Only
+// the thread that uses the lane calls the methods, unless they say that any thread may.
 class window {
  public:
   window(pool::state& s, pool::lane& l) noexcept : s_(s), l_(l) {}
@@ -72,10 +72,10 @@ class window {
   // parity of each piece is computed when the one before it is written.
   void plan_pieces();
 
-  // For who fills l.now() himself.
+  // For a caller that fills l.now() itself.
   void planned() noexcept { go_to<point::closed, point::planned>(point::planned); }
 
-  // Makes the deferred window of the lane its own again, waiting for whoever is draining it. False
+  // Makes the deferred window of the lane its own again, waiting for a thread that drains it. False
   // if there is none.
   bool take_back() noexcept {
     for (unsigned spins = 0;; spin_pause(spins)) {
@@ -95,12 +95,12 @@ class window {
   // stripe, so that the caller holds none that cannot be taken from him (WIN-1).
   void require_columns() noexcept;
 
-  // Locks l.now(), but for what l.reserved holds already, and with what take_back() has taken back.
-  // False, with nothing locked beyond that, if l.reserved holds anything and something else was not
-  // to be had at once: nobody who holds what cannot be taken from him waits (WIN-1).
+  // Locks l.now(), except what l.reserved holds already and what take_back() has taken back. False,
+  // with nothing locked beyond that, if l.reserved holds anything and something else was not
+  // available at once: a thread that holds what cannot be taken from it does not wait (WIN-1).
   bool enter() noexcept;
-  // Unlocks l.now() after enter(), with nothing stored: the transaction may not have its way, or
-  // the medium has failed (WIN-5). What was taken back is ended; l.reserved keeps what it has.
+  // Unlocks l.now() after enter(), with nothing stored: the transaction may not commit, or the
+  // medium has failed (WIN-5). The window that was taken back is ended; l.reserved stays as it is.
   void retreat() noexcept;
   // The same without a fence: what was taken back is deferred again, with more of its parity
   // written back than before.
@@ -134,18 +134,19 @@ class window {
   // made as large as they are). Parity phase: deltas to the parity. No fence in either.
   void prepare_deltas();
   void write_data() noexcept;
-  // later: whoever ends the deferred window writes the parity back.
+  // later: the thread that ends the deferred window writes the parity back.
   enum class write_back : uint8_t { now, later };
   void write_parity(write_back when) noexcept;
 
   // Makes the parity of the lane's deferred window durable and lets go of its stripes; nothing if
-  // it has none. Anybody's; async-signal-safe. If the medium fails it says so afterwards (WIN-5).
+  // it has none. Any thread may call it; async-signal-safe. If the medium fails it says so
+  // afterwards (WIN-5).
   void drain() noexcept;
   // The same, and if another thread is at it, or the lane has taken it back, waits for that one's
   // fence. Not in signal handlers, nor with columns held.
   void drain_wholly() noexcept;
-  // For whoever looks at a lane from time to time: drains what was deferred at the look before
-  // already. False if the lane has nothing deferred. Anybody's.
+  // Called from time to time: drains a window that was deferred already at the previous call. False
+  // if the lane has nothing deferred. Any thread may call it.
   bool age() noexcept;
 
  private:

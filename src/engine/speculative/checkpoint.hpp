@@ -2,28 +2,30 @@
 // The checkpoint of engine `spec`: writes blocks back and moves the truncation point
 // (engine/speculative/speculative.hpp).
 //
-//   some of what recovery has left unresolved is resolved, and so becomes dirty under each block's
-//   stripe: dirty lines written back; ranges open in place get new undo records one fence the
-//   checkpoint LSN is raised to the highest LSN checkpointed; then the lanes' active LSNs are read,
-//   and then the list of what is left truncation point = below all of these; one fence more
+//   some of what recovery has left unresolved is resolved, and so becomes dirty
+//   under each block's stripe: dirty lines written back; ranges open in place get new undo records
+//   one fence
+//   the checkpoint LSN is raised to the highest LSN checkpointed; then the lanes' active LSNs are
+//   read, and then the list of the blocks that are left
+//   truncation point = below all of these; a second fence
 //
-// CKPT-1 What the next commit draws is above the checkpoint LSN, which no renewal is above, and the
-//    truncation point never above the checkpoint LSN. So nobody can draw an LSN that the truncation
-//    point has passed: who published an active LSN before the checkpoint LSN rose is seen, and who
-//    did so after it sees the checkpoint LSN.
+// CKPT-1 The LSN that the next commit draws is above the checkpoint LSN. No renewal is above the
+//    checkpoint LSN, and the truncation point never is. So no commit can draw an LSN that the
+//    truncation point has passed. The checkpoint sees a commit that published its active LSN
+//    before the checkpoint LSN rose; a commit that did so after it sees the checkpoint LSN.
 // CKPT-2 Stripes are held while lines are pushed, not over a fence. The checkpoint waits for
-//        nothing but stripes, and for no user.
+//    nothing except stripes, and for no user.
 // CKPT-3 Where something is open, blocks take turns: those whose records are oldest come first, and
 //    nothing is renewed whose records the truncation point cannot reach in this round (a commit
 //    under way, or an older block that is pinned or finds no room, is in its way): such a block is
 //    checkpointed another time. So what is renewed lies, from the truncation point on, within two
 //    rounds over the blocks, and the oldest block finds room.
-// CKPT-4 Nothing dirty is left only when the truncation point has reached the checkpoint LSN, too:
-//    a checkpoint between the last store of a commit and the end of its active LSN leaves clean
-//    blocks, and frames that count. A session that began behind them would draw their LSNs again.
-// CKPT-5 It rests when nothing is left but what it has renewed itself, and all of that is open
-//    still: another round would renew the same, for as long as a program leaves a transaction open.
-//    Whoever ends a range, or logs anything, wakes it.
+// CKPT-4 Nothing dirty is left only when the truncation point has reached the checkpoint LSN, too.
+//    A checkpoint between the last store of a commit and the end of its active LSN leaves clean
+//    blocks, and frames that count. A session that began after them would draw their LSNs again.
+// CKPT-5 It rests when nothing is left except its own renewals, and all of that is open still:
+//    another round would renew the same, for as long as a program leaves a transaction open. A
+//    thread that ends a range, or logs anything, wakes it.
 #pragma once
 
 #include <algorithm>
@@ -56,7 +58,7 @@ class checkpoint {
   void leave(uint32_t lane) noexcept {
     active_lsns_[lane].lsn.store(none_active, std::memory_order_release);
   }
-  // Runs fn() while nobody writes the truncation point.
+  // Runs fn() while no thread writes the truncation point.
   template <typename Fn>
   void while_it_rests(Fn&& fn) {
     const locked turn(mutex_);
@@ -73,7 +75,7 @@ class checkpoint {
   // void (CKPT-4). Throws std::bad_alloc, SCUTE_E_IO.
   bool cycle();
   // The same of a part of them, those that came to the list first: so the truncation point moves,
-  // and nobody waits for all. Throws as cycle() does.
+  // and no thread waits for all. Throws as cycle() does.
   void help();
   // The same of one part of so many parts, in rounds that others may come between.
   bool cycle_part(size_t parts);
@@ -85,8 +87,8 @@ class checkpoint {
   void all();
 
  private:
-  // Who helps checkpoints so many blocks at least, and such a part of all. No round but one of all
-  // takes more than so many.
+  // A thread that helps checkpoints so many blocks at least, and such a part of all. No round
+  // takes more than so many, except one of all.
   static constexpr size_t help_least = 64, help_part = 4, round_most = 4096;
   struct alignas(64) lane_lsn {
     std::atomic<uint64_t> lsn{none_active};
@@ -108,16 +110,16 @@ class checkpoint {
   std::atomic<uint64_t> checkpoint_lsn_;
   unresolved_columns* const unresolved_;
   waiting_mutex mutex_;  // one cycle at a time
-  medium::writer w_;     // of whoever has mutex_, as are the last three below
+  medium::writer w_;     // of the thread that has mutex_, as are the last three below
   block_table::list taken_ SCUTE_GUARDED_BY(mutex_);
-  // Of whoever has mutex_, as well:
+  // Of the thread that has mutex_, as well:
   std::vector<log_range> records_;
   byte_buffer copies_;
   std::vector<open_range> open_;
   bool short_of_memory_ = false;
   uint64_t renewal_lsn_ = 0;  // the LSN last drawn for a renewal
   uint64_t reach_ =
-      0;  // what the truncation point can come to in this round, as far as is known (CKPT-3)
+      0;  // the LSN that the truncation point can reach in this round, as far as is known (CKPT-3)
   bool renewed_ = false;  // since the log's last fence
   alignas(64) std::byte page_[block_table::page];
 };

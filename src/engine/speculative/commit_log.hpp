@@ -15,21 +15,20 @@
 // CLOG-3 One thread at a time appends for a lane. Segments are kept back for the checkpoint, which
 //    has a lane of its own: it may always append what it has to renew, and never takes more, so
 //    that it leaves the others theirs while a commit under way holds the truncation point back.
-//    Fewer are kept only when what it has in them is void.
 // CLOG-4 Segments may be added while others are used, and taken off again when all that were added
 //    are free. They are the last ones, and taken last; and no lane stays at one when what it has
-//    appended is fenced, since a lane without work would keep it for good. (A stream that lanes
-//    share may: whoever takes segments off has it, and leaves it.)
-// CLOG-5 What a lane has appended is fenced when the fence behind it has returned: from then on all
-//    copies have it, and what they lack of it is damage (log_scrubber.hpp).
-// CLOG-6 Who has taken segments appends to all of them without waiting for anything but stripes,
-//    and takes none while he waits. So what others have taken comes back, and is worth waiting for,
-//    like what is full.
+//    appended is fenced, since a lane without work would keep it permanently. (A stream that lanes
+//    share may: the thread that takes segments off has the stream, and leaves it.)
+// CLOG-5 Frames of a lane are fenced when the fence that follows them has returned: from then on
+//    all copies have them, and frames that a copy lacks are damage (log_scrubber.hpp).
+// CLOG-6 A thread that has taken segments appends to all of them without waiting for anything but
+//    stripes, and takes none while it waits. So segments that other threads have taken come back,
+//    and are worth waiting for, like full ones.
 // CLOG-7 Frames of one stream with one LSN are parts of one whole. So where lanes share a stream,
 //    one transaction at a time draws an LSN for it and appends, and the next one's is higher. A
-//    fence there is one of all that was appended before, whoever has done it. Nobody has the stream
-//    while he checkpoints, which takes a sync of the pool: what he has found of room by then he
-//    asks for again.
+//    fence there covers all that was appended before, by any thread. No thread has the stream
+//    while it checkpoints, which takes a sync of the pool. It then asks again for the room that it
+//    has found before.
 #pragma once
 
 #include <algorithm>
@@ -47,7 +46,7 @@
 namespace scute::core::engine {
 
 enum frame_flags : uint32_t {
-  frame_final = 1,       // the last part of what is decided with it
+  frame_final = 1,       // the last part of the transaction or step that is decided with it
   frame_step = 2,        // of the library's own, no user's transaction
   frame_part_shift = 8,  // from here on: the number of the part, from 0
 };
@@ -67,10 +66,10 @@ class commit_log {
   commit_log(pool::state& s, log_location& location, const segment_list& list,
              uint64_t truncation_point, const std::vector<uint64_t>& last_frames);
 
-  // While it lives nobody else appends to the stream that all lanes share, if they do
+  // While it lives no other thread appends to the stream that all lanes share, if they do
   // (log_location::is_apart()): from the question for room to the last frame, and neither over a
-  // fence nor while anything is pinned before it began. Sequences are drawn within, so those of the
-  // stream grow (CLOG-7). Taken before stripes, and before the checkpoint's lock.
+  // fence nor while anything is pinned before it began. Sequences are drawn within, so those of
+  // the stream grow (CLOG-7). Taken before stripes, and before the checkpoint's lock.
   class stream_guard {
    public:
     explicit stream_guard(commit_log& log)
@@ -117,14 +116,14 @@ class commit_log {
   // Appends them as parts of one whole. There is room; durable by the lane's fence().
   void append(medium::writer& w, uint32_t lane, std::span<const log_range> records, uint32_t flags,
               uint64_t lsn, uint64_t transaction) noexcept;
-  // What frames of many different sizes find of a segment at least: they are cut where it ends
-  // (need_of).
+  // Bytes of a segment that frames of many different sizes find at least: they are cut where it
+  // ends (need_of).
   uint64_t usable() const noexcept {
     return layout_.frame_max() - split_min() - 2 * bytes_of_frame(0) - 128;
   }
   // Bytes of records that a frame of their own holds, wherever they are divided.
   uint64_t records_in_frame() const noexcept;
-  // What the lane has appended up to this LSN, its last one, is durable. In its thread.
+  // Frames of the lane up to this LSN, its last one, are durable. In its thread.
   void fenced(uint32_t lane, uint64_t lsn) noexcept {
     lane_end& l = lanes_[stream_of(lane)];
     uint64_t before = l.fenced.load(std::memory_order_relaxed);
@@ -134,14 +133,14 @@ class commit_log {
     // CLOG-4. Others append to a shared stream meanwhile, so nothing of it is looked at here.
     if (!is_shared(lane) && l.in && *l.in >= made_with_) leave_added(lane);
   }
-  // What a frame with so many bytes of records takes of a segment.
+  // Bytes of a segment that a frame with so many bytes of records takes.
   uint64_t bytes_of_frame(uint64_t records) const noexcept {
     return layout_.lines_of(records + sizeof(format::frame_head)) * log::line_size;
   }
   uint32_t checkpoint_lane() const noexcept { return s_.geo.lane_count; }
   bool is_apart() const noexcept { return !own_.empty(); }
-  // What the lane has appended, or what was written of the truncation point (by the checkpoint's
-  // lane), is durable, or the pool has failed. w: with which that was done.
+  // Makes durable what the lane has appended, or what was written of the truncation point (by the
+  // checkpoint's lane), unless the pool has failed. w: with which that was done.
   void fence(medium::writer& w, uint32_t lane, fence_site at) noexcept;
   // Changes with whatever lanes append, once it is fenced.
   uint64_t appended() const noexcept {
@@ -167,20 +166,20 @@ class commit_log {
   }
   void truncation_point_is_durable() noexcept;
   // TRUNC-1: streams it to the other place as well; the one that has it is durable. False if it is
-  // there. By who may write it, and durable as above.
+  // there. Only for the thread that may write it, and durable as above.
   bool repeat_truncation_point(medium::writer& w) noexcept;
   uint64_t written() const noexcept { return written_; }
   uint64_t truncation_point() const noexcept { return durable_.load(std::memory_order_relaxed); }
 
   // Keeps so many segments for the checkpoint, those included that it has. Returns how many are
-  // missing, if there shall be `others` for each lane beside them, with those that it has: the one
-  // that it is at, and what it has taken; then nothing is changed. Fewer than before it may always
-  // keep. `to_come`: how many of them checkpoints bring.
+  // missing if each lane shall have `others` in addition; then nothing is changed. These include
+  // the one that a lane is at, and those that it has taken. Fewer than before it may always keep.
+  // `to_come`: how many of them checkpoints bring.
   struct lack {
     size_t missing = 0, to_come = 0;
   };
   lack keep_back(size_t segments, size_t others);
-  // Segments that were begun in this session, by anybody; grows.
+  // Segments that were begun in this session, by any lane; grows.
   uint64_t begun() const noexcept { return begun_.load(std::memory_order_relaxed); }
   // More than the least.
   bool is_keeping_more() {
@@ -189,14 +188,14 @@ class commit_log {
   }
   static constexpr size_t kept_least = 2;
 
-  // More segments: all of the list's behind those that there are. The list is durable.
+  // More segments: all of the list's after those that are present. The list is durable.
   void add(const segment_list& longer);
-  // Takes off the segments behind the first `kept` chunks of the list. False, with nothing changed,
+  // Takes off the segments after the first `kept` chunks of the list. False, with nothing changed,
   // if one of them is not free, or the checkpoint would be left with fewer than are kept for it, or
   // more than the least shall be; one that `lane`, the caller's, is at and needs no more is free.
   bool take_off(uint32_t lane, const segment_list& shorter);
 
-  // ---- for who looks for damage (log_scrubber.hpp): any thread ----------------------------------
+  // ---- to look for damage (log_scrubber.hpp): any thread ----------------------------------------
 
   // A segment with frames above the durable truncation point, or that a lane appends to.
   struct live_segment {
@@ -204,12 +203,12 @@ class commit_log {
     uint64_t
         fenced;  // frames up to this LSN are durable in all copies, unless they were damaged since
     uint64_t last;  // LSN of the last frame; above `fenced`: it is being appended; 0: none
-    const format::segment_head* head;  // what it has to be; null if no lane appends to it any more
+    const format::segment_head* head;  // its right content; null if no lane appends to it any more
     bool needed;                       // there are such frames
     uint32_t lane;                     // whose segment it is
   };
   // Calls live(live_segment) for segment number `i` of segments(), or unused(log::segment) if
-  // nothing counts in it. Nobody begins a segment meanwhile, so these wait for nothing that a
+  // nothing counts in it. No thread begins a segment meanwhile, so these wait for nothing that a
   // commit could have.
   template <typename Live, typename Unused>
   void look_at(size_t i, Live&& live, Unused&& unused) {
@@ -223,8 +222,8 @@ class commit_log {
     live(live_segment{u.where, fenced, last, u.in_use ? &lanes_[u.lane].out.head() : nullptr,
                       last > truncation_point(), u.lane});
   }
-  // Frames are missing in the segment that the lane is at: the next one goes to another, since a
-  // crash would find it behind a gap.
+  // Frames are missing in the segment that the lane is at: the next one goes to another, since
+  // after a crash recovery would find it after a gap.
   void leave_segment(uint32_t lane) noexcept {
     lanes_[lane].leaves.store(true, std::memory_order_relaxed);
   }
@@ -234,7 +233,7 @@ class commit_log {
     uint64_t offset;
     uint64_t words[2];
   };
-  // Those that count. By who may write the truncation point.
+  // Those that count. Only for the thread that may write the truncation point.
   std::vector<truncation_copy> truncation_copies() const;
 
   // Bytes of segments that are in use or full, and of all.
@@ -305,7 +304,7 @@ class commit_log {
   log_location& location_;
   std::deque<medium::writer> own_;  // of a location apart: one for each lane, and the checkpoint's
   waiting_mutex stream_;            // CLOG-7
-  uint64_t drawn_ = 0;              // of whoever has it
+  uint64_t drawn_ = 0;              // of the thread that has it
   std::vector<uint64_t>
       told_;  // by lane: bytes that its own writer has counted, and the other one as well
   uint64_t segment_size_;
@@ -324,7 +323,7 @@ class commit_log {
   size_t kept_back_ SCUTE_GUARDED_BY(mutex_) = kept_least;
   size_t of_checkpoint_ SCUTE_GUARDED_BY(mutex_) =
       0;  // segments that the checkpoint has taken, and that are not free again
-  size_t taken_ SCUTE_GUARDED_BY(mutex_) = 0;  // by lanes, but for the checkpoint's, and not begun
+  size_t taken_ SCUTE_GUARDED_BY(mutex_) = 0;  // by lanes, except the checkpoint's, and not begun
   uint64_t written_ = 0;                       // of the truncation point
   bool is_written_ =
       false;  // in this session: what was found may be a dead process's, and not durable

@@ -15,8 +15,8 @@
 // GAP-3 A segment without a head has lost one if no copy of the head could be what a store of one
 //    has left, torn or not; or if it cannot be read. So have places that cannot be read in too many
 //    copies.
-// GAP-4 What cannot be told from a torn end is not told: the last frames of a lane, damaged in all
-//       copies.
+// GAP-4 Damage that looks like a torn end is not reported: the last frames of a lane, damaged in
+//    all copies.
 // GAP-5 The last frame of a segment has nothing behind it. So the head of the segment that its lane
 //    goes on in says which LSN the lane had fenced by then; if that is above the truncation point
 //    and no frame has it, it is missing.

@@ -1,35 +1,37 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The log of engine `spec` in a file beside the pool's, as it is for pools on disks
+// The log of engine `spec` in a file next to the pool's, as it is for pools on disks
 // (docs/reference/format.md, "The log file"). There a sync of the pool writes every dirty page of
 // it; a commit syncs this file alone.
 //
-// Who decides: the superblock of the pool says that the log is in a file (incompat_log_file), the
-// pool's uuid and epoch, and the number of its session, say in which. The head of the file says
-// whose it is and how far it has come:
+// The superblock of the pool decides: it says that the log is in a file (incompat_log_file). The
+// pool's uuid and epoch, and the number of its session, say in which file. The head of the file
+// says whose it is and how far it has come:
 //
 //   coming, epoch e+1 --superblock with e+1--> in use, epoch e+1 --superblock says clean--> closed,
 //   epoch e+1
 //
-// What a crash leaves at `coming` and at `named` (medium/log_paths.hpp), and what the next opening
-// makes of it:
-//   a log is made for a creation, or a switch        pool as before, whole file at `coming`: not the pool's; it goes
-//   superblock needs it, or the new pool is named    pool needs it, `coming` fits: it gets the name
-//   named                                            it fits
-//   head coming(e+1), superblock e                   unclean: the frames of e are all there, it fits; clean: as well
-//   head coming(e+1), superblock e+1                 the session has appended nothing yet: it fits
-//   superblock clean, head in use                    it fits; nothing in it is needed
-//   superblock with another engine                   an older log with the pool's uuid is nobody's: it goes
+// The files that a crash leaves at `coming` and at `named` (medium/log_paths.hpp), and what the
+// next opening makes of them:
+//   a log is made for a creation, or a switch
+//                                    pool as before, whole file at `coming`, not its own; it goes
+//   superblock needs it, or the new pool is named
+//                                    pool needs it, `coming` fits: it gets the name
+//   named                            it fits
+//   head coming(e+1), superblock e   all frames of e are present: it fits, unclean or clean
+//   head coming(e+1), superblock e+1 the session has appended nothing yet: it fits
+//   superblock clean, head in use    it fits; nothing in it is needed
+//   superblock with another engine   an older log with the pool's uuid has no owner: it goes
 //
 // LOGFILE-1 A log is whole and durable, with its folder, before a superblock that needs it is; and
 //    a superblock that does not need it is durable before it goes.
-// LOGFILE-2 An unclean pool goes on with the log of its uuid that fits its epoch, and with no
+// LOGFILE-2 An unclean pool continues with the log of its uuid that fits its epoch, and with no
 //    other: any that is missing, foreign, older, newer or cut short is refused, with nothing
-//    changed, unless the caller gives its log up (SCUTE_WITHOUT_LOG). A clean pool needs nothing of
-//    a log; what does not fit is made anew, and a file that may be somebody else's is set aside,
-//    not replaced; so is a log of the pool's uuid that was not closed: a newer copy of the pool,
-//    killed and put elsewhere, may need it. (At `coming` nobody needs one that nothing was appended
-//    to.) Where the superblock needs none, and is newer than the log, the log was left behind by a
-//    switch.
+//    changed, unless the caller gives its log up (SCUTE_WITHOUT_LOG). A clean pool needs nothing
+//    of a log. One that does not fit is made again. A file that may belong to another program is
+//    set aside, not replaced. So is a log of the pool's uuid that was not closed: a newer copy of
+//    the pool, whose writer was killed and which lies elsewhere, may need it. (At `coming` no pool
+//    needs a log to which nothing was appended.) Where the superblock needs none, and is newer
+//    than the log, the log was left over by a switch.
 // LOGFILE-3 The head names the next epoch, durably, before the superblock does, and says `in use`
 //    before anything is appended. Its two copies lie on different pages; each is durable before the
 //    other one is written, and the one that counts is written last.
@@ -41,9 +43,10 @@
 //    is written as a whole first (file_pages.hpp).
 // LOGFILE-6 It grows by zeros that are durable before its head counts them, and is cut when its
 //           head counts them no longer.
-// LOGFILE-7 No file goes, or is replaced, because of the name that it has (OURS-1): whoever needs a
-//    name looks at what is there, and what somebody may need, or is no log, is set aside, or the
-//    call is refused. Who needs no name leaves what is no log alone.
+// LOGFILE-7 No file goes, or is replaced, because of the name that it has (OURS-1). A call that
+//    needs a name looks at the file that has it. A file that a pool or program may need, or that
+//    is no log, is set aside, or the call is refused. A call that needs no name leaves a file that
+//    is no log alone.
 // LOGFILE-8 Two copies of a pool have the same uuid, and epochs that count alike. So where both
 //    tell the number of their session (SESSION-1), the head has that of the superblock; one that is
 //    coming with the next epoch has it as the number before.
@@ -60,11 +63,11 @@ namespace scute::core::engine {
 class log_in_file final : public log_location {
  public:
   // A new log for the pool's session of this epoch, at `coming`; durable (LOGFILE-1). cap: as in
-  // plan_log(). Throws SCUTE_E_NOSPC, SCUTE_E_EXISTS if somebody else's file is at `named`
-  // (LOGFILE-7); then nothing is made.
+  // plan_log(). Throws SCUTE_E_NOSPC, SCUTE_E_EXISTS if a file at `named` may belong to another
+  // pool or program (LOGFILE-7); then nothing is made.
   static void make(pool::state& s, uint64_t cap, uint64_t epoch);
-  // What was made gets its name, if the superblock, which is durable, needs it. If a pool has
-  // replaced another one and needs no log, the other one's goes.
+  // The log that was made gets its name, if the superblock, which is durable, needs it. If a pool
+  // has replaced another one and needs no log, the other one's goes.
   static void name(pool::state& s);
   // Of a pool that is not open, and that is to be replaced: its log may have no other name than
   // `coming` yet, which the new pool's needs.
@@ -77,15 +80,14 @@ class log_in_file final : public log_location {
   static void remove_stale(pool::state& s) noexcept;
 
   // The one that fits (LOGFILE-2), with its name. If none does: an unclean pool is refused; for a
-  // clean one that is only read there is none; for another clean one it is made anew.
+  // clean one that is only read there is none; for another clean one it is made again.
   static std::unique_ptr<log_in_file> find(pool::state& s, bool clean);
   // Of an unclean pool that is opened without its log: false if no log fits; then none is there,
-  // what was there is set aside. Throws as find() does, but for that reason.
+  // and a file that was there is set aside. Throws as find() does, except for that reason.
   static bool give_up(pool::state& s);
-  // That of a pool that is only read, for whoever asks how full it is; null: there is none that
-  // fits.
+  // The log of a pool that is only read, for callers that ask how full it is; null: none fits.
   static std::unique_ptr<log_in_file> seen(pool::state& s);
-  // What make() has made, which may not have its name yet.
+  // The log that make() has made, which may not have its name yet.
   static std::unique_ptr<log_in_file> made(pool::state& s);
 
   // LOGFILE-3: before the superblock names that epoch; after it; and after the superblock says that

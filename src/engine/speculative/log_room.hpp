@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Room in the log of engine `spec`: what a transaction does before it appends, and what keeps the
-// log from ever being too small for the undo records of what is open in place. A checkpoint makes
-// room; where that is not enough, because one transaction alone is larger than the log, the heap
-// lends more chunks, and they go back when all is checkpointed.
+// Room in the log of engine `spec`: a transaction asks for it before it appends. The log also has
+// to be always large enough for the undo records of ranges that are open in place. A checkpoint
+// makes room; where that is not enough, because one transaction alone is larger than the log, the
+// heap lends more chunks, and they go back when all is checkpointed.
 //
 //   lent by the heap --listed durably--> segments of the log --all free, list without them
 //   durable--> back to the heap
@@ -10,24 +10,26 @@
 // ROOM-1 Chunks are in the durable list before a segment in them is taken, and back at the heap
 //    after a list without them is durable. So a crash leaves them in the list, or lent and
 //    unlisted, which the next open takes back.
-// ROOM-2 Nobody lends from within an allocator step: the heap's lock is held there. So there is
+// ROOM-2 No thread lends from within an allocator step: the heap's lock is held there. So there is
 //    always room for steps: two segments for each lane, one that it is at and one that comes next,
 //    are kept free of reservations.
-// ROOM-3 What is reserved for ranges in place is there twice: the undo records before a checkpoint
-//        are void only after it.
-// ROOM-4 Nobody is refused, and nothing lent, for want of segments that a checkpoint brings back:
-//    those that are full, and those that other lanes have taken, which are about to be (CLOG-6).
+// ROOM-3 Room for ranges in place is reserved twice: the undo records before a checkpoint are void
+//    only after it.
+// ROOM-4 No caller is refused, and nothing lent, for want of segments that a checkpoint brings
+//    back: those that are full, and those that other lanes have taken, which are about to be
+//    (CLOG-6).
 // ROOM-5 No object is refused room while the log has lent chunks that it does not need: everything
 //    is checkpointed then, and they go back. (Commits look for that as well, but the last one
 //    before a large object may be the one that lent them.)
-// ROOM-6 Who reserves counts his bytes first, and then looks whether what the checkpoint keeps
-//    suffices for all that is counted. So of two who do it at once the second sees the first.
-// ROOM-7 What is kept falls only by keep_less(), which says so first and then looks again at what
-//    is counted. A transaction's end only counts: as long as few bytes are open nothing is kept
-//    anew, nor given back.
-// ROOM-8 Who commits while the log is nearly full checkpoints a part of what there is, and once for
-//    each segment that is begun, by anybody: so it is no checkpoint of the whole pool that a commit
-//    waits for, and a truncation point that others hold back costs no checkpoint with each commit.
+// ROOM-6 A thread that reserves counts its bytes first. Then it looks whether the checkpoint keeps
+//    enough for all that is counted. So of two threads that do it at once the second sees the
+//    first.
+// ROOM-7 The kept amount falls only by keep_less(), which says so first and then looks again at
+//    what is counted. A transaction's end only counts: as long as few bytes are open nothing is
+//    kept again, nor given back.
+// ROOM-8 A thread that commits while the log is nearly full checkpoints a part of the blocks, once
+//    for each segment that any lane begins. So no commit waits for a checkpoint of the whole pool,
+//    and a truncation point that others hold back costs no checkpoint with each commit.
 // ROOM-9 A log in a file of its own is as long as it was made, when nothing is in it any more: a
 //    closing and the background see to that, not the next commit alone, which may never come. So a
 //    look of the background that leaves the file longer is not its last one (IDLE-1), unless ranges
@@ -69,7 +71,7 @@ class log_room {
   // Returns what release() takes. Throws SCUTE_E_NOSPC. Lends, if it has to.
   uint64_t reserve(pool::lane& l, uint64_t offset, uint64_t bytes);
   void release(uint64_t reserved) noexcept;
-  // The checkpoint keeps no more than what is reserved now asks for. Any thread.
+  // The checkpoint keeps no more than the present reservations need. Any thread.
   void keep_less() noexcept;
 
   bool is_larger() const noexcept { return larger_.load(std::memory_order_relaxed); }
@@ -81,8 +83,9 @@ class log_room {
   // The same, once for each truncation point.
   void shrink(pool::lane& l) noexcept;
 
-  // Checkpoints all, and does the same, as often as other lanes have something in it (ROOM-5). True
-  // if chunks have gone back. Nobody has the heap's lock. Throws SCUTE_E_IO, std::bad_alloc.
+  // Checkpoints all, and does the same, as often as other lanes have something in it (ROOM-5).
+  // True if chunks have gone back. No thread has the heap's lock. Throws SCUTE_E_IO,
+  // std::bad_alloc.
   bool give_back(pool::lane& l);
 
   // Runs fn(list) while the list stays as it is.
@@ -103,13 +106,13 @@ class log_room {
   commit_log& log_;
   checkpoint& checkpoint_;
   waiting_mutex list_mutex_;  // taken before the heap's
-  segment_list list_;         // of whoever has list_mutex_
+  segment_list list_;         // of the thread that has list_mutex_
   std::atomic<bool> larger_{false};
   std::atomic<uint64_t> looked_at_{
       0};  // the truncation point at the last look for what could go back
   std::atomic<uint64_t> helped_at_{0};  // segments begun by then (ROOM-8)
   std::atomic<uint64_t> open_bytes_{0};
-  waiting_mutex open_mutex_;                            // of who changes kept_
+  waiting_mutex open_mutex_;                            // of a thread that changes kept_
   std::atomic<uint64_t> kept_{commit_log::kept_least};  // segments, for open_bytes_
 };
 

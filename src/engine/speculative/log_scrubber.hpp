@@ -1,26 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Damage to the log of engine `spec` while the pool is open: found, and put right, before a crash
-// could ask for what is missing. (What a crash finds damaged is replay.hpp's and
-// gap_detection.hpp's.)
+// Finds and repairs damage to the log of engine `spec` while the pool is open, before a crash
+// could need the missing bytes. (replay.hpp and gap_detection.hpp handle damage that a crash
+// meets.)
 //
 //   frame, head   stored again in all copies, from the copy or the tracks that have it
 //   beyond that   everything is checkpointed at once: then nothing of it is needed
-//   list, truncation point written again, as memory has them; so are the heads of a log in a file of its own, which are its list
-//   lost page     of a file of its own: written as a whole, when nothing in it counts any more. Part of it cannot be written
+//   list, truncation point written again, as memory has them; so are the heads of a log in a file
+//                 of its own, which are its list
+//   lost page     of a file of its own: written as a whole, when nothing in it counts any more.
+//                 Part of it cannot be written
 //
 // LOGSCRUB-1 Only what counts is looked at: the list and the truncation point that count, and
-//    frames above the durable truncation point that are fenced (CLOG-5). All else is void, or under
-//    way, and nobody's damage.
-// LOGSCRUB-2 A frame is stored with the bytes that its writer has stored, and its segment is not
-//    begun anew meanwhile. So it does no harm where nothing was wrong, and no lane has to wait.
-// LOGSCRUB-3 What no copy tells any more the pool itself has, until a crash: a checkpoint makes it
-//            durable there, and void here.
+//    frames above the durable truncation point that are fenced (CLOG-5). All else is void, or
+//    being written, and no damage.
+// LOGSCRUB-2 A frame is stored with the bytes that its writer has stored, and no lane begins its
+//    segment again meanwhile. So it does no harm where nothing was wrong, and no lane has to wait.
+// LOGSCRUB-3 Bytes that no copy has any more are in the pool itself, until a crash: a checkpoint
+//    makes them durable there, and void here.
 // LOGSCRUB-4 Of a pool that was closed properly all copies of the list and the truncation point
-//    were durable. So whichever is not as the one that counts was damaged: an opening puts it
-//    right, and tells it. (After a crash recovery writes all of them, and cannot tell damage from
-//    what was being written.)
-// LOGSCRUB-5 Nobody goes on behind a gap, be it one of void frames: a crash could not tell that
-//    nothing is missing there (GAP-2), and would have it told as lost.
+//    were durable. So a copy that differs from the one that counts was damaged: an opening repairs
+//    it, and reports it. (After a crash recovery writes all of them, and cannot tell damage from
+//    an unfinished write.)
+// LOGSCRUB-5 No lane continues after a gap, be it one of void frames. After a crash recovery could
+//    not see that nothing is missing there (GAP-2), and would report it as lost.
 #pragma once
 
 #include "base/waiting.hpp"
@@ -43,7 +45,7 @@ class log_scrubber {
   // the pool. Throws SCUTE_E_IO.
   void repair_heads();
   // The segments with pages that were lost (pool/lost_log_pages.hpp). False if something is under
-  // way there, so that it has to be done once more.
+  // way there, so that it has to be done again.
   bool repair_lost_pages();
   // Calls fn(offset, length) for where in the pool frames lie that count; none do of a log in a
   // file of its own.
@@ -59,7 +61,7 @@ class log_scrubber {
                  std::span<const std::byte> lines) const;
   void renew_lost_pages(const log::segment& where, const tx::log_finding_fn& tell);
   void touch_lost_pages();
-  // All of these are called by who has mutex_.
+  // The caller of any of these has mutex_.
   seen look_at(size_t segment, bool repair, const tx::log_finding_fn& tell);
   seen look_at(const commit_log::live_segment& x, bool repair, const tx::log_finding_fn& tell);
   void look_at_list(bool repair, const tx::log_finding_fn& tell);
@@ -75,7 +77,7 @@ class log_scrubber {
   checkpoint& checkpoint_;
   log_room& room_;
   waiting_mutex mutex_;  // taken before the list's, the checkpoint's and the log's
-  medium::writer w_;     // of whoever has it, as are the next two
+  medium::writer w_;     // of the thread that has it, as are the next two
   log::segment_reader reader_;
   bool wrote_ = false;
 };

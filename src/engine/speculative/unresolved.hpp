@@ -6,17 +6,17 @@
 // UNRES-1 A column that a record above the truncation point lies in is unresolved from recovery on,
 //    until its parity was computed anew under the stripe of its block. What recovery stores is
 //    durable before.
-// UNRES-2 Nobody decodes a cell, or judges damage, by the parity of an unresolved column: whoever
-//    takes a block's stripe for that resolves it first. The handler of a fault cannot, since a row
-//    is missing; to it such columns tell nothing (repair/page_repair.hpp, PAGE-9). A commit needs
-//    not: it adds what it changes to the parity that there is, and computing it anew comes to the
-//    same, before that and after it.
+// UNRES-2 No thread decodes a cell, or judges damage, by the parity of an unresolved column: a
+//    thread that takes a block's stripe for that resolves it first. The handler of a fault cannot,
+//    since a row is missing; to it such columns tell nothing (repair/page_repair.hpp, PAGE-9). A
+//    commit need not: it adds its change to the present parity, and recomputing that gives the
+//    same before and after.
 // UNRES-3 The truncation point stays below the records of an unresolved block. A resolved one is a
 //    dirty block of the table, with the oldest of these records as its first, until it is
 //    checkpointed. So whenever a crash comes, the next recovery finds the records of all blocks
 //    whose parity is not durable, and what this session has committed above them.
-// UNRES-4 What this session draws is above all LSNs that recovery has found, those of what was not
-//         decided included.
+// UNRES-4 The LSNs that this session draws are above all LSNs that recovery has found, those of
+//    undecided transactions included.
 // UNRES-5 The block with the oldest record comes first, so that segments become free one after the
 //    other; and a checkpoint resolves some blocks each time, so who waits for room does not wait
 //    for somebody else's thread.
@@ -93,7 +93,7 @@ class unresolved_columns final : public pool::resolver {
   std::unique_ptr<std::atomic<bool>[]> open_;
   std::atomic<uint64_t> done_{0}, next_{0};
   medium::writer w_;   // for stores, which leave nothing in it
-  size_t oldest_ = 0;  // of whoever checkpoints: those before it are resolved
+  size_t oldest_ = 0;  // of the thread that checkpoints: those before it are resolved
 };
 
 }  // namespace scute::core::engine
