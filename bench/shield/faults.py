@@ -15,7 +15,7 @@ KEPT = ("rows", "bits", "rate", "trials", "all_back", "all_survivable", "within"
 
 
 def measure(campaign: Path, files: Path, work: Path, faults: Faults, progress: Callable[[str], None]) -> Iterator[dict[str, Any]]:
-    """A row for each cell. The campaign fails if a page is silently wrong, or if a page is lost that
+    """A row for each cell. The campaign fails if a page is silently wrong, or if it loses a page that
     had to survive."""
     told = work / "faults.json"
     rates = ",".join(f"{r:g}" for r in faults.rates)

@@ -66,8 +66,8 @@ def _children(process: int) -> list[int]:
 
 
 def _group_lives(group: int) -> bool:
-    """Whether any process of it still runs. A zombie (state Z), which has ended and whose parent has
-    not asked how, does not."""
+    """Whether any process of it still runs. A zombie (state Z) does not: it has ended, and its parent
+    has not asked how."""
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
             state, _, its_group = stat.read_text().rpartition(")")[2].split()[:3]
@@ -210,7 +210,7 @@ def _talk(client: socket.socket, commands: Sequence[str], answered: list[int]) -
 
 
 def converse(command: Sequence[str], held: bool, name: Path, scripts: Sequence[Sequence[str]], errors: Path) -> Spent:
-    """The command is a server, or its supervisor, that listens at `name` and ends when a client asks
+    """The command is a server, or its supervisor. It listens at `name`, and ends when a client asks
     it to shut down. Each script is a client's."""
     begin = time.monotonic()
     run = None
