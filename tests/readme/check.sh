@@ -4,8 +4,8 @@
 # they cannot rot.
 # Marks in the file, each on a line of its own before a fenced block (blank lines may lie between):
 #
-#   <!-- example: NAME.cpp -->  (or NAME.c)  the block is a program. If examples/NAME.cpp exists, the
-#                               block must be a run of consecutive lines of it, and the file is what
+#   <!-- example: NAME.cpp -->  (or NAME.c)  the block is a program. If examples/NAME.cpp exists,
+#                               the block must be a run of consecutive lines of it, and the file
 #                               gets compiled; otherwise the block must be complete.
 #   <!-- output: NAME.cpp -->   the block is what the program prints.
 #   <!-- lines of NAME.cpp -->  the block is a run of consecutive lines of examples/NAME.cpp, which
