@@ -37,7 +37,7 @@ void list() {
   fmt::print("\n");
 }
 
-// Removes what runs left behind that were killed: session::path() names files by process.
+// Removes the files of runs that were killed: session::path() names files by process.
 void remove_stale(const std::string& dir) {
   const std::string prefix = "scute-bench.";
   std::error_code ec;

@@ -13,7 +13,7 @@ namespace scute::bench {
 struct options {
   std::string dir = "/dev/shm";
   std::string disk_dir = "/var/tmp";  // of the durable works
-  std::vector<std::string> filter;    // parts of names of works; empty: all
+  std::vector<std::string> filter;    // parts of the workloads' names; empty: all
   std::vector<std::string> systems;   // empty: all
   std::vector<uint64_t> sizes{64, 256, 1024, 4096};
   std::vector<unsigned> threads{1, 2};

@@ -14,7 +14,7 @@
 
 namespace scute::bench {
 
-// What a system did to the medium, as it counts itself.
+// The accesses of a system to the medium, as the system itself counts them.
 struct costs {
   double fences = 0, lines = 0;
   double bytes_data = 0, bytes_parity = 0, bytes_log = 0, bytes_metadata = 0;
@@ -32,7 +32,7 @@ struct costs {
   }
 };
 
-// What a transaction of a map asks of its store, on the average: Pangolin's Table 3.
+// The average demand of a map's transaction on its store: Pangolin's Table 3.
 struct footprint {
   workloads::transaction_sizes insert, remove;
 };
@@ -54,7 +54,7 @@ struct row {
       deferred_ns;                 // that the system put off until after the time of the operation
   std::optional<double> untested;  // share of the object bytes accessed that nothing has tested
   std::optional<double> p50_ns, p99_ns;  // of single operations, where those are timed
-  std::string file_system;               // of works on a disk; else empty
+  std::string file_system;               // of workloads on a disk; else empty
 
   // Of `stages`, in the order of a transaction, and pow_…: name and ns, or what the work says it
   // is.

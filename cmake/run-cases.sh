@@ -5,9 +5,11 @@
 # failed the command that repeats it alone. A program that ends early has failed in the case that
 # was under way; so has one that takes longer than SECONDS.
 #
-#   --free FILE              its cases may leave their engine to the run: that is SCUTE_TEST_ENGINES (`rotate`, or nothing for what
-#                            the library chooses). Those that do are listed in FILE.
-#   --engine NAME FILE N     runs with this engine the cases that FILE.1 to FILE.N list, and no others
+#   --free FILE              its cases may leave their engine to the run: that is SCUTE_TEST_ENGINES
+#                            (`rotate`, or nothing for the library's choice). Those that do are
+#                            listed in FILE.
+#   --engine NAME FILE N     runs with this engine the cases that FILE.1 to FILE.N list, and no
+#                            others
 set -uo pipefail
 export LC_ALL=C
 

@@ -34,7 +34,7 @@ class numbers : public scute::testing::subject {
     return all;
   }
 
-  // What the explorer has to know.
+  // The functions that the explorer calls.
   uint64_t size() const override { return 4096; }
   void create(scute::testing::memory& m, uint64_t) override { open(m); }  // zeros: no number
   void open(scute::testing::memory& m) override {

@@ -28,7 +28,7 @@ uint32_t check_of(const char* line) {
   return sum;
 }
 
-// What the structure promises: the last lines, oldest first, each as it was appended.
+// The lines that the structure promises to keep: the last ones, oldest first, each as appended.
 std::string lines_of(scute::pool& p) {
   const ring& r = p.get_verified(p.root<ring>());
   std::string text;

@@ -40,7 +40,7 @@ static node *moved(node *const *then, node *const *now, uint64_t count, const no
   return NULL;
 }
 
-/* Makes the list anew from what was stored, and stores it once more with the addresses of today. */
+/* Rebuilds the list from the stored objects, and stores it again with the addresses of today. */
 static int recover(void) {
   uint64_t count, is_there;
   const void *bytes;

@@ -22,7 +22,7 @@ namespace pow = scute::pow;
 
 namespace {
 
-using fields = std::map<uint64_t, std::string>;  // those that nobody here knows
+using fields = std::map<uint64_t, std::string>;  // those that this program does not know
 
 struct user {  // today's
   static constexpr std::string_view scute_type = "user";
@@ -66,7 +66,7 @@ uint64_t number_of(const std::string& bytes) {
   pow::bytes_in in(bytes.data(), bytes.size());
   return get_number(in);
 }
-// Calls known(number, bytes); what that does not take goes to `others`.
+// Calls known(number, bytes); the fields that it does not take go to `others`.
 template <typename Known>
 void get_fields(pow::bytes_in& in, fields& others, Known&& known) {
   others.clear();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keeps the input at hand while it runs, and saves it to a file when the process dies of it: by an
-// assertion, a signal, a sanitizer or a timeout.
+// Keeps the input in memory while it runs, and saves it to a file when the process dies of it: by
+// an assertion, a signal, a sanitizer or a timeout.
 #pragma once
 
 #include <cstdint>

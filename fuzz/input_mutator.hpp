@@ -11,7 +11,7 @@ namespace scute::fuzz {
 using input = std::vector<uint8_t>;
 
 // On a random image, one to three structures each get a field that is near some boundary, mostly
-// with the checksum made right: what the code behind the checksums is afraid of.
+// with the checksum made right. These inputs reach the code that runs after the checksums' tests.
 input fresh_input(std::mt19937_64& random);
 
 // One to four changes.

@@ -158,7 +158,7 @@ class mutator {
       default:
         size += static_cast<uint64_t>(int64_t{static_cast<int32_t>(m.value % 65536)}) - 32768;
     }
-    // What inputs mean stays, whatever the largest image is.
+    // The meaning of inputs stays the same, whatever the largest image is.
     constexpr uint64_t size_max = uint64_t{1} << 20;
     m_.content.resize(size % (std::max(size_max, image_.content.size()) + 1));
     m_.resized = true;

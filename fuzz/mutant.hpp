@@ -11,7 +11,7 @@ namespace scute::fuzz {
 
 struct mutant {
   bytes content;
-  // What the oracle needs: nothing was resealed, and which pages were hit.
+  // The facts that the oracle needs: whether nothing was resealed, and which pages were hit.
   bool plain = true;
   bool resized = false;
   bool status_hit = false;

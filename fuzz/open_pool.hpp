@@ -59,7 +59,7 @@ class open_pool {
 };
 
 uint64_t alloc(scute_pool* pool, size_t n, uint64_t key);
-// What all images but the empty ones hold. Returns the oids of the plain objects.
+// Makes the content of all images except the empty ones. Returns the oids of the plain objects.
 std::vector<uint64_t> populate(open_pool& p);
 // A new pool, closed.
 bytes make_clean(ram_file& file, const level& l, bool populated);

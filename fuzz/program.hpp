@@ -6,7 +6,8 @@
 // corpus depends on it: new kinds are added at the end, and nothing is renumbered.
 //
 //   head      0 base image   1 flags (head_flags)   2 fence of the crash   3 nothing
-//   mutation  0 kind:4 reseal:1 width:2 0:1   1 which   2 field   3 operation:3 extra:5   4..7 value
+//   mutation  0 kind:4 reseal:1 width:2 0:1   1 which   2 field   3 operation:3 extra:5
+//             4..7 value
 //   action    0 kind:7 1:1   1 object   2..3 small number   4..7 value
 //
 // All mutations come before all actions, whatever their order in the input.

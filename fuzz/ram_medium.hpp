@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A pool file that exists in memory only, so that an input costs no system call. The pages before
-// and after the file cannot be touched: whoever leaves the mapping gets a signal. At a chosen fence
-// the content is copied aside: what a crash right after that fence leaves behind.
+// and after the file cannot be touched: an access outside the mapping raises a signal. At a chosen
+// fence the content is copied aside: the bytes that a crash right after that fence leaves.
 #pragma once
 
 #include <sys/mman.h>

@@ -12,7 +12,7 @@
 namespace scute::fuzz {
 namespace {
 
-// What may be asked of the objects of a mutant. One row of parity and second copies of everything
+// The demands on the objects of a mutant. One row of parity and second copies of everything
 // else repair one page. An unclean pool is promised less: recovery takes every cell of the columns
 // it recomputes for right, so damage there is found, but may be beyond repair. Status words have 16
 // bits of check only, so damage can pass for one; that is not counted against the library.
@@ -91,7 +91,7 @@ class runner {
     if (clean && now_ == nullptr) breach("a pool that was closed properly cannot be opened");
   }
 
-  // On what the crash left behind.
+  // Continues with the content that the crash left.
   void resume() {
     const bytes left = std::move(now_->after_crash());
     now_.reset();

@@ -9,7 +9,7 @@ namespace scute::fuzz {
 
 void run(std::span<const uint8_t> input);
 
-// What an input may be made to do besides, to see that it is noticed.
+// A fault planted in the run of an input, to test that the judge notices it.
 enum class plant : uint8_t {
   nothing,
   lie,    // an object changes, and its checksum with it

@@ -9,8 +9,8 @@
 namespace scute::fuzz {
 namespace {
 
-constexpr uint64_t locate_max = uint64_t{1}
-                                << 20;  // what inputs mean stays, whatever the largest image is
+constexpr uint64_t locate_max =
+    uint64_t{1} << 20;  // the meaning of inputs stays, whatever the largest image is
 
 // Objects that no repair could repair cost thousands of attempts each; a few of them show it all.
 constexpr unsigned losses_max = 6;
@@ -52,7 +52,7 @@ bool session::close() {
   return root_->close() && !read_only_;
 }
 
-// POOL-5: what the base image's objects were, they are, or somebody is told.
+// POOL-5: the objects are those of the base image, or the library reports that they are not.
 void session::compare(expectation e) {
   if (e == expectation::nothing) return;
   for (const auto& [oid, content] : image_.objects) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One opening of a pool in memory, and everything that a program might do with it. Results hardly
-// matter here; what must hold is in verdict.hpp, and in the names of the functions that say so.
+// matter here. The conditions that must hold are in verdict.hpp, and in the names of functions.
 #pragma once
 
 #include <memory>
@@ -37,7 +37,7 @@ class session {
   void run(const action& a);
   // Looks at everything, checks, repairs, changes things; the same for every input.
   void exercise();
-  // Looks at everything once more, for the session after that.
+  // Looks at everything again, for the session after that.
   void revisit();
   // True if the pool was marked clean.
   bool close();

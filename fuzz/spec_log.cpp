@@ -23,7 +23,7 @@ void change(open_pool& p, const std::vector<uint64_t>& oids) {
   need(scute_tx_commit(tx) == 0, "commit");
 }
 
-// Larger than a segment, and than what is logged at all.
+// Writes a change that is larger than a segment, and larger than any change that is logged.
 void change_much(open_pool& p, const std::vector<uint64_t>& oids) {
   scute_tx* tx = nullptr;
   void* to = nullptr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What libFuzzer calls. The stand-alone driver links this file too, and leaves it unused but for
-// the compiler's eyes.
+// The function that libFuzzer calls. The stand-alone driver links this file too, so that it is
+// compiled, but does not use it.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -19,7 +19,7 @@ namespace scute::fuzz {
 }
 
 // A refusal has a documented code and says something. INTERNAL is a bug by its own definition, and
-// no pool of a megabyte may use up the memory. The medium never fails and nobody else is here.
+// no pool of a megabyte may use up the memory. The medium never fails, and no other process runs.
 inline int judge_code(const char* call, int code, const char* message) {
   if (code >= 0) return code;
   const char* name = scute_errorname(code);

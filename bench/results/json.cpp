@@ -10,7 +10,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// What is left of a binary fraction after four decimals is noise.
+// Drops the digits of a binary fraction after the fourth decimal: they are noise.
 double round4(double x) {
   return std::round(x * 1e4) / 1e4;
 }

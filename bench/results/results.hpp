@@ -28,7 +28,7 @@ std::string to_tables(const std::vector<row>& rows, style s);
 std::string render(const std::vector<std::vector<std::string>>& lines, style s);
 // The rows of table3 as a table of their own: Pangolin's Table 3.
 std::string footprint_table(const std::vector<row>& rows, style s);
-// The rows of stamp_load as a table of their own, beside that of the SpecPMT paper.
+// The rows of stamp_load as a table of their own, with the SpecPMT paper's values next to them.
 std::string load_table(const std::vector<row>& rows, style s);
 
 // Processor, memory, kernel, medium, how bytes are made durable, seed and command line: a JSON

@@ -44,7 +44,7 @@ std::string times(const row& r, const std::vector<row>& rows, bool several, bool
   return out;
 }
 
-// What the columns tell apart: maps, or sizes, and distributions.
+// The heading that distinguishes the columns: maps or sizes, and distributions.
 std::string column_of(const row& r) {
   if (!r.structure.empty() && r.distribution.empty()) return r.structure;
   if (!r.structure.empty()) return r.structure + ", " + r.distribution;

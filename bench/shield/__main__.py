@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The measuring behind `./dev bench --shield`: what the shield costs programs of libpmemobj, in time and space, and what it
-brings back.
+"""Measures for `./dev bench --shield` what the shield costs programs of libpmemobj, in time and
+space, and what it restores.
 
-Each set of configurations takes turns: in a round every configuration has a fresh pool and does the same operations; the
-order rotates from round to round. Rows go to --json, one per work and configuration, with
-the times of all rounds. An interrupted run leaves the rows of the rounds that it has made.
+The configurations of a set take turns. In a round every configuration has a fresh pool and does
+the same operations; the order rotates from round to round. Rows go to --json, one per work and
+configuration, with the times of all rounds. An interrupted run leaves the rows of the rounds that
+it has made.
 """
 from __future__ import annotations
 
@@ -58,7 +59,8 @@ class Cell:
 
 
 def rows_of(turns: Turns, cells: dict[tuple[Work, str], Cell]) -> list[dict[str, Any]]:
-    """Rounds that not every configuration has ended are left out, so that ratios are of the same moments."""
+    """Leaves out rounds that not every configuration has ended, so that ratios are of the same
+    moments."""
     rows = []
     for work in turns.works:
         rounds = min(len(cells[work, c].times["cpu_ms"]) for c in turns.configs)
@@ -110,7 +112,8 @@ def write(out: IO[str], rows: list[dict[str, Any]]) -> None:
 
 
 def huge_pages() -> str:
-    """Whether a tmpfs gives pages of 2 MiB by itself: "never" in "always within_size advise [never] deny force"."""
+    """Whether a tmpfs gives pages of 2 MiB by itself: "never" in "always within_size advise [never]
+    deny force"."""
     try:
         text = Path("/sys/kernel/mm/transparent_hugepage/shmem_enabled").read_text()
         return text[text.index("[") + 1:text.index("]")]

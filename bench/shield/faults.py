@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What comes back of a file under the shield after errors at set rates, in it and in what protects it."""
+"""Measures how much of a shielded file survives errors at set rates. The errors hit the file, and
+the data that protects it."""
 from __future__ import annotations
 
 import json
@@ -14,7 +15,8 @@ KEPT = ("rows", "bits", "rate", "trials", "all_back", "all_survivable", "within"
 
 
 def measure(campaign: Path, files: Path, work: Path, faults: Faults, progress: Callable[[str], None]) -> Iterator[dict[str, Any]]:
-    """A row for each cell. The campaign fails if a page is silently wrong, or lost that had to survive."""
+    """A row for each cell. The campaign fails if a page is silently wrong, or if it loses a page that
+    had to survive."""
     told = work / "faults.json"
     rates = ",".join(f"{r:g}" for r in faults.rates)
     for rows, parity in faults.shapes:

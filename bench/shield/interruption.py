@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ctrl-C, and SIGTERM as if it were that: KeyboardInterrupt, but not while a process begins, of which nobody would know
-then that it has to be ended, and not while it is ended."""
+"""Raises KeyboardInterrupt for Ctrl-C, and for SIGTERM alike. It waits while a process begins: no
+caller would know then that the process has to be ended. It also waits while a process is ended."""
 from __future__ import annotations
 
 import signal
@@ -20,7 +20,8 @@ def _arrive(*_: object) -> None:
 
 
 def listen() -> None:
-    """From the main thread, once. What whoever started this has told it to ignore stays ignored."""
+    """Call it once, from the main thread. A signal that the parent process has set to be ignored
+    stays ignored."""
     for number in (signal.SIGINT, signal.SIGTERM):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _arrive)
@@ -28,7 +29,7 @@ def listen() -> None:
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """What arrives inside is raised at the end."""
+    """An interruption that arrives inside is raised at the end."""
     global _depth, _waits
     _depth += 1
     try:

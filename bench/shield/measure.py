@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """One run of a program, and what it has spent on opening, on its operations and on closing.
 
-The program is asked a question, and has opened its file when it answers. It then gets all operations and another question
-at once: while it waits for more, its clock of processor time stands, so that reading it from outside is exact. The
-input fits into the pipe, as far as a pipe may be that large; so do the answers, of which the last one counts.
+The program is asked a question, and has opened its file when it answers. It then gets all
+operations and another question at once. While it waits for more, its clock of processor time
+stands, so that reading it from outside is exact. The input fits into the pipe, as far as a pipe
+may be that large; so do the answers, of which the last one counts.
 
-A server is asked by clients of a Unix socket, each of which waits for an answer before it asks on."""
+A server is asked by clients of a Unix socket. Each waits for an answer before its next request."""
 from __future__ import annotations
 
 import fcntl
@@ -41,7 +42,8 @@ class Spent:
 
 
 def environment() -> dict[str, str]:
-    """libpmemobj flushes with instructions, as Scute does, wherever the file is; and no option of the user's counts."""
+    """libpmemobj flushes with instructions, as Scute does, wherever the file is; and no option of
+    the user's counts."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith("SCUTE_")}
     return {**kept, "PMEM_IS_PMEM_FORCE": "1", "LC_ALL": "C"}
 
@@ -52,7 +54,7 @@ def _clock_ms(process: int) -> float:
 
 
 def _children(process: int) -> list[int]:
-    """By the fourth field of /proc/PID/stat, behind a name that may hold anything."""
+    """By the fourth field of /proc/PID/stat, which follows a name that may hold anything."""
     found = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -64,7 +66,8 @@ def _children(process: int) -> list[int]:
 
 
 def _group_lives(group: int) -> bool:
-    """Whether any process of it still runs; one that has ended and was not asked how (state Z) does not."""
+    """Whether any process of it still runs. A zombie (state Z) does not: it has ended, and its parent
+    has not asked how."""
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
             state, _, its_group = stat.read_text().rpartition(")")[2].split()[:3]
@@ -76,8 +79,9 @@ def _group_lives(group: int) -> bool:
 
 
 def _end_group(process: int) -> None:
-    """Of a process and what it has started, whatever is left: an interruption may come when it has just ended. Returns
-    when they are gone: until then they may write to the folder that is removed next."""
+    """Ends the processes that are left of a process and those that it has started. An interruption
+    may come when it has just ended. Returns when they are gone: until then they may write to the
+    folder that is removed next."""
     try:
         os.killpg(process, signal.SIGKILL)
     except ProcessLookupError:
@@ -155,8 +159,8 @@ class _Run:
 
 
 def spend(command: Sequence[str], held: bool, question: str, operations: str, errors: Path, answers: int = 0) -> Spent:
-    """held: the command is a supervisor, which starts the program. answers: lines that the operations are answered by. Whoever interrupts ends the
-    program, too."""
+    """held: the command is a supervisor, which starts the program. answers: lines that the
+    operations are answered by. An interruption ends the program, too."""
     begin = time.monotonic()
     run = None
     try:
@@ -179,7 +183,7 @@ def spend(command: Sequence[str], held: bool, question: str, operations: str, er
 
 
 def _connected(run: _Run, name: Path) -> socket.socket:
-    """As soon as somebody listens."""
+    """Connects as soon as the server listens."""
     until = time.monotonic() + STARTED_S
     while True:
         client = socket.socket(socket.AF_UNIX)
@@ -206,7 +210,8 @@ def _talk(client: socket.socket, commands: Sequence[str], answered: list[int]) -
 
 
 def converse(command: Sequence[str], held: bool, name: Path, scripts: Sequence[Sequence[str]], errors: Path) -> Spent:
-    """The command is a server, or its supervisor, that listens at `name`, and ends when it is told to shut down. Each script is a client's."""
+    """The command is a server, or its supervisor. It listens at `name`, and ends when a client asks
+    it to shut down. Each script is a client's."""
     begin = time.monotonic()
     run = None
     clients: list[socket.socket] = []
@@ -242,7 +247,8 @@ def converse(command: Sequence[str], held: bool, name: Path, scripts: Sequence[S
 
 
 def output(command: Sequence[str], text: str = "", allowed: Sequence[int] = (0,)) -> str:
-    """What a command prints that nobody measures. Whoever interrupts ends it, and what it has started."""
+    """Returns the output of a command that is not measured. An interruption ends the command, and
+    the processes that it has started."""
     running = None
     try:
         with uninterrupted():

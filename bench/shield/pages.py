@@ -23,7 +23,8 @@ TRIES = 5  # Linux may not have 2 MiB in one piece at this moment
 
 
 def collapse(path: Path) -> int:
-    """How many of the file's whole pieces of 2 MiB are one page now. What is a hole takes memory then."""
+    """Returns how many of the file's whole pieces of 2 MiB are one page now. A hole in such a piece
+    takes memory then."""
     size = path.stat().st_size // HUGE * HUGE
     if size == 0:
         return 0

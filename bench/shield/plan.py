@@ -9,7 +9,8 @@ PLAIN = "plain"
 
 @dataclass(frozen=True)
 class Config:
-    """add: options of `scute shield add`; None: the file has no shield. run: the same of `scute shield run`."""
+    """add: options of `scute shield add`; None: the file has no shield. run: the same of
+    `scute shield run`."""
     name: str
     add: tuple[str, ...] | None = None
     run: tuple[str, ...] | None = None
@@ -38,8 +39,8 @@ CONFIGS = {c.name: c for c in (
 
 @dataclass(frozen=True)
 class Work:
-    """A map of one of two programs: mapcli, as Debian ships it, or values (values.c); or the server of the tests (tests/interpose/raw),
-    with clients."""
+    """A map of one of two programs: mapcli, as Debian ships it, or values (values.c); or the server
+    of the tests (tests/interpose/raw), with clients."""
     program: str
     map: str
 
@@ -63,7 +64,7 @@ class Turns:
     works: tuple[Work, ...]
     operations: int
     rounds: int
-    share: float  # of the time that the run may take: no further round begins behind it
+    share: float  # of the time that the run may take: no further round begins after it
     counted: bool = False  # the audit counts it as well
     reads: bool = False  # the map is filled first, and the operations look up
     huge: bool = False  # the file, and its view under the shield, are in pages of 2 MiB
@@ -87,7 +88,8 @@ class Faults:
 
 @dataclass(frozen=True)
 class Plan:
-    """rounds_least: are made while the whole time is not over, whatever the set's share of it. values_mib: size of the pools of values."""
+    """rounds_least: are made while the whole time is not over, whatever the set's share of it.
+    values_mib: size of the pools of values."""
     turns: tuple[Turns, ...]
     space: Space
     faults: Faults

@@ -15,7 +15,7 @@ from plan import CONFIGS, PLAIN, Config, Work
 ROOT = Path(__file__).resolve().parents[2]
 BUILD_EXAMPLES = ROOT / "tests" / "interpose" / "examples" / "build.sh"
 BUILD_RAW = ROOT / "tests" / "interpose" / "raw" / "build.sh"
-CLANG = ("clang-19", "clang++-19")  # what scute-cc is made of
+CLANG = ("clang-19", "clang++-19")  # the compilers in scute-cc
 CLIENTS = 4
 COUNTED = ("flushes", "repeated_flushes", "unchanged_flushes", "fences", "empty_fences", "commits", "committed_lines")
 SEED = 1
@@ -24,7 +24,8 @@ QUESTION = f"c {FIRST_KEY}\n"  # is answered by a line
 
 
 def operations(n: int) -> str:
-    """Seven inserts to three removals, of keys that come again: maps of about half as many keys as operations."""
+    """Seven inserts to three removals, of keys that come again: maps of about half as many keys as
+    operations."""
     chance = random.Random(SEED)
     return "".join(f"{'i' if chance.random() < 0.7 else 'r'} {chance.randrange(n)}\n" for _ in range(n))
 
@@ -36,7 +37,8 @@ def look_ups(n: int) -> str:
 
 
 def scripts(n: int) -> list[list[str]]:
-    """What clients ask the server for: each has keys of its own, and half of it are values that are set, of about a hundred bytes."""
+    """The requests of clients to the server. Each client has keys of its own. Half of the requests
+    set values, of about a hundred bytes."""
     chance = random.Random(SEED + 2)
     return [[f"set {client}-{chance.randrange(1000)} {'a value, or two, ' * chance.randrange(2, 10)}.\n" if chance.random() < 0.5
              else f"get {client}-{chance.randrange(1000)}\n" for _ in range(n // CLIENTS)] for client in range(CLIENTS)]
@@ -44,8 +46,8 @@ def scripts(n: int) -> list[list[str]]:
 
 @dataclass
 class Programs:
-    """scute: the command. work: a folder for programs. pools: where the files lie that are shielded. mib: size of the pools of
-    values; mapcli chooses its own."""
+    """scute: the command. work: a folder for programs. pools: the folder of the files that are
+    shielded. mib: size of the pools of values; mapcli chooses its own."""
     scute: Path
     work: Path
     pools: Path
@@ -99,7 +101,8 @@ class Programs:
         return self.pools / "map.socket"
 
     def prepare(self, work: Work, config: Config, filled: int = 0) -> dict[str, Any]:
-        """A fresh pool with one key, under the shield if the configuration says so; what the shield is then. filled: by so many operations."""
+        """Makes a fresh pool with one key, under the shield if the configuration says so. Returns
+        the properties of the shield. filled: by so many operations."""
         self.clear()
         output(self._program(work), "" if work.program == "item_server" else "i " + FIRST_KEY + "\n" + self.input(filled))
         if config.add is None:
@@ -116,7 +119,8 @@ class Programs:
         return spend(command, config.run is not None, QUESTION, self.input(n), self._errors)
 
     def content(self, work: Work, config: Config) -> str:
-        """What the map holds, by the program without the shield; and the file is sound."""
+        """Returns the content of the map as the program reads it without the shield; and the file
+        is sound."""
         if config.add is not None:
             output([str(self.scute), "shield", "check", str(self.pool), "-q"])
         held = output(self._program(work), "list\n" if work.program == "item_server" else "p\n")
@@ -125,7 +129,8 @@ class Programs:
         return hashlib.sha256(held.encode()).hexdigest()[:16]
 
     def counters(self, work: Work, config: Config, n: int) -> dict[str, int]:
-        """What the audit counts, over all views of the run. The opening is among it: some ten flushes."""
+        """Returns the audit's counts over all views of the run. They include the opening: some ten
+        flushes."""
         self.prepare(work, config)
         # 2: something was never flushed, which is the program's own.
         said = output([str(self.scute), "shield", "audit", *(config.run or ()), "--json", "--", *self._program(work)],

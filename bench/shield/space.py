@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What FILE.scute takes beside FILE."""
+"""Measures the space that FILE.scute takes in addition to FILE."""
 from __future__ import annotations
 
 import json
@@ -26,7 +26,7 @@ def measure(scute: Path, folder: Path, space: Space, progress: Callable[[str], N
         if shutil.disk_usage(folder).free < SPARE * size:
             progress(f"space: no room for {size >> 20} MiB")
             continue
-        # A disk's own default is spec, which puts a second file beside FILE.
+        # A disk's own default is spec, which puts a second file next to FILE.
         for engine, shapes in (("logfree", space.shapes), ("spec", space.shapes[:1])):
             for rows, parity in shapes:
                 progress(f"space: {size >> 20} MiB, {engine}, N = {rows}, P = {parity}")

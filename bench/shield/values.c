@@ -91,7 +91,8 @@ static void take(uint64_t key, int atomic) {
   TX_END
 }
 
-// What the values say is printed: for its inner nodes rtree tells keys that are none, and no value.
+// Prints the keys that the values contain. For its inner nodes rtree passes keys that are none, and
+// no value.
 static int print(uint64_t key, PMEMoid value, void* unused) {
   (void)key;
   (void)unused;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The bytes that are written: random, but for the low four bits of every byte, which are the
+// The bytes that are written: random, except the low four bits of every byte, which are the
 // batch's number modulo 16. So an object's next content differs from the last one in every single
 // byte: a system that writes only what differs saves nothing. A batch reads from a window of a few
 // KiB, which stays in the L1 cache.

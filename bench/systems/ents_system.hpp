@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is compared in the works of the ENTS paper: a task in one place, and requests that threads
-// run on it. A batch is one virtual call.
+// The systems compared in the ENTS paper's workloads: a task in one place, and requests that
+// threads run on it. A batch is one virtual call.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class ents_system {
   virtual uint64_t run(unsigned thread, const workloads::ents::batch& requests) = 0;
   // "" if all is sound, else what is wrong. No thread runs.
   virtual std::string check() = 0;
-  // What it has cost since it was made; false if the system does not count.
+  // Gets the system's costs since it was made; false if the system does not count.
   virtual bool count(costs&) { return false; }
 };
 
@@ -37,7 +37,7 @@ struct ents_kind {
   std::string name;            // in --systems
   std::string system, config;  // in the result
   std::string about;           // "": system_kinds() says it
-  // A variant stands beside the others with one thread, and not with --quick, unless --systems
+  // A variant runs along with the others with one thread, and not with --quick, unless --systems
   // names it.
   bool variant;
   // Level hashing alone.
@@ -47,7 +47,7 @@ struct ents_kind {
 };
 
 // All of this build, in the order of the tables. Another store is a home (systems/*_home.hpp), a
-// maker in a file of its own beside scute_ents.cpp, and a line in ents_kinds.cpp.
+// maker in a file of its own next to scute_ents.cpp, and a line in ents_kinds.cpp.
 const std::vector<ents_kind>& ents_kinds();
 
 // Bytes of a pool that holds the task, with headers and what allocators round up to.

@@ -14,7 +14,7 @@ struct structure_sizes {
 
 constexpr structure_sizes all[] = {
     {"ctree", 8, 56},         {"rbtree", 40, 80},
-    {"btree", 24, 304.0 / 3},  // at least three of seven items, but for the root
+    {"btree", 24, 304.0 / 3},  // at least three of seven items, except in the root
     {"skiplist", 208, 408},   {"rtree", 8, 4136 * 1.3},  // a node per key, and inner ones
     {"hashmap", 24, 40 + 48},  // and its part of the table, which may just have doubled
 };

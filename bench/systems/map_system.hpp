@@ -28,7 +28,7 @@ class map_system {
   virtual uint64_t entries() = 0;
   virtual std::string check() = 0;
 
-  // What it has cost since it was made; false if the system does not count.
+  // Gets the system's costs since it was made; false if the system does not count.
   virtual bool count(costs&) { return false; }
   // Does what the system has put off; false if it puts nothing off.
   virtual bool drain() { return false; }

@@ -43,7 +43,7 @@ class object_system {
   // Changes edited(size) bytes of each object where they lie; for those kinds that edit.
   virtual void edit(std::span<const uint32_t>, content) {}
 
-  // What all threads have cost since the system was made; false if the system does not count.
+  // Gets the costs of all threads since the system was made; false if the system does not count.
   // Called between batches.
   virtual bool count(costs&) { return false; }
   // Does what the system has put off; false if it puts nothing off.
@@ -62,7 +62,7 @@ struct system_kind {
 // All systems of this build, in the order of the tables.
 const std::vector<system_kind>& system_kinds();
 
-// The kinds behind system_kinds(), one maker per file.
+// The makers of the kinds that system_kinds() lists, one per file.
 std::unique_ptr<object_system> make_scute(const system_kind&, const options&, const population&);
 // Throws no_huge_pages if its pool is to have them and gets none.
 std::unique_ptr<object_system> make_pmemobj(const system_kind&, const options&, const population&);

@@ -16,12 +16,12 @@ struct no_huge_pages : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Makes all of a mapped tmpfs file huge pages, but for a rest of less than 2 MiB at its end. Every
+// Makes all of a mapped tmpfs file huge pages, except a rest of less than 2 MiB at its end. Every
 // page of the file is allocated; `at` is a multiple of 2 MiB. Throws no_huge_pages.
 void make_huge(void* at, uint64_t n);
 
-// True if files in this folder get huge pages. It is tried once; if they do not, standard error is
-// told why and that libpmemobj-huge is left out.
+// Returns true if files in this folder get huge pages. The function tries it once. If they do not,
+// it writes to standard error why, and that libpmemobj-huge is left out.
 bool grants_huge_pages(const std::string& dir);
 
 }  // namespace scute::bench

@@ -61,8 +61,8 @@ class pow_objects {
     must(scute_pow_commit(s));
     ids_.push_back(id);
   }
-  // Writes the i-th anew, in a section of its own. Threads do so at once, each with objects of its
-  // own.
+  // Writes the i-th object again, in a section of its own. Threads may do so concurrently, each
+  // with objects of its own.
   void write(uint64_t i, const std::byte* content) {
     scute_pow_section* s = nullptr;
     must(scute_pow_begin(store_, SCUTE_POW_STRICT, &s));

@@ -3,11 +3,11 @@
 // one object, with no library around it. Nothing is found, verified, locked or recovered.
 //
 //   raw-logfree  copy the object; data and delta in one pass, written back; fence; parity, whose
-//   write-back is
-//                begun by the next transaction, before its fence
-//   raw-log      copy; one entry to a sequential log; fence; the data in place, not written back (what an engine
-//                of speculative logging does)
-//   raw-redo     copy; the entry to two replicas of a log; fence; data and parity in place, written back; fence
+//                write-back is begun by the next transaction, before its fence
+//   raw-log      copy; one entry to a sequential log; fence; the data in place, not written back
+//                (what an engine of speculative logging does)
+//   raw-redo     copy; the entry to two replicas of a log; fence; data and parity in place, written
+//                back; fence
 //
 // An object has a header of 32 bytes; a hundred rows share one of parity, as in a pool. Each thread
 // has a row of parity of its own, since nothing here keeps threads apart.
@@ -59,7 +59,7 @@ class raw_objects final : public object_system {
  private:
   static uint64_t round(uint64_t n) noexcept { return (n + 4095) & ~uint64_t{4095}; }
 
-  // What a thread has for itself.
+  // The private buffers of a thread.
   struct desk {
     explicit desk(uint64_t length) : image(length), delta(length), next(length) {}
     std::vector<std::byte> image, delta, next;

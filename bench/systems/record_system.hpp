@@ -24,13 +24,13 @@ class record_system {
  public:
   virtual ~record_system() = default;
 
-  // Does the operations, those that write in a transaction each; what is written follows from
-  // `version` and the operation's place in the batch. Returns how many records were there, or not
-  // yet there, as they should be: one per operation, and of a scan as many as it asks for. Any
-  // number of threads.
+  // Does the operations, those that write in a transaction each. The written bytes follow from
+  // `version` and the operation's place in the batch. Returns how many records were present, or not
+  // yet present, as they should be: one per operation, and of a scan as many as it asks for. Any
+  // number of threads may call it.
   virtual uint64_t run(std::span<const workloads::ycsb::operation> batch, uint64_t version) = 0;
 
-  // What it has cost since it was made; false if the system does not count.
+  // Gets the system's costs since it was made; false if the system does not count.
   virtual bool count(costs&) { return false; }
   // Does what the system has put off; false if it puts nothing off.
   virtual bool drain() { return false; }

@@ -16,7 +16,7 @@
 
 namespace scute::bench {
 
-// What a record holds: the key, and bytes that differ from one version to the next.
+// The value of a record: the key, and bytes that differ from one version to the next.
 template <size_t N>
 struct record_value {
   static_assert(N % 4 == 0);
@@ -71,7 +71,7 @@ class records_on final : public record_system {
   bool drain() override { return drain_home(home_); }
 
  private:
-  // What a caller gets is a copy of the whole value, whatever the compiler thinks of it.
+  // Gives the caller a copy of the whole value: the compiler must not leave it out.
   static bool hand_out(const value& v, uint64_t key) {
     value copy = v;
     asm volatile("" : "+m"(copy));

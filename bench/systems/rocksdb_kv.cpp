@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RocksDB as it comes, but that every write waits for its log to be on the disk. Not under
-// ThreadSanitizer: its strings are handed from thread to thread inside libstdc++, by atomics that
-// nobody instruments, and suppressing that would hide races of ours.
+// RocksDB with its defaults, except that every write waits for its log to be on the disk. Not under
+// ThreadSanitizer: libstdc++ hands its strings from thread to thread by atomics that are not
+// instrumented. Suppressing the reports about them would hide races of ours.
 #if defined(SCUTE_BENCH_HAVE_ROCKSDB) && !defined(__SANITIZE_THREAD__)
 
 #include <rocksdb/c.h>

@@ -22,7 +22,7 @@ inline void must(int rc) {
 // The options of a configuration such as "redo-mlpc".
 scute_options pool_options(const std::string& config, uint64_t size);
 
-// What the pool has counted since it was opened.
+// The costs that the pool has counted since it was opened.
 costs costs_of(scute_pool* pool);
 
 // Closes the pool and removes its file.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is compared in the works of STAMP: one application in one place, once.
+// The systems compared in the STAMP workloads: one application in one place, once.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class stamp_system {
   virtual std::string check() = 0;
   // Does what the system has put off; false if it puts nothing off.
   virtual bool drain() { return false; }
-  // What it has cost since it was made; false if the system does not count.
+  // Gets the system's costs since it was made; false if the system does not count.
   virtual bool count(costs&) { return false; }
 };
 
@@ -37,7 +37,7 @@ struct stamp_task {
 struct stamp_kind {
   std::string name;            // in --systems
   std::string system, config;  // in the result
-  std::string about;           // in --list; "" if another group of works lists it
+  std::string about;           // in --list; "" if another group of workloads lists it
   std::string pool;            // the configuration of a Scute pool, else ""
   bool asked_for;              // takes part only if --systems names it
   // Ready to run.

@@ -51,7 +51,7 @@ struct contestant {
   uint64_t ops = 0;
 };
 
-// What one thread does in a round.
+// The work of one thread in a round.
 struct share {
   std::vector<uint64_t> records;  // to be overwritten, over and over
   std::vector<double> latencies;
@@ -123,7 +123,7 @@ class match {
     c.samples.push_back(ns * threads_ / static_cast<double>(done));
   }
 
-  // What was written last, and some that perhaps nobody has written.
+  // Verifies the records that were written last, and some that perhaps no thread has written.
   void verify(contestant& c) {
     const auto must_hold = [&](uint64_t record) {
       if (!c.system->holds(record))

@@ -2,10 +2,10 @@
 // What persistent caches (eADR) would spare: ENTS's Figure 3. Emulated as there, by PMEM_NO_FLUSH=1
 // in the environment, which libpmemobj reads when it is loaded: so each side is a process of its
 // own. The floors of this program leave their write-backs out as well. Scute does not know the
-// variable; persist-on-write files have non-temporal stores and no write-back to leave out (but for
-// `later`).
+// variable. Persist-on-write files have non-temporal stores and no write-back to leave out (except
+// with `later`).
 //
-// Processes of both kinds take turns, and run the works of ENTS with one thread and those systems.
+// Processes of both kinds take turns, and run ENTS's workloads with one thread and those systems.
 // A row is the median of the processes' medians; the name of a system without write-backs ends in
 // "-eadr".
 #include <fmt/format.h>
@@ -164,7 +164,7 @@ unsigned steps(const options& o) {
   return wanted(o).empty() || contestants(o).empty() ? 0 : 2 * processes(o);
 }
 
-// What the process will say is what the works of ENTS would.
+// Appends the rows that the processes will report: those that ENTS's workloads would report.
 void expected(const options& o, std::vector<row>& rows) {
   options apart = o;
   apart.threads = {1};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Level hashing under YCSB over the load factor (ENTS Figure 7). A table is filled step by step, in
-// all systems alike and slice by slice; at each step look-ups and updates of what is there run in
+// all systems alike and slice by slice. At each step look-ups and updates of present entries run in
 // rounds: half of each, or 95 % look-ups, zipfian or uniform. One thread. No table grows: it holds
 // more than 90 %.
 #include <fmt/format.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Opening a pool whose writer was killed when its speculative log was as full as it gets:
-// transactions help to checkpoint from three quarters on. Other engines stand beside it after as
-// many transactions. The time is that of the opening call; what it leaves to be resolved behind it
-// is told as put off.
+// transactions help to checkpoint from three quarters on. Other engines are measured for
+// comparison, after as many transactions. The time is that of the opening call. Work that the call
+// leaves to be resolved later is reported as put off.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>

@@ -108,7 +108,7 @@ class match {
     for (contestant& c : contestants_) c.map.reset();
   }
 
-  // Who gets no huge pages this time has no rows of this structure.
+  // A contestant that gets no huge pages this time has no rows of this structure.
   void start() {
     std::erase_if(contestants_, [&](contestant& c) {
       try {

@@ -115,7 +115,7 @@ class cell {
     return work == alloc || work == free_work ? ops_ : overwrites_;
   }
 
-  // Who gets no huge pages this time has no rows of this size.
+  // A contestant that gets no huge pages this time has no rows of this size.
   bool make(contestant& c) {
     const std::string& name = c.kind->name;
     try {

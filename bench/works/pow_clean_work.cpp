@@ -3,11 +3,11 @@
 //
 // Every contestant holds the same objects in a file of its own, no larger than they are at that
 // share, and a little. In a round each of them, in an order that rotates, writes random objects
-// anew, a section each. Before that it has written its file over twice, so that what is cleaned is
-// what a program finds after a long time. A contestant that is "inline" has no thread that cleans:
-// who needs room does so, and its time is all there is. With a thread the time of the round goes to
-// when that has nothing left to do, too; what comes after the last section is "deferred".
-// `live_none` has room for all that it writes, and nobody cleans.
+// again, a section each. Before that it has written its file over twice. So the cleaner finds what
+// a program's cleaner finds after a long time. An "inline" contestant has no thread that cleans: a
+// section that needs room cleans, and its time is the only one. With a thread, the time of a round
+// lasts until that thread has nothing left to do; the time after the last section is "deferred".
+// `live_none` has room for all that it writes, and is not cleaned.
 //
 // In the rows bytes of the log are those that the program's sections have written, bytes of
 // metadata what the cleaner has copied. In "stages", `file_per_live` is how large the used part of
@@ -37,7 +37,7 @@ const std::vector<std::pair<std::string, std::string>> works{
     {clean, "write an object of 256 bytes into a file that is cleaned, over its live share"}};
 
 struct place {
-  unsigned live;  // per cent; 0: nobody cleans
+  unsigned live;  // per cent; 0: no cleaning
   bool thread;    // that cleans
   const char* config;
 
@@ -95,7 +95,8 @@ class contestant {
     o.max_size = p.live == 0 ? all + 2 * rounds * threads * ops_of(s.o) * written_size + open
                              : all * 100 / p.live + open;
     o.max_live_share = p.live == 0 ? 0.5 : p.live / 100.0;
-    // Beside a thread the dial is the bound, and the end of the file one for who is faster than it.
+    // With a thread, the dial is the bound. The end of the file bounds a writer that is faster than
+    // the thread.
     if (p.thread) o.max_size += o.max_size / 4;
     o.size = o.max_size;
     must(scute_pow_open(path_.c_str(), &o, &store_));
@@ -134,7 +135,7 @@ class contestant {
     if (round == 0) return;
     const scute_pow_info after = info();
     const auto n = static_cast<double>(ops_of(s.o));
-    // What the thread has put off burdens the sections that caused it.
+    // The work that the thread has put off burdens the sections that caused it.
     const double late = quiet > end ? static_cast<double>(quiet - end) / n : 0;
     samples.push_back(ns / n + late);
     deferred.push_back(late);

@@ -90,7 +90,7 @@ scute_pow_options options_of(const place& p, uint32_t flags, unsigned threads) {
   return o;
 }
 
-// Protected files stand beside those that are not.
+// Shows protected files next to unprotected ones.
 bool read_too(const place& p) {
   return std::string(p.config) == "pow-none";
 }

@@ -76,7 +76,7 @@ class full_pool {
   scute_pool* open() const {
     scute_options o;
     scute_options_init(&o);
-    o.flags = SCUTE_LAZY_RECOVERY;  // nobody scans but those who are timed
+    o.flags = SCUTE_LAZY_RECOVERY;  // only the timed calls scan
     scute_pool* pool = nullptr;
     must(scute_open(path_.c_str(), &o, &pool));
     return pool;

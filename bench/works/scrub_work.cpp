@@ -147,7 +147,7 @@ void measure_load(session& s, filled_pool& f, unsigned threads) {
     report.struct_size = sizeof report;
     must(scute_scrub_wait(f.pool.get(), &report));
     if (report.damaged != 0) throw std::runtime_error("the scrub found damage in a sound pool");
-    // Nanoseconds per MiB that the scrub got done beside the others.
+    // Nanoseconds per MiB that the scrub got done concurrently with the others.
     scrubbing.push_back(static_cast<double>(report.elapsed_ns) * static_cast<double>(1 << 20) /
                         static_cast<double>(std::max<uint64_t>(report.bytes, 1)));
     return ns;

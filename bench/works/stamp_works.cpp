@@ -2,12 +2,12 @@
 // The applications of STAMP (SpecPMT Fig. 1 and 12). In a round every system, in an order that
 // rotates, runs the whole application in a fresh pool, on the same input; only the run itself is
 // timed. The time of a transaction is that of the run, for each thread, over its transactions; the
-// median over the rounds is the result. Beside the times there is what a transaction does, counted,
-// and the paper's Table 2.
+// median over the rounds is the result. In addition to the times, the report counts what a
+// transaction does, and shows the paper's Table 2.
 //
 // Before the run and after it a system does what it puts off: what the preparation left does not
-// burden the run, and the counters have all that the run has caused. How long that took afterwards
-// stands beside the time. The result of the first round is checked.
+// burden the run, and the counters have all that the run has caused. The time that this took
+// afterwards is reported next to the run's time. The result of the first round is checked.
 #include <fmt/format.h>
 
 #include <numeric>
@@ -89,7 +89,7 @@ class match {
     bool counts = false, defers = false;
   };
 
-  // Who gets no huge pages this time has one sample less.
+  // A contestant that gets no huge pages this time has one sample less.
   void play(contestant& c, bool check) {
     try {
       const std::string path = s_.path(c.kind->name);

@@ -22,14 +22,15 @@ inline uint64_t read_all(const std::byte* p, uint64_t n) {
   return sum[0] + sum[1] + sum[2] + sum[3];
 }
 
-// What reading `bytes` would take `threads` that share them, from reading as much of [p, p+size).
+// Estimates the time that `threads` threads need to read `bytes` that they share, from reading as
+// much of [p, p+size).
 inline double read_ns(crew& workers, unsigned threads, const std::byte* p, uint64_t size,
                       uint64_t bytes) {
   const uint64_t part = std::min(bytes, size) / threads & ~uint64_t{63};
   const uint64_t begin = now_ns();
   workers.run(threads, [&](unsigned t) {
     const uint64_t sum = read_all(p + t * part, part);
-    asm volatile("" : : "r"(sum));  // somebody wants to know
+    asm volatile("" : : "r"(sum));  // keeps the sum from being optimized away
   });
   return static_cast<double>(now_ns() - begin) * static_cast<double>(bytes) /
          static_cast<double>(part * threads);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is measured. Each group runs the works of --filter among its own and appends rows.
+// The workloads. Each group runs those of its workloads that --filter names, and appends rows.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace scute::bench {
 
-// Writes what is going on to stderr: one line that is kept up to date on a terminal, a line per
+// Writes the current step to stderr: one line that is kept up to date on a terminal, a line per
 // step elsewhere.
 class progress {
  public:

@@ -4,7 +4,7 @@
 // For each size of values every system is loaded with the same records once; then every cell
 // (threads, distribution, workload) has its rounds, in which each system, in an order that rotates,
 // runs the same operations. They are drawn before time is taken. The first round of a cell warms
-// up. What D and E insert stays: the next cells have those records too, in every system.
+// up. The records that D and E insert stay: the next cells have them too, in every system.
 #include <fmt/format.h>
 
 #include <numeric>
@@ -140,7 +140,7 @@ class match {
     bool counts = false;
   };
 
-  // Who gets no huge pages has no rows of this size.
+  // A system that gets no huge pages has no rows of this size.
   void start(const system_kind& kind) {
     const record_population p{size_, records_max(s_.o), s_.path(kind.name), kind.config};
     try {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pools of engine spec that have their log in a file beside them, made in memory when the program
+// Pools of engine spec that have their log in a file next to them, made in memory when the program
 // starts, always the same bytes; and logs that are not theirs. Each object was written as a whole
 // by one transaction, several times: its bytes tell its version.
 #pragma once
@@ -44,7 +44,7 @@ void write_version(scute_pool* pool, const std::vector<uint64_t>& oids, uint64_t
 // The version that the bytes are of; 0: of none.
 uint64_t version_of(size_t object, const void* at);
 
-// A pool in memory, and what is beside it.
+// A pool in memory, and the files next to it.
 class log_pool {
  public:
   // create: null to open what the file and the folder hold. Throws failure.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The folder beside a pool in memory: log files that exist there only, so that an input costs no
-// system call. A store or a read behind a file's end is a breach, or fails.
+// The folder of a pool in memory: log files that exist in memory only, so that an input costs no
+// system call. A store or a read after a file's end is a breach, or fails.
 #pragma once
 
 #include <algorithm>
@@ -90,7 +90,7 @@ class ram_place final : public medium::log_paths {
   std::unique_ptr<medium::medium> open(name n, medium::access how) override {
     const auto& f = at(n);
     if (f == nullptr) return nullptr;
-    // Who only reads changes a copy of his own, as a private mapping is.
+    // A reader that changes bytes changes a copy of its own, as in a private mapping.
     const bool reads = how == medium::access::read;
     return std::make_unique<ram_log>(reads ? std::make_shared<log_bytes>(*f) : f, reads);
   }

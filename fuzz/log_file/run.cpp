@@ -62,7 +62,7 @@ class one_run {
     return c;
   }
 
-  // What lies beside the pool: most often its own log.
+  // Chooses the log next to the pool: most often its own.
   void choose() {
     const uint8_t choice = byte(1) & 15;
     if (choice == 1) {
@@ -89,7 +89,8 @@ class one_run {
     return (image_->log.size() - format::log_file_chunks_offset) / image_->segment_size;
   }
 
-  // 0: a head   1: the truncation point   2: head of a segment   3: head of a frame   4: its body   5: anywhere   6: a page   7: size
+  // 0: a head   1: the truncation point   2: head of a segment   3: head of a frame   4: its body
+  // 5: anywhere   6: a page   7: size
   void apply(const change& c) {
     plain_ = plain_ && !c.reseal;
     const uint64_t segment = segment_at(c.which % segments());
@@ -299,7 +300,7 @@ class one_run {
     return true;
   }
 
-  // What was committed is there, whatever the log had been before.
+  // The committed bytes are present, whatever the log had been before.
   void again() {
     try {
       log_pool p(file_, folder_, nullptr);

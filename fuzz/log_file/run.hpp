@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs one input: beside a pool of engine spec lies its log, changed in some places, or another
+// Runs one input: next to a pool of engine spec lies its log, changed in some places, or another
 // log, or none. The pool is opened in every way, judged, worked with, killed, and opened again.
 // Returns, or ends the process.
 //

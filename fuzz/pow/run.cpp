@@ -39,7 +39,7 @@ class one_run {
     session(true, true);
     std::set<uint64_t> first;
     if (!session(false, false)) session(false, true);
-    // What was accepted is there, and stays.
+    // The accepted objects are present, and stay.
     content_.assign(memory_.base(), memory_.base() + memory_.size());
     first_open_ = false;
     session(true, false);
@@ -59,7 +59,8 @@ class one_run {
     return c;
   }
 
-  // 0: a head page   1: head of a segment   2, 3: head of a frame   4: body of a frame   5: anywhere   6: a page   7: size
+  // 0: a head page   1: head of a segment   2, 3: head of a frame   4: body of a frame
+  // 5: anywhere   6: a page   7: size
   void apply(const change& c) {
     const uint64_t segments = (image_->content.size() - pow::first_segment) / image_->segment_size;
     const uint64_t segment = pow::first_segment + c.which % segments * image_->segment_size;
@@ -216,8 +217,8 @@ class one_run {
       if (known == image_->ever.end() || !known->second.contains(text))
         breach("object " + std::to_string(index) + " has bytes that it never had");
     }
-    // (Older than what was committed: only where something is said to be lost, or the end of the
-    // log is missing.)
+    // (An object may be older than its committed version only where the library reports a loss, or
+    // where the end of the log is missing.)
     static_cast<void>(s);
   }
 

@@ -13,7 +13,7 @@ namespace scute::fuzz {
 
 void run_store(std::span<const uint8_t> input);
 
-// To see that it is noticed: an object changes in memory behind the library.
+// Tests that the judge notices it: an object changes in memory without the library's knowledge.
 inline bool planted_lie = false;
 
 }  // namespace scute::fuzz

@@ -16,7 +16,7 @@
 namespace scute::fuzz {
 using namespace core;
 
-// The memory of one file, with pages around it that nobody may touch.
+// The memory of one file, with inaccessible pages around it.
 class store_memory {
  public:
   static constexpr uint64_t size_max = uint64_t{1} << 20;
@@ -53,8 +53,8 @@ struct store_image {
   pow::protection protect;
   bool one_stream, closed;
   uint64_t segment_size;
-  std::map<uint64_t, std::string> there;           // what a whole file has
-  std::map<uint64_t, std::set<std::string>> ever;  // what was committed at any time
+  std::map<uint64_t, std::string> there;           // the objects of an undamaged file
+  std::map<uint64_t, std::set<std::string>> ever;  // the versions committed at any time
 };
 
 // Some of each kind: closed properly and not; with erased objects, parts, sections `later`, and

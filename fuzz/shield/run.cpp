@@ -28,7 +28,7 @@ constexpr uint64_t page = 4096;
   std::abort();
 }
 
-// What scute_shield_open() and its like may answer to what was done to the files.
+// The errors that scute_shield_open() and its like may return for the damage to the files.
 bool is_documented(int e) {
   constexpr int all[] = {SCUTE_E_FORMAT,  SCUTE_E_VERSION,     SCUTE_E_TRUNCATED, SCUTE_E_CORRUPT,
                          SCUTE_E_CHANGED, SCUTE_E_UNSUPPORTED, SCUTE_E_NOSPC};
@@ -89,8 +89,8 @@ class one_run {
     return i < 2 ? i * page : (sidecar_.size() / page - 1) * page;
   }
 
-  // 0: a superblock copy   1, 2: the sidecar   3: a page of it   4: the file   5: a page of it   6: the sidecar's size
-  // 7: the file's size, or a page of another sidecar
+  // 0: a superblock copy   1, 2: the sidecar   3: a page of it   4: the file   5: a page of it
+  // 6: the sidecar's size   7: the file's size, or a page of another sidecar
   void apply(const change& c) {
     switch (c.where) {
       case 0: {
@@ -159,7 +159,7 @@ class one_run {
     forged_ = true;
   }
 
-  // As if nobody had touched the file.
+  // Makes the sidecar agree with the file, as if no other program had touched the file.
   void agree() {
     struct stat st{};
     if (sidecar_.size() < 3 * page || ::stat(path().c_str(), &st) != 0) return;
@@ -179,8 +179,8 @@ class one_run {
   }
 
   // Whatever the library hands out as FILE's bytes, FILE has had. After a kill and damage together
-  // less is promised: what recovery computes anew it takes for right. Of a superblock that somebody
-  // has forged, or pages of another pool, nothing is.
+  // less is promised: recovery takes for right the data that it recomputes. Nothing is promised for
+  // a forged superblock, or for pages of another pool.
   bool judged() const { return !forged_ && !foreign_page_ && (image_.clean || !damaged_); }
 
   void look() {

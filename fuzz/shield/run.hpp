@@ -22,7 +22,7 @@ enum run_flags : uint8_t {
 
 void run_shielded(std::span<const uint8_t> input);
 
-// To see that it is noticed: a byte that was read changes behind the library.
+// Tests that the judge notices it: a byte that was read changes without the library's knowledge.
 inline bool planted_lie = false;
 
 }  // namespace scute::fuzz

@@ -121,7 +121,7 @@ std::vector<shielded_image> make_all(const std::string& in) {
     killed.begin(k.engine, k.parity, 2);
     killed.work(&all.back());
   }
-  // What protects another file of this size; and what protected this one before the last session.
+  // The sidecar of another file of this size; and this file's sidecar before the last session.
   maker a(next("of another file"));
   a.begin(SCUTE_ENGINE_LOGFREE, 1, 3);
   a.snap(all.back(), true);

@@ -18,7 +18,7 @@ struct shielded_image {
   std::string name;
   std::string path;  // of FILE; the inode that the superblock knows
   bytes file, sidecar;
-  bytes recorded;  // what the sidecar has checksums of, once it is recovered
+  bytes recorded;  // the content that the sidecar has checksums of, once it is recovered
   bool clean = true;
 };
 

@@ -25,7 +25,7 @@ class story {
 
   story_end play() {
     while (ended_.size() < plan_.transactions) step();
-    // What is open is cut short by every crash.
+    // Every crash cuts the open transactions short.
     machine_.cache.verify();
     story_end end;
     end.of_scheme = scheme_->counted();
@@ -82,7 +82,7 @@ class story {
       if (machine_.cores[c].now() < machine_.cores[core].now()) core = c;
     core_state& s = cores_[core];
     if (!scheme_->is_open(core)) {
-      // Time passes, so that engines beside the cores get somewhere.
+      // Time passes, so that engines that run concurrently with the cores make progress.
       if (roll(2) == 0) machine_.cores[core].spend(roll(20000));
       scheme_->begin(core);
       s.left = roll(plan_.stores_max) + 1;
@@ -102,7 +102,7 @@ class story {
     const uint64_t address = place + page * uint64_t{page_bytes} +
                              roll(plan_.lines_used) * uint64_t{line_bytes} * 3 + roll(8) * 8;
     if (taken(core, line_of(address))) return;
-    // As if there were a lock: not before the last one who had it was done.
+    // Waits as for a lock: until the last core that used the line was done.
     if (const auto at = released_.find(line_of(address)); at != released_.end())
       machine_.cores[core].wait(at->second);
     if (roll(4) == 0) refer(core, address, false);

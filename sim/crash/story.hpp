@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Random transactions under a scheme on a machine whose caches and translation buffers are so small
-// that all its corners are visited, and then the power put off at every moment at which something
-// became durable. What recovery makes of it must be what the committed transactions have stored;
-// and those that had ended are committed.
+// that all its corners are visited. Then the power fails at every moment at which something became
+// durable. After recovery the bytes must be those that the committed transactions have stored; and
+// those that had ended are committed.
 //
-// The unit of isolation is the line: nobody stores to a line that another open transaction has
-// changed. That is what the scheme asks of programs: its records are of whole lines.
+// The unit of isolation is the line: no core stores to a line that another open transaction has
+// changed. The scheme demands that of programs: its records are of whole lines.
 #pragma once
 
 #include <cstdint>

@@ -19,7 +19,7 @@ class witness {
   // The scheme's transactions have not begun.
   explicit witness(scheme& s);
 
-  // What the bytes from that address on are now, durably. Before the first store; the address is
+  // Records the durable bytes from that address on. Call it before the first store; the address is
   // that of a line.
   void remember(uint64_t address, std::vector<uint64_t> words);
 

@@ -70,7 +70,8 @@ uint8_t cycles_of(std::string_view name) {
   return 1;
 }
 
-// What moves bytes from memory to a register takes as long as the load does.
+// Returns true for an instruction that only moves bytes from memory to a register: it takes as long
+// as the load does.
 bool only_loads(const cs_insn& i) {
   const std::string_view name = i.mnemonic;
   if (i.id == X86_INS_POP) return true;
@@ -212,7 +213,7 @@ decoded decoder::decode(std::span<const uint8_t> bytes, uint64_t address) {
       d.op.kind == operation_kind::write_back || d.op.kind == operation_kind::flush;
   d.touches_memory =
       (memory_operands != 0 && i->id != X86_INS_LEA && i->id != X86_INS_NOP && !flushes) || stack;
-  // State is saved to several places behind the address.
+  // These instructions save state to several places after the address.
   const bool saves = std::string_view(i->mnemonic).find("xsave") != std::string_view::npos ||
                      std::string_view(i->mnemonic).find("xrstor") != std::string_view::npos ||
                      std::string_view(i->mnemonic).find("fxsave") != std::string_view::npos;

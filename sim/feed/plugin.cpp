@@ -179,7 +179,7 @@ void on_memory(unsigned cpu, uint32_t info, uint64_t address, void* of) {
     return;
   }
   if (!f.to->is_on()) return;
-  // The store has been made. What else is in its words has been handed over or is about to be.
+  // The store has been made. Other bytes in its words have been handed over or are about to be.
   if (f.crashes != 0 && store)
     for (uint64_t word = address & ~uint64_t{7}; word < address + bytes; word += 8)
       f.words.push_back({p.index, word, *reinterpret_cast<const volatile uint64_t*>(word)});

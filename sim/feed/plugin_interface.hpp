@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What this front end uses of the plugin interface of QEMU 7.2 (version 1 of it), declared anew:
-// Debian has the program and no header. Registers are not in it; see feed/plugin.cpp.
+// Declares the parts of the plugin interface of QEMU 7.2 (version 1 of it) that this front end
+// uses: Debian has the program and no header. Registers are not in it; see feed/plugin.cpp.
 #pragma once
 
 #include <cstddef>

@@ -2,8 +2,8 @@
 // One program on one machine under one scheme: takes the instructions and marks that a front end
 // hands over, whatever it is, and says at the end what they cost.
 //
-// RUN-1 Of the cores that can go on, the one whose time is least does.
-// RUN-2 Who takes a lock has it not before its last release.
+// RUN-1 Of the cores that can continue, the one whose time is least does.
+// RUN-2 A core that takes a lock has it not before the lock's last release.
 #pragma once
 
 #include <atomic>

@@ -5,9 +5,9 @@
 //                                             an instruction; KIND by its number, registers by
 //                                             theirs
 //   r ADDRESS BYTES l|s                       a reference of the instruction above: load, store
-//   b ADDRESS EXIT END NEXT                   a block begins; the last instruction of the one before was at END, the
-//                                             one behind it at NEXT, and EXIT is how it went on, by
-//                                             its number
+//   b ADDRESS EXIT END NEXT                   a block begins; the last instruction of the previous
+//                                             block was at END, the one after it at NEXT, and EXIT
+//                                             is how that block ended, by its number
 //   m WHAT A B                                a mark (guest/marks.hpp)
 //
 // Numbers are decimal, addresses and A and B hexadecimal; # begins a comment.

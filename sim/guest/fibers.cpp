@@ -43,7 +43,7 @@ bool can_run(const crew& c, unsigned i) {
          (f.asleep == nullptr || __atomic_load_n(f.asleep, __ATOMIC_SEQ_CST) != f.value);
 }
 
-// Goes on with the fiber that the front end names, of those that can.
+// Continues with the fiber that the front end names, of those that can run.
 void change() {
   crew& c = *crew_now;
   say(mark::pause);

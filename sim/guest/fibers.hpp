@@ -2,7 +2,7 @@
 // The threads of a program on the simulated machine: fibers of one thread, each on a core of its
 // own. They change places at locks and barriers only, so that runs repeat exactly; the front end
 // says whose turn it is. While fibers run, the program's mutexes and futexes are theirs
-// (guest/mutexes.cpp): nobody sleeps in the system.
+// (guest/mutexes.cpp): no fiber sleeps in the system.
 #pragma once
 
 #include <functional>
@@ -19,8 +19,8 @@ bool in_fibers() noexcept;
 void fiber_lock(const void* lock);
 bool fiber_try_lock(const void* lock);
 void fiber_unlock(const void* lock);
-// Until the word has another value, if it has that one: false if it has not. Who changes it wakes
-// the others.
+// Sleeps until the word has another value, if it has that one: returns false if it has not. The
+// fiber that changes it wakes the others.
 bool fiber_sleep(const int* word, int value);
 void fiber_wake(const int* word);
 

@@ -5,9 +5,10 @@
 //   scute-sim-guest WORK SYSTEM DIR [--threads N] [--scale tiny|quick] [--seed N] [--clock]
 //
 //   WORK    stamp-APPLICATION, overwrite-BYTES, insert-MAP, ycsb-LETTER
-//   SYSTEM  marked (the machine's scheme), volatile, libpmemobj, or a configuration of Scute: redo-none ...
-//   --clock for runs without a front end: caches are cold where the simulated ones would be, and the processor's time
-//           that the work took, and what it had put off, are on the standard output in ns
+//   SYSTEM  marked (the machine's scheme), volatile, libpmemobj, or a configuration of Scute:
+//           redo-none ...
+//   --clock for runs without a front end: caches are cold where the simulated ones would be. The
+//           program prints in ns the processor's time for the work, and for the work put off
 #include <sys/resource.h>
 #include <time.h>
 

@@ -11,20 +11,20 @@ inline constexpr uint64_t board_address = 0x5c07e0000000, board_magic = 0x5c07e5
 
 enum class mark : uint64_t {
   persistent = 1,  // the bytes from a on, b of them
-  start,           // of what is measured; the cores are at rest
+  start,           // of the measured part; the cores are at rest
   stop,
   begin,  // of a transaction on the running core
   end,
-  run_on,  // the program goes on on core a
-  pause,   // what follows is not the program's, until resume
+  run_on,  // the program continues on core a
+  pause,   // the following instructions are not the program's, until resume
   resume,
   locked,  // the lock a was taken: not before its last release
   unlocked,
   // of the b cores in the bit set a, whose time is least; the front end answers in `answer`
   next_core,
   footprint,  // a bytes are what the program has in persistent memory
-  measure,    // what the program has done since `start` was to warm up: times and counts begin here
-  over,       // what is measured; until `stop`, the program does what it had put off
+  measure,    // the program has warmed up since `start`: times and counts begin here
+  over,       // with the measured part; until `stop`, the program does the work that it put off
   counted,    // the program's library counts a fences and b lines between `measure` and `stop`
 };
 

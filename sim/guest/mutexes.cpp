@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The mutexes of the C library, and the system call behind std::barrier and waiting for atomics,
+// The mutexes of the C library, and the system call that std::barrier and waits for atomics use,
 // for fibers: the dynamic linker finds these first. Outside of fibers they are the library's own.
 #include <dlfcn.h>
 #include <linux/futex.h>

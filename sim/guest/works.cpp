@@ -31,8 +31,8 @@ namespace {
 namespace stamp = workloads::stamp;
 
 // How much a work does, by scale, on the simulated machine: `warm` operations, then `measured`
-// ones. What lies there before is not simulated, so that what an operation touches first is in no
-// cache, as if there were more of it.
+// ones. The filling before them is not simulated. So the lines that an operation touches first are
+// in no cache, as if there were more data.
 struct amount {
   size_t warm, measured;
 };

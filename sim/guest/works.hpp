@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The works of the simulated program, over the systems of bench/ and the store that marks its
+// The simulated program's workloads, over the systems of bench/ and the store that marks its
 // transactions.
 #pragma once
 

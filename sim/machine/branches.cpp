@@ -36,7 +36,7 @@ inline void branches::lanes::add(uint64_t fresh, uint64_t old) noexcept {
   constexpr uint64_t over10 = over & ~(uint64_t{1} << (lane_at[1] + lane_bits[1])),
                      over11 = over & ~over10;
   value = (value << 1 | (first & (0 - fresh))) ^ (oldest & (0 - old));
-  // What was shifted out comes in again.
+  // The bits that were shifted out come in again.
   value ^= (value & over10) >> 10 ^ (value & over11) >> 11;
   value &= over - first;
 }

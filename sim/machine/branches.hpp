@@ -14,12 +14,12 @@
 
 namespace scute::sim {
 
-// How the instruction that ends a block goes on.
+// Where the instruction that ends a block continues.
 enum class block_exit : uint8_t {
   falls,  // to the next one, or back to itself (repeated string instructions), or into the system
   branches,      // to the next one, or elsewhere
   jumps,         // elsewhere, always to the same place
-  calls,         // likewise, and comes back behind itself
+  calls,         // likewise, and returns to the instruction after itself
   jumps_widely,  // to an address from a register or memory
   calls_widely,
   returns,
@@ -28,7 +28,7 @@ enum class block_exit : uint8_t {
 // The last instruction of a block.
 struct block_end {
   uint64_t address = 0;
-  uint64_t next = 0;  // behind it
+  uint64_t next = 0;  // of the instruction after it
   block_exit exit = block_exit::falls;
 };
 
@@ -36,7 +36,7 @@ class branches {
  public:
   branches();
 
-  // The block ended so, and the program went on there. Whether that was foreseen.
+  // Returns whether it was foreseen that the block ended so, and that the program continued there.
   bool foresees(const block_end& end, uint64_t target) {
     return end.exit == block_exit::falls || end.exit == block_exit::jumps ||
            foresees_other(end, target);
@@ -54,8 +54,8 @@ class branches {
     unsigned bits = 0, oldest = 0;  // where the outcome that leaves is
     void add(uint64_t fresh, uint64_t old) noexcept;
   };
-  // What one table needs of its outcomes, folded to 10, 11 and 10 bits: three lanes of a word,
-  // computed together.
+  // The history that one table uses of its outcomes, folded to 10, 11 and 10 bits: three lanes of a
+  // word, computed together.
   struct lanes {
     uint64_t value = 0, oldest = 0;
     void add(uint64_t fresh, uint64_t old) noexcept;
@@ -75,7 +75,7 @@ class branches {
 
   bool foresees_other(const block_end& end, uint64_t target);
   bool predict(uint64_t address, bool taken);
-  // What was not foreseen gets a place with more history.
+  // Gives a branch that was not foreseen a place with more history.
   void place(const std::array<direction*, tables>& at, const std::array<uint16_t, tables>& tags,
              unsigned first, bool taken) noexcept;
   bool predict_wide(uint64_t address, uint64_t target);

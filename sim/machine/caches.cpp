@@ -238,7 +238,7 @@ caches::result caches::access_other(unsigned core, uint64_t address, bool store,
 }
 
 ticks caches::write_back(unsigned core, uint64_t line, ticks at, bool drop) {
-  // What has left the caches may wait for room in the queue.
+  // A line that has left the caches may wait for room in the queue.
   ticks done = latest(at + way_out_, memory_.pm.on_the_way(line));
   if (drop && l3_) l3_->remove(line);
   l2_line* const below = l2_.find(line);

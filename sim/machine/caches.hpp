@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Translation buffers and caches: a first level for each core, a shared second one that has all
-// that the first ones have, and MESI between the cores; on machines that have one, a third level of
-// what has left the second. Tags only; bytes are the business of who runs the machine.
+// that the first ones have, and MESI between the cores; on machines that have one, a third level
+// with the lines that left the second. Tags only; the machine's user keeps the bytes.
 //
 // MESI-1 A line that one first-level cache has as modified or exclusive is in no other one.
 // MESI-2 What a first-level cache has is in the second level, too.
@@ -62,7 +62,7 @@ class caches {
   bool have(uint64_t line) noexcept {
     return l2_.find(line) != nullptr || (l3_ && l3_->find(line) != nullptr);
   }
-  // What a line takes from the caches to the memory's queue.
+  // The time that a line takes from the caches to the memory's queue.
   ticks way_out() const noexcept { return way_out_; }
 
   line_cache<l1_line>& first(unsigned core) { return cores_[core].l1; }
@@ -132,7 +132,7 @@ class caches {
   // Of a page that is in no first buffer.
   result access_other(unsigned core, uint64_t address, bool store, ticks at);
   ticks translate(unsigned core, uint64_t address, ticks at);
-  // From behind the second level.
+  // Fetches a line from beyond the second level.
   ticks fetch_third(unsigned core, uint64_t line, ticks at);
   ticks fetch(unsigned core, uint64_t line, bool store, ticks at, l2_line*& found);
   // The first level has missed that line: what comes next is fetched ahead.

@@ -30,7 +30,7 @@ class contents {
     writes_.push_back({durable, number, bytes});
   }
 
-  // What the memory has after a power failure at that time.
+  // The content of the memory after a power failure at that time.
   image durable_at(ticks t) const {
     std::vector<const change*> in_time;
     for (const change& c : writes_)
@@ -49,7 +49,7 @@ class contents {
     return all;
   }
 
-  // What a line has before the first store, durably; zeros if there is no such function.
+  // The durable content of a line before the first store; zeros if there is no such function.
   std::function<line_bytes_of(uint64_t)> initial;
 
  private:

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One core: an interval model. Each operation is dispatched when there is room in the reorder
 // buffer, begins when what it needs is there, and retires in order; stores leave a store buffer in
-// order (TSO). Nobody waits for anything that the dependences do not make him wait for: there are
-// as many units as are wanted.
+// order (TSO). An operation waits only for its dependences: the number of units is unlimited.
 //
 // CORE-1 Stores, non-temporal ones aside, are made in the order of the program, and after their
 //        operation has retired.
@@ -45,8 +44,8 @@ class core {
     else
       retire(op, done + op.cycles * cycle_);
   }
-  // A block of instructions was entered at that address, from one that ended so. What is not
-  // foreseen costs time.
+  // A block of instructions was entered at that address, from one that ended so. An entry that was
+  // not foreseen costs time.
   void enter_block(uint64_t address, const block_end& before) {
     if (mispredict_ != 0 && !branches_.foresees(before, address)) mispredicted();
   }
@@ -115,7 +114,7 @@ class core {
   void combine(uint64_t address, unsigned bytes);
   void send(combining& c);
   void send_all();
-  // The line of somebody who uses it through the caches: what was gathered of it leaves first.
+  // Sends the gathered stores of a line before an operation uses the line through the caches.
   void send_line(uint64_t line);
 
   unsigned number_;

@@ -29,7 +29,7 @@ class dram {
     ++reads;
     return access(line, at + way_, 0) + way_;
   }
-  // Nobody waits for it.
+  // No operation waits for it.
   void write(uint64_t line, ticks at) noexcept {
     ++writes;
     access(line, at + way_, wr_);

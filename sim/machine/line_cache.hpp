@@ -39,7 +39,7 @@ class line_cache {
     const size_t i = position(key);
     return i == none ? nullptr : &entries_[i];
   }
-  // Who would have to leave for a key that is not there; its key may be no_key.
+  // The entry that would have to leave for a key that is not present; its key may be no_key.
   Entry& victim(uint64_t key) noexcept { return entries_[leaving(key)]; }
   // In place of the victim: a fresh entry, the one used last.
   Entry& insert(uint64_t key) noexcept {

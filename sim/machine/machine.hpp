@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A machine: cores, caches, memory. Cores that run at the same time are driven by whoever has the
-// program; the one that is behind goes first.
+// A machine: cores, caches, memory. The code that has the program drives cores that run at the same
+// time; the core whose time is least goes first.
 //
 // SIM-1 The same instructions on the same settings give the same times and counts, always.
 #pragma once

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All memory behind the caches: DRAM, and the ranges of addresses that are persistent.
+// All memory beyond the caches: DRAM, and the ranges of addresses that are persistent.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace scute::sim {
 
-// What lies where no program has anything.
+// Addresses of the machine's own data, where no program has anything.
 inline constexpr uint64_t log_base = uint64_t{0x7a00} << 32;  // logs of schemes, persistent
 inline constexpr uint64_t log_end = uint64_t{0x7b00} << 32;
 inline constexpr uint64_t tables_base = uint64_t{0x7c00} << 32;  // page tables, in DRAM
@@ -51,8 +51,8 @@ class memory {
     return accepted;
   }
 
-  // Told of each line of the program that is sent to persistent memory, and when it will be
-  // durable. Lines of jobs are not: who begins a job knows of them.
+  // Called for each line of the program that is sent to persistent memory, with the time when it
+  // will be durable. Not for lines of jobs: the caller that begins a job knows of them.
   std::function<void(uint64_t line, ticks accepted)> on_durable;
 
   dram ram;

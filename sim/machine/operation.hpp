@@ -25,7 +25,7 @@ struct operation {
   uint8_t cycles = 1;
   uint8_t from[4] = {none, none, none, none};
   uint8_t address[2] = {none, none};
-  uint8_t to[2] = {none - 1, none - 1};  // register 62 is nobody's
+  uint8_t to[2] = {none - 1, none - 1};  // register 62 is unused
 };
 
 struct reference {

@@ -28,8 +28,8 @@ void persistent_memory::settle(ticks now) {
 }
 
 ticks persistent_memory::accept(uint64_t line, ticks at) {
-  // Who is sent later may be asked about earlier: the way is held by what it has to carry, not by
-  // when.
+  // A call may ask first about a line that is sent later: the bus is held by the lines that it has
+  // to carry, not by their times.
   if (burst_write_ != 0) at = bus_write_ = std::max(at, bus_write_ + burst_write_);
   settle(at);
   ++counts_.lines;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Persistent memory behind a write queue that a power failure does not lose (ADR). A line is
+// Persistent memory with a write queue in front that a power failure does not lose (ADR). A line is
 // durable when the queue has accepted it.
 //
 // PMEM-1 The queue accepts in the order of arrival. A full queue makes the next line wait until a
@@ -8,7 +8,7 @@
 //        another write.
 // PMEM-3 A bank does one thing at a time. A read goes before the writes that have not begun.
 // PMEM-4 Versions of a line become durable in the order in which they were sent, and a read of it
-//        comes behind them.
+//        comes after them.
 #pragma once
 
 #include <array>
@@ -39,9 +39,9 @@ class persistent_memory {
     return last;
   }
 
-  // Work of an engine beside the cores: it writes lines one after the other, each when the one
-  // before has been accepted, so that it shares the queue with everybody else; or, in a burst, as
-  // fast as the queue accepts when it is empty.
+  // Work of an engine that runs concurrently with the cores. It writes lines one after the other,
+  // each when the one before has been accepted, so that it shares the queue with all other writers.
+  // In a burst, it writes as fast as the queue accepts when it is empty.
   struct job {
     uint64_t first;          // line
     unsigned lines;          // left
@@ -88,7 +88,7 @@ class persistent_memory {
   }
   void settle(ticks now);
   ticks accept(uint64_t line, ticks at);
-  // Gives the waiting writes of a bank their times anew.
+  // Recomputes the times of a bank's waiting writes.
   void plan(unsigned bank, ticks from);
 
   uint64_t lines_of_row_;

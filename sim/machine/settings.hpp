@@ -24,8 +24,8 @@ struct settings {
   unsigned prefetch = 0;
   unsigned lock_cycles = 18;  // of a locked instruction, besides its waiting
   bool fence_holds =
-      true;  // what follows a store fence retires after its end; else only later stores wait
-  // Who uses a line that is being written back waits until it is durable.
+      true;  // operations after a store fence retire after its end; else only later stores wait
+  // A core that uses a line during its write-back waits until the line is durable.
   bool write_back_holds = false;
   // Translation: entries and ways; cycles.
   unsigned tlb1 = 64, tlb1_ways = 8, tlb2 = 1536, tlb2_ways = 12, tlb2_cycles = 7, walk_cycles = 20;
@@ -33,7 +33,7 @@ struct settings {
   unsigned l1_sets = 64, l1_ways = 8, l1_cycles = 2;
   unsigned l2_sets = 2048, l2_ways = 12, l2_cycles = 20;
   unsigned l3_sets = 0, l3_ways = 16,
-           l3_cycles = 50;  // what leaves the second level; no sets: no third level
+           l3_cycles = 50;  // lines that leave the second level; no sets: no third level
   // DRAM, in ns; the bytes of an open row.
   unsigned dram_banks = 16, dram_row = 8192;
   double dram_rcd = 14, dram_cl = 14, dram_rp = 14, dram_ras = 32, dram_wr = 15, dram_burst = 3.33;
@@ -43,7 +43,7 @@ struct settings {
   // Of a line on the way from the memory, and to its queue: one after the other.
   double pm_burst = 0, pm_burst_write = 0;
   double pm_write_back =
-      0;  // what a line takes from the caches, besides, where non-temporal stores go by
+      0;  // extra time of a line from the caches, which non-temporal stores do not take
   unsigned pm_page = 4;  // KiB that one translation is for; with schemes 4
   unsigned pm_banks = 16, pm_row = 256, pm_queue = 512;  // bytes of a row, of the queue
   bool pm_merge = true;  // queued lines of one row are written as one

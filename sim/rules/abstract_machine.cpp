@@ -48,7 +48,8 @@ void abstract_machine::cool_others(unsigned t, unsigned page) {
 
 void abstract_machine::store(unsigned t, unsigned line) {
   thread_state& s = threads_[t];
-  // Isolation is the program's: nobody stores to a line that another open transaction has changed.
+  // Isolation is the program's: no thread stores to a line that another open transaction has
+  // changed.
   for (unsigned o = 0; o < threads; ++o)
     if (o != t && threads_[o].open && history_[line].back().transaction == threads_[o].transaction)
       return;
@@ -298,7 +299,7 @@ bool abstract_machine::crash() {
   }
   const bool right = recover(durable);
   const uint64_t restarted = clock_;
-  // Recovery may fail, too: once more from the same logs.
+  // Recovery may fail, too: then it runs again from the same logs.
   const bool again = roll(2) == 0 || recover(durable);
   clock_ = std::max(clock_, restarted);
   uint64_t all = horizon_;

@@ -24,7 +24,7 @@ class abstract_machine {
 
   // One step. Returns false if it was a power failure whose recovery brought a wrong line.
   bool step();
-  // What happened since the last power failure that was survived, in words; for a failure's report.
+  // The steps since the last power failure that was survived, in words; for a failure's report.
   const std::vector<std::string>& story() const noexcept { return story_; }
   uint64_t crashes() const noexcept { return crashes_; }
 

@@ -9,14 +9,14 @@
 //
 // HPMT-1 The first record of an uncommitted transaction wins over everything if it is an undo
 //    record. (If it is a speculative one, the line was hot and has committed records; undo records
-//    behind it hold uncommitted bytes.)
+//    after it hold uncommitted bytes.)
 // HPMT-2 Otherwise the newest record of a committed transaction decides, undo records included: a
 //    speculative one is replayed; an undo record means that what is in place was durable at that
 //    commit, and stays.
 // HPMT-3 The copying of a page begins between its core's transactions: no page record is
 //        uncommitted.
 // HPMT-4 A page record says nothing of a line that another transaction had open when it was copied.
-// HPMT-5 Times go on where they were after a restart: above the horizon, and above all records.
+// HPMT-5 Times continue where they were after a restart: above the horizon, and above all records.
 // HPMT-6 A page record's time is that at which its copying began; other records have that of their
 //        commit.
 // HPMT-7 An undo-logged line that leaves the first cache in its transaction is written to the
@@ -55,7 +55,7 @@ struct rule_set {
   bool operator==(const rule_set&) const = default;
 };
 
-// What the paper says, where it says anything.
+// The rules that the paper states, where it states any.
 rule_set rules_of_paper();
 // Each rule by its name "HPMT-n": to leave out one.
 struct named_rule {
@@ -75,10 +75,10 @@ struct log_record {
   uint64_t end;     // page: when its copying ended
   uint64_t line;    // page: the first line
   uint32_t lines;   // that it covers
-  uint32_t bytes;   // index of the first line's old or new bytes, for whoever keeps them
+  uint32_t bytes;   // index of the first line's old or new bytes, for a caller that keeps them
 };
 
-// What recovery finds: the records that are durable, each thread's in the order of its log.
+// The input of recovery: the records that are durable, each thread's in the order of its log.
 class recovery {
  public:
   recovery(std::span<const log_record> records, uint64_t horizon, const rule_set& rules);

@@ -56,7 +56,7 @@ ticks hoop_like::committing(unsigned core, ticks at) {
   for (const uint64_t line : c.touched)
     if (const auto h = table_.find(line); h != table_.end()) h->second.ended = durable;
   if (contents_ != nullptr) {
-    // What the transaction has stored, as a whole: the last values of the lines' words.
+    // The stores of the transaction, as a whole: the last values of the lines' words.
     for (const uint64_t line : c.touched)
       for (unsigned i = 0; i < slice_words; ++i)
         words_.push_back({c.transaction, core, number, line * line_bytes + i * 8,
@@ -77,7 +77,7 @@ void hoop_like::collect(uint32_t ending, ticks at) {
         cores_, [&](const per_core& c) { return c.open && c.transaction == h.transaction; });
     if ((!open || h.transaction == ending) && h.ended <= at) lines.push_back(line);
   }
-  std::ranges::sort(lines);  // the table's order is nobody's
+  std::ranges::sort(lines);  // the table's order is arbitrary
   for (const uint64_t line : lines) {
     machine_.mem.pm.begin({line, 1, true, table_[line].last_slice, true, nullptr}, at);
     table_.erase(line);

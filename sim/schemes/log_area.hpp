@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A core's log in persistent memory, written by hardware: bytes behind bytes. A line is sent when
-// it is full, or when somebody needs what is in it; one that was sent half full is sent again.
+// A core's log in persistent memory, which hardware appends to. A line is sent when it is full, or
+// when a caller needs its content; one that was sent half full is sent again.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class log_area {
 
   log_area(memory& m, unsigned number) : memory_(m), base_(log_base + number * bytes_max) {}
 
-  // Returns the number of what was appended, for durable().
+  // Returns the number of the appended record, for durable().
   size_t append(unsigned bytes, ticks at) {
     position_ += bytes;
     while (sent_ + line_bytes <= position_) send(at);
@@ -41,7 +41,7 @@ class log_area {
     }
     return latest(at, accepted_);
   }
-  // Room for that many whole lines, which someone else writes; the first one.
+  // Reserves that many whole lines, which the caller writes; returns the first one.
   uint64_t reserve(unsigned whole_lines) {
     const uint64_t first = line_of(base_ + bytes_max / 2 + reserved_);
     reserved_ += uint64_t{whole_lines} * line_bytes;

@@ -42,7 +42,7 @@ class scheme : public observer {
     image memory;
     std::vector<uint32_t> committed;  // transactions, in no order
   };
-  // What recovery makes of what a power failure at that time has left. Needs keep_contents().
+  // Returns the result of recovery after a power failure at that time. Needs keep_contents().
   virtual recovered recover(ticks crash) const = 0;
   // The number of the transaction that the core has open, or had last: 1, 2, ... in the order of
   // their begins.

@@ -58,7 +58,7 @@ void spec_hpmt::finish_copies(unsigned core, ticks now) {
       records_[c.record].record.end = ++clock_;
     }
   }
-  // The engine writes to `done` of what was given up, too.
+  // The engine writes to `done` of abandoned copies, too.
   while (!m.copies.empty() && m.copies.front().over && m.copies.front().done != log_area::never)
     m.copies.pop_front();
 }

@@ -50,7 +50,7 @@ ticks ede_like::storing(unsigned core, uint64_t address, unsigned, l1_line& l, t
   per_core& c = cores_[core];
   if (!c.open || !touch(c, line_of(address))) return at;
   const ticks durable = log_old(core, line_of(address), record_bytes, at);
-  // The store sits in the write buffer until then; those behind it pass.
+  // The store sits in the write buffer until then; later stores pass it.
   if (!plant_no_wait) l.written = std::max(l.written, durable);
   return at;
 }
@@ -73,7 +73,7 @@ ticks software_undo::committing(unsigned core, ticks at) {
   const bool changed = !cores_[core].touched.empty();
   const ticks done = undo_logging::committing(core, at);
   if (!changed) return done;
-  // The emptied log is fenced once more.
+  // The emptied log is fenced a second time.
   cores_[core].log.append(8, done);
   return cores_[core].log.flush(done);
 }

@@ -38,7 +38,7 @@ class undo_logging : public scheme {
   std::vector<kept> records_;
 };
 
-// EDE-like: nobody but the logged line waits.
+// EDE-like: only the logged line waits.
 class ede_like final : public undo_logging {
  public:
   using undo_logging::undo_logging;

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Works and systems of one's choice on a machine, or on a row of machines that differ in one number."""
+"""Runs chosen workloads and systems on a machine, or on a row of machines that differ in one
+number."""
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every engine on memory that is not at hand: what each work costs, and which engine wins."""
+"""Every engine on memory that is not available: what each workload costs, and which engine wins."""
 from __future__ import annotations
 
 from pathlib import Path
@@ -11,7 +11,7 @@ MACHINES = ("optane", "cxl", "dram")
 WORKS = ("overwrite-64", "overwrite-256", "overwrite-1024", "overwrite-4096", "insert-ctree", "insert-rbtree",
          "insert-hashmap", "ycsb-a", "ycsb-b", "stamp-vacation-low", "stamp-kmeans-high", "stamp-intruder",
          "stamp-genome", "stamp-ssca2")
-# What is compared with what: all of a group survive the same.
+# The engines that are compared with each other: all of a group survive the same faults.
 GROUPS = {"crash-consistent alone": ("redo-none", "spec-none", "libpmemobj"),
           "with parity and checksums": ("redo-mlpc", "logfree-mlpc", "spec-mlpc")}
 BASE = "libpmemobj"
@@ -90,7 +90,8 @@ def relative(r: Results, machine: str, numbers: tuple, works: tuple[str, ...]) -
 
 
 def put_off(r: Results, machines: list[str], numbers: tuple, works: tuple[str, ...]) -> Table:
-    """Percent of the time that comes after the last commit: the log that is folded, parity that was deferred."""
+    """Percent of the time that comes after the last commit: the log that is folded, parity that was
+    deferred."""
     engines = [e for e in r.engines if e.startswith("spec") or e.startswith("logfree")]
     table = Table("Of these times, percent that were put off until after the last operation",
                   ["work"] + [f"{e}, {Path(m).stem}" for m in machines for e in engines], "percent")
@@ -125,7 +126,7 @@ def winners(r: Results, machines: list[str], numbers: tuple, works: tuple[str, .
 
 
 def change(r: Results, machine: str, numbers: tuple, works: tuple[str, ...]) -> Table:
-    """What the numbers that were set do: time over that on the machine as its file has it."""
+    """The effect of the numbers that were set: time over that on the machine as its file has it."""
     table = Table(f"{Path(machine).stem}{_named(numbers)}: time over that without the change",
                   ["work", *r.engines], "times")
     table.bars = list(r.engines)

@@ -10,7 +10,7 @@ APPLICATIONS = ("genome", "intruder", "kmeans-low", "kmeans-high", "labyrinth", 
                 "vacation-low", "vacation-high", "yada")
 # One thread's work: without locks (workloads/stamp).
 SINGLE = ("genome", "labyrinth", "yada")
-# What the paper's text says; its plots have no numbers.
+# The numbers in the paper's text; its plots have none.
 PAPER_SPEEDUP = {"no-log": 1.5, "spec": 1.41, "hoop": 1.19, "spec-dp": 1.0, "ede": 1.0}
 PAPER_OVERHEAD = {"ede": 50.0, "spec": 7.0}
 PAPER_TRAFFIC = {"hoop": 1 / (1 - 0.189), "ede": 1.0}
@@ -154,7 +154,8 @@ def figure_15(results: dict) -> Table:
 
 
 def footprints(results: dict) -> Table:
-    """Why Figure 15 needs more memory than the paper's: what its programs have beside their records."""
+    """Shows why Figure 15 needs more memory than the paper's: its programs have other data next to
+    their records."""
     epoch = EPOCHS[4]
     table = Table(f"What the programs of Figure 15 have in persistent memory, and records with epochs of {epoch[0]} KiB",
                   ["application", "the program's (KiB)", "records alive (KiB)", "percent"], "KiB")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The means of Figure 13 over what the paper does not say of its memory, the banks, and over its queue and writes. Small inputs
-will not do: the out-of-place scheme never comes to collect in them."""
+"""The means of Figure 13 over the number of banks, which the paper does not give, and over its
+queue and writes. Small inputs will not do: the out-of-place scheme never comes to collect in them.
+"""
 from __future__ import annotations
 
 from figures import APPLICATIONS, PAPER_SPEEDUP, SHOWN, Table, mean

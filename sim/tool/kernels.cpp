@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause scute-sim-kernels NAME|list [--clock]: a loop of a few
 // instructions, to show one number of a machine. On the simulated machine between marks, as any
 // program; with --clock on the processor itself, where it prints the ns of a round: the lower
-// quartile of 21 times. What `here.machine` says is fitted to these, never to the works that are
-// validated. The memory is anonymous, in pages of 2 MiB.
+// quartile of 21 times. The numbers in `here.machine` are fitted to these, never to the workloads
+// that are validated. The memory is anonymous, in pages of 2 MiB.
 #include <sys/mman.h>
 #include <time.h>
 

@@ -21,7 +21,7 @@ struct scene {
   alignas(line) char near[8192];  // in DRAM, warm
   std::vector<uint32_t> order;    // blocks of home, at random
   std::vector<uint8_t> coins, pattern;
-  uint64_t from = 0;  // what was used of `order`
+  uint64_t from = 0;  // the used part of `order`
 };
 inline scene* the;
 inline uint64_t kept;  // results, so that they are computed

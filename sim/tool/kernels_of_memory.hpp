@@ -182,7 +182,7 @@ void stream_load(unsigned n) {
   }
   kept += x;
 }
-// Two small stores behind a fence, and a load of both.
+// Two small stores after a fence, and a load of both.
 inline void blocked_load(unsigned n) {
   uint64_t x = 0;
   for (unsigned i = 0; i < n; ++i) {

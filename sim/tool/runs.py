@@ -91,7 +91,8 @@ def play(tools: Tools, run: Run) -> dict:
 
 
 class Kept:
-    """Results of earlier commands with the same programs and machines: what was interrupted goes on."""
+    """Results of earlier commands with the same programs and machines: an interrupted command
+    continues from them."""
 
     def __init__(self, tools: Tools) -> None:
         self.file = tools.kept
@@ -122,7 +123,7 @@ def _digest(path: Path) -> str:
 
 
 def play_all(tools: Tools, runs: list[Run]) -> dict[Run, dict]:
-    """All of them, each once; what a build does not have is left out."""
+    """Plays all of them, each once. Leaves out the runs that need parts which the build lacks."""
     wanted = list(dict.fromkeys(runs))
     results: dict[Run, dict] = {}
     lock = threading.Lock()

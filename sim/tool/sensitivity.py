@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What each number of a machine does to every engine: the number halved and doubled, or as another machine has it."""
+"""Shows what each number of a machine does to every engine: the number halved and doubled, or as
+another machine has it."""
 from __future__ import annotations
 
 from pathlib import Path
@@ -9,7 +10,7 @@ from figures import Table, mean
 from runs import ENGINES, Run
 
 WORKS = ("overwrite-256", "insert-ctree")
-# By machine: numbers that are set together, beside those of its file.
+# By machine: numbers that are set together, in addition to those of its file.
 CHANGES = {
     "optane": ((("pm.read", "115"),), (("pm.read", "460"),), (("pm.write", "250"),), (("pm.write", "1000"),),
                (("pm.queue", "1024"),), (("pm.queue", "16384"),), (("pm.banks", "6"),), (("pm.banks", "96"),),

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The model of the machine at hand beside that machine: the same program, with the same inputs, in the emulator and
-without it. What is compared is the time of an engine over that of libpmemobj: what a machine does to all of them
-cancels, as far as it may. The runs take turns, so that what else runs on the machine meets all of them."""
+"""Compares the model of this machine with the machine itself: the same program, with the same
+inputs, in the emulator and without it. The compared number is the time of an engine over that of
+libpmemobj: effects of a machine on all of them cancel, as far as they may. The runs take turns, so
+that other load on the machine meets all of them."""
 from __future__ import annotations
 
 import json
@@ -69,13 +70,15 @@ def read_measured(file: Path) -> list[dict]:
 
 
 def counted(results: dict[Run, dict]) -> list[dict]:
-    """What the measured programs do, a line each: instructions of an operation, as the emulator counts them."""
+    """The work of the measured programs, a line each: instructions of an operation, as the emulator
+    counts them."""
     return [{"work": r.work, "system": r.system, "instructions": x["instructions"] / operations(r.work, r.scale)}
             for r, x in results.items()]
 
 
 def faults_found(results: dict[Run, dict], measured: list[dict]) -> list[str]:
-    """Bounds that are not kept, and programs that are not those that were measured. Never nothing to compare."""
+    """Bounds that are not kept, and programs that are not those that were measured. Never nothing
+    to compare."""
     found = []
     then = {(m["work"], m["system"]): m["instructions"] for m in measured if "instructions" in m}
     for line in counted(results):
@@ -96,7 +99,8 @@ def faults_found(results: dict[Run, dict], measured: list[dict]) -> list[str]:
 
 
 def errors(results: dict[Run, dict], measured: list[dict], base: str = BASE) -> dict[tuple[str, str], float]:
-    """Percent by which the model's time over the base's differs from the measured one, by work and engine."""
+    """Percent by which the model's time over the base's differs from the measured one, by work and
+    engine."""
     there, model = times_of(measured), model_of(results)
     found = {}
     for (work, engine), ns in model.items():

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# image.sh: what instrumented images look like from outside: their mark, the table of their flushes, what they export, and
-# how they meet a runtime, linked in every way.
+# image.sh: tests instrumented images from outside, linked in every way: their mark, the table of
+# their flushes, their exported symbols, and how they meet a runtime.
 set -euo pipefail
 export LC_ALL=C
 
@@ -32,7 +32,8 @@ cat >plain.c <<'C'
 void plain_flush(char *p) { __asm__ volatile("clflush (%0)" : : "r"(p)); }
 C
 
-# flushes FILE: addresses of the flush instructions in its code. rows FILE: those that its table names.
+# flushes FILE: addresses of the flush instructions in its code. rows FILE: those that its table
+# names.
 flushes() { objdump -d "$1" | awk '/\tcl(wb|flush|flushopt) / { sub(":", "", $1); print "0x" $1 }' | sort -u; }
 rows() {
   local address offset=0 value
@@ -43,7 +44,7 @@ rows() {
     offset=$((offset + 4))
   done | sort -u
 }
-# told PROGRAM: what the recorder hears, without places.
+# told PROGRAM: prints the recorder's log of the program, without places.
 told() {
   rm -f log
   : >log

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # instructions.sh
-# What instrumentation adds to the instructions of two programs that hold their data in a mapped file, with no runtime there:
-# counted in an emulator, so exactly, with what belongs to the program's start taken off. Telling of stores (detect) may add a
-# tenth to what flushes and fences cost anyway, and both together a seventh.
+# Counts the instructions that instrumentation adds to two programs that hold their data in a mapped
+# file, with no runtime present. An emulator counts them, so exactly; the instructions of the
+# program's start are taken off. Reports of stores (detect) may add a tenth to the cost of flushes
+# and fences, and both together a seventh.
 set -euo pipefail
 
 dir=${BASH_SOURCE[0]%/*}/programs

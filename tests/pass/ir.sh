@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # ir.sh FILE
-# Runs the pass on the IR of a file and compares the result with the CHECK lines in it. The first line is "; options: OPTIONS".
+# Runs the pass on the IR of a file and compares the result with the CHECK lines in it. The first
+# line is "; options: OPTIONS".
 set -euo pipefail
 
 file=$1

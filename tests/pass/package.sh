@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# package.sh: the pass as it is installed, moved elsewhere: scute-cc, and scute_shield_instrument() of the CMake package, with clang
-# and with scute-cc as the project's compiler, and with one that cannot.
+# package.sh: tests the installed pass, moved elsewhere: scute-cc, and scute_shield_instrument() of
+# the CMake package. The project's compiler is clang, scute-cc, or one that cannot instrument.
 set -euo pipefail
 export LC_ALL=C
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# plants.sh: every bug of plants.txt is noticed, and how. HOOK-3 and HOOK-4 are what PASS-1 to PASS-3 are for.
+# plants.sh: every bug of plants.txt is noticed, and how. PASS-1 to PASS-3 serve HOOK-3 and HOOK-4.
 set -euo pipefail
 
 dir=${BASH_SOURCE[0]%/*}

@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # program.sh SOURCE
-# Compiles a program of programs/ with scute-cc at every level, runs it alone and under the recorder, and compares what the
-# recorder was told with what the program's head comment says:
+# Compiles a program of programs/ with scute-cc at every level, and runs it alone and under the
+# recorder. Compares the recorder's log with the log in the program's head comment:
 #   // options: OPTIONS   for -fscute=                   // flags: FLAGS       for the compiler
 #   // levels: LEVELS     instead of -O0 -O1 -O2
-#   // log: LINE          the hooks in their order, without file and line, which must have a comment that names the hook;
-#                         "any": the log may say anything
+#   // log: LINE          the hooks in their order, without file and line, which must have a comment
+#                         that names the hook; "any": the log may say anything
 #   // shadow: LINE       with detect: strays, in their order; "none"
 # SCUTE_PASS_PLANT: a bug that the pass is to have.
-# A processor without the instructions that the flags ask for compiles the program, and runs nothing.
+# A processor without the instructions that the flags ask for compiles the program, and runs
+# nothing.
 set -euo pipefail
 
 source=$1
@@ -23,7 +24,8 @@ for flag in $flags; do
 done
 fail() { printf 'FAILED: %s\n' "$*"; exit 1; }
 
-# Every line of the log names a line of the source, whose statement ends with a comment that names the hook.
+# Every line of the log names a line of the source, whose statement ends with a comment that names
+# the hook.
 check_sites() {
   awk -v dir="${source%/*}" '
     function marked(file, line, hook,    i) {

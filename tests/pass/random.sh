@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # random.sh [FIRST COUNT]
-# Programs that nobody wrote (random_program.py), by their seeds: no option changes what they compute, and no store of theirs is a stray
-# one. To repeat one: random.sh SEED 1.
+# Tests random programs (random_program.py), by their seeds: no option changes their results, and
+# none of their stores is a stray one. To repeat one: random.sh SEED 1.
 set -euo pipefail
 
 dir=${BASH_SOURCE[0]%/*}

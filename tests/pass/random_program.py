@@ -1,6 +1,7 @@
 # random_program.py SEED
-# Prints a C program that stores to two objects of the view in every way that the pass merges: branches, loops up and down, calls that
-# fence, pointers that change, copies. It prints a sum of what it has stored.
+# Prints a C program that stores to two objects of the view in every way that the pass merges:
+# branches, loops up and down, calls that fence, pointers that change, copies. The program prints a
+# sum of the values that it has stored.
 import random
 import sys
 

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * recorder.c: a runtime for tests (scute/shield_hooks.h), preloaded: writes down what it is told of the view of view.h.
- * One line per hook: "flush clwb +64 file.c:12 function", and the same with fence, stream, store, load.
+ * recorder.c: a runtime for tests (scute/shield_hooks.h), preloaded. It logs the hooks that concern
+ * the view of view.h, one line per hook: "flush clwb +64 file.c:12 function", and the same with
+ * fence, stream, store, load.
  *
  *   RECORDER_LOG=FILE     where
- *   RECORDER_SHADOW=1     stores are not written down but kept: at each fence, and at the end, a line of the view that
- *                         changed though nobody had told of it is "stray +64". A non-temporal store that was told of before it
- *                         was there is "early +64 8 file.c:12 function". For one thread.
- *   RECORDER_GENERAL=1    the hooks are declared to use general registers only. Otherwise they spoil the vector registers.
- *   RECORDER_SAVING=N     how the stubs are to save those, as on an older processor: 1 xsave, 0 fxsave (and no hook then
- *                         spoils what that does not know)
+ *   RECORDER_SHADOW=1     stores are not logged but kept: at each fence, and at the end, a line of
+ *                         the view that changed without a report is "stray +64". A non-temporal
+ *                         store that was reported before it was made is
+ *                         "early +64 8 file.c:12 function". For one thread.
+ *   RECORDER_GENERAL=1    the hooks are declared to use general registers only. Otherwise they
+ *                         spoil the vector registers.
+ *   RECORDER_SAVING=N     how the stubs are to save those, as on an older processor: 1 xsave,
+ *                         0 fxsave (and no hook then spoils registers that fxsave does not save)
  *
  * Compiled with -mgeneral-regs-only, and without the C library's help: hooks run anywhere.
  */
@@ -37,7 +40,7 @@ static long system_call(long number, long a, long b, long c) {
   return result;
 }
 
-/* ---- text ---------------------------------------------------------------------------------------------- */
+/* ---- text ----------------------------------------------------------------------------------- */
 
 struct text {
   char bytes[512];
@@ -79,9 +82,9 @@ static void write_down(struct text *line) {
   if (log_file >= 0) system_call(SYS_write, log_file, (long)line->bytes, (long)line->length);
 }
 
-/* ---- hooks --------------------------------------------------------------------------------------------- */
+/* ---- hooks ---------------------------------------------------------------------------------- */
 
-/* What a compiled hook may do to registers. */
+/* Spoils the registers that a compiled hook may spoil. */
 static void spoil(void) {
   __asm__ volatile(
       "mov $0x5c07e, %%eax\n mov %%eax, %%ecx\n mov %%eax, %%edx\n mov %%eax, %%esi\n mov %%eax, "
@@ -114,7 +117,7 @@ static int is_mine(const void *address) {
   return (uintptr_t)address - VIEW_BASE < VIEW_SIZE;
 }
 
-/* What changed without a word; and nothing that was told holds any longer (HOOK-3). */
+/* Logs the lines that changed without a report. No earlier report holds any longer (HOOK-3). */
 static void compare(void) {
   if (!shadow) return;
   const volatile unsigned char *view = (const volatile unsigned char *)VIEW_BASE;

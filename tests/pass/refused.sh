@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # refused.sh SOURCE
-# A program of refused/ is not compiled: the statement that ends with the comment "// refused: TEXT" is the one that the error
-# names, with that text in it. The same program with CONTROL defined compiles.
+# Tests that a program of refused/ is not compiled: the error names the statement that ends with the
+# comment "// refused: TEXT", with that text in it. The same program with CONTROL defined compiles.
 set -euo pipefail
 
 source=$1

@@ -36,7 +36,8 @@ instrumented program 't scute_shield_fence_stub' || fail "objects are linked wit
 "$cc" --version | grep -q 'clang version 19' || fail "--version"
 "$cc" -fscute= -fscute=detect -c twice.c && readelf -x .note.scute.shield twice.o | grep -q '01000000 03000000' ||
   fail "the last -fscute does not count"
-# Reports name lines, though the program has asked for no debug information; if it asks for none, there is none.
+# Reports name lines, though the program has asked for no debug information; if it asks for none,
+# there is none.
 "$cc" -c twice.c && readelf -S twice.o | grep -q debug_line || fail "no lines"
 "$cc" -g0 -c twice.c && ! readelf -S twice.o | grep -q debug_line || fail "-g0 is not heard"
 printf '#include <string>\nint main() { return static_cast<int>(std::string().size()); }\n' >main.cpp

@@ -1,20 +1,24 @@
 #!/usr/bin/env bash
 # check.sh PAGE
-# Compiles and runs the programs that a page in Markdown shows, and follows its commands, so that they cannot rot.
+# Compiles and runs the programs that a page in Markdown shows, and follows its commands, so that
+# they cannot rot.
 # Marks in the file, each on a line of its own before a fenced block (blank lines may lie between):
 #
-#   <!-- example: NAME.cpp -->  (or NAME.c)  the block is a program. If examples/NAME.cpp exists, the
-#                               block must be a run of consecutive lines of it, and the file is what
+#   <!-- example: NAME.cpp -->  (or NAME.c)  the block is a program. If examples/NAME.cpp exists,
+#                               the block must be a run of consecutive lines of it, and the file
 #                               gets compiled; otherwise the block must be complete.
 #   <!-- output: NAME.cpp -->   the block is what the program prints.
-#   <!-- lines of NAME.cpp -->  the block is a run of consecutive lines of examples/NAME.cpp, which is a test itself.
-#   <!-- commands -->           the block, of language sh, is one command to a line. All of a page's are run in turn in
-#                               one folder, where the sources of its examples are; /dev/shm/ means a folder of the
-#                               test's own. A comment behind two blanks may say what happens: "# status N", or
-#                               "# prints TEXT", the last line of standard output. Otherwise the status must be 0.
+#   <!-- lines of NAME.cpp -->  the block is a run of consecutive lines of examples/NAME.cpp, which
+#                               is a test itself.
+#   <!-- commands -->           the block, of language sh, is one command to a line. All of a page's
+#                               are run in turn in one folder, where the sources of its examples
+#                               are; /dev/shm/ means a folder of the test's own. A comment after two
+#                               blanks may say what happens: "# status N", or "# prints TEXT", the
+#                               last line of standard output. Otherwise the status must be 0.
 #
-# A block of language c, cpp or sh without such a mark is an error. A program gets the path for a pool file as its only
-# argument. Runs in an empty folder; takes the library, the command and the compilers from the environment (CMakeLists.txt).
+# A block of language c, cpp or sh without such a mark is an error. A program gets the path for a
+# pool file as its only argument. Runs in an empty folder; takes the library, the command and the
+# compilers from the environment (CMakeLists.txt).
 set -euo pipefail
 export LC_ALL=C
 
@@ -25,8 +29,8 @@ fail() { printf 'FAILED: %s\n' "$*"; failures=$((failures + 1)); }
 
 [ -f "$page" ] || { echo "$page does not exist, so it shows no example to test"; exit 1; }
 
-# Writes the blocks to example/NAME, output/NAME, lines/NUMBER-NAME and commands/NUMBER, and what is wrong with the marks
-# to errors.
+# Writes the blocks to example/NAME, output/NAME, lines/NUMBER-NAME and commands/NUMBER, and the
+# faults of the marks to errors.
 mkdir example output lines commands
 : >errors
 awk '
@@ -148,7 +152,8 @@ for block in output/*; do
 done
 
 
-# The commands, with compilers that take the build's flags and a package that is the library under test.
+# The commands, with compilers that take the build's flags and a package that is the library under
+# test.
 said=0 commands=0
 follow() {
   local line=$1 command comment='' status=0 last

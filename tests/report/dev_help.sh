@@ -31,7 +31,7 @@ done
 [ "$(LC_ALL=C ls -A tree)" = "dev
 sim" ] || fail "made: $(ls -A tree)"
 grep -q 'not built yet' <(tree/dev torture --help) || fail "the program is not there, and that is not said"
-# What was built names its arguments.
+# A program that was built names its arguments.
 mkdir -p tree/build/release/tools/torture
 printf '#!/bin/sh\necho "the arguments: $*"\n' >tree/build/release/tools/torture/scute-torture
 chmod +x tree/build/release/tools/torture/scute-torture

@@ -39,7 +39,7 @@ touch tree/tests/tx/one_test.cpp tree/src/engine/one.cpp tree/src/tx/one.cpp
 commit() { git -C tree add -A && git -C tree commit -qm "$1"; }
 printf '# which\n0000000000000000000000000000000000000000\n' >tree/tests/all_passed.txt
 commit first
-# asks STATUS ARGS...: ./dev test ARGS; what ctest was asked for is in $asked.
+# asks STATUS ARGS...: ./dev test ARGS; the arguments of ctest are in $asked.
 asks() {
   rm -f asked built
   expect "$1" tree/dev test "${@:2}"
@@ -90,7 +90,7 @@ asks 0 -R pool/
 has_asked '-R pool/'
 lacks built --target
 
-# What fails is told with the command that repeats it.
+# A failed test is reported with the command that repeats it.
 echo fail >result
 asks 1 tx
 has out.txt 'Test #2: tx/2of4'
@@ -119,8 +119,8 @@ asks 0 --all
 equal "$(tail -n 1 tree/tests/all_passed.txt)" "$(git -C tree rev-parse HEAD)"
 equal "$(head -n 1 tree/tests/all_passed.txt)" '# which'
 
-# Under load: three passes and a hundred turns, each once; what has failed is where the next run
-# goes on; nothing burns on.
+# Under load: three passes and a hundred turns, each once. The next run continues at the failed
+# test. No burner keeps running.
 cat >tools/python3 <<'SH'
 #!/bin/bash
 # The one that takes memory, and all other python.
@@ -158,7 +158,7 @@ equal "$(wc -l <turns)" 101
 equal "$(sort -u turns)" '--gtest_filter=late.Waits:*early.DoesToo/*'
 equal "$(wc -l <burners)" 2
 for pid in $(cat burners); do ! kill -0 "$pid" 2>/dev/null || fail "it burns on"; done
-# Other sources begin anew.
+# With other sources, the run begins again.
 echo >>tree/tests/tx/two_test.cpp
 asks 0 --harsh tx
 equal "$(grep -c '^passed' tree/build/harsh.log)" 103

@@ -61,8 +61,8 @@ has $r "$cell"
 has $r '2 / 4 / 256'
 
 # Targets come from the rows, and are held against libpmemobj-huge: 2.99 times insert the hash map,
-# 3.00 remove. Plain libpmemobj stands beside it and decides nothing. The golden file says what
-# instructions are.
+# 3.00 remove. Plain libpmemobj stands next to it and decides nothing. The golden file has the
+# numbers of instructions.
 has $r '# Benchmark report: Abacus 9'
 grep -q '^Met on Abacus 9: of instructions [0-4] of 4; of times [23][0-9] of 105\.$' $r || fail "targets met"
 grep -q "^| target .* measured | *over libpmemobj's | *|\$" $r || fail "the peers' columns"
@@ -159,7 +159,7 @@ has plain/report.md '**edit_in_place 4 KiB 2 threads**: Slower.'
 grep -q '^| hashmap insert .* not measured | .* 4\.98× |  *|$' plain/report.md || fail "nothing decides but libpmemobj-huge"
 has plain/report.md 'of instructions 4 not measured; '
 
-# The papers' numbers beside ours.
+# The papers' numbers next to ours.
 has $r '#### CodePM Figure 10'
 grep -q '^| at 4 KiB, about | 33 %  | 50.0 % |' $r || fail "Figure 10"
 grep -q '^| CodePM: share of parity, about half | 50 %  | 40.0 % |' $r || fail "Figure 11"
@@ -168,7 +168,7 @@ lacks $r 'not in this run'
 grep -q '^| SpecSPMT over PMDK, average (ours: edits in micro-buffers, the faster form)  *| 5\.1×  *| [0-9.]*× (mean of 9); over libpmemobj [0-9.]*× (mean of 9)  *|' $r || fail "Figure 12"
 grep -q "^| genome  *|  *1,000 |  *48\.5 |  *7 |  *15\.5 |  *2,489,218 |  *7\.2 |  *2\.9 |\$" $r || fail "Table 2 of SpecPMT"
 
-# STAMP: what is put off stands beside the time where it is much.
+# STAMP: the time of work put off stands next to the time where it is much.
 sed -n '/^### stamp, 1 thread/,/^Fences/p' $r >stamp
 grep -q '^| spec-none  *| 30[0-9] ns ±[0-9]*%, 90 ns deferred \*\*3\.' stamp || fail "what is put off"
 [ "$(grep -c deferred stamp)" = 1 ] || fail "something put off that is not"
@@ -216,7 +216,8 @@ assert len({palette.look(s).color for s in systems}) == len(systems)
 assert palette.order(reversed(systems)) == systems
 PY
 
-# A terse run: three works, without the peer, without a machine. It replaces a report of more plots.
+# A terse run: three workloads, without the peer, without a machine. It replaces a report of more
+# plots.
 cp -r new terse
 touch terse/mine.png
 rm terse/machine.json

@@ -42,7 +42,7 @@ grep -q '^| parity  *|  *0\.25 |  *|$' "$r" || fail "parity"
 grep -q '^| second copy of the log  *|  *0\.20 |  *|$' "$r" || fail "second copy"
 grep -q '^| together  *|  *2\.00 |  *1\.40 |$' "$r" || fail "parts together"
 
-# The paper's numbers beside ours, each figure with what differs.
+# The paper's numbers next to ours, each figure with the differences.
 for figure in 11 12 13 14 15 16 17; do
   grep -q "^## .*(Figure $figure)\$" "$r" || fail "no section of Figure $figure"
   grep -q "^Pavise Figure $figure, " "$r" || fail "nothing of the paper's Figure $figure"
@@ -62,7 +62,7 @@ grep -o '([a-z0-9-]*\.\(png\|svg\))' "$r" | tr -d '()' | sort -u >named
 diff named drawn || fail "the report names other plots than there are"
 [ "$(wc -l <drawn)" = 12 ] || fail "there are $(wc -l <drawn) files of plots"
 
-# The index has it beside the kinds.
+# The index has it next to the kinds.
 grep -q '^| \[abacus\](shield/abacus/report.md) .*|  *1\.40 |  *2\.40 |  *10 of 14 |$' "$reports/README.md" || fail "the index"
 expect 0 "$python" "$tool" --reports "$reports" check
 sed -i '$d' "$reports/README.md"

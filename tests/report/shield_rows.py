@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""shield_rows.py FILE: results of a run of the shield that never was, with times that make round ratios: in each round another moment
-is slow, by a factor that a ratio does not see."""
+"""shield_rows.py FILE: writes results of an invented run of the shield, with times that make round
+ratios: in each round another moment is slow, by a factor that a ratio does not see."""
 from __future__ import annotations
 
 import json

@@ -83,7 +83,7 @@ equal "$(tail -n 1 out.txt)" '80 passed, 0 failed'
 # Nothing run is nothing passed.
 expect 1 "$python" "$verdict" missing.xml
 
-# What a change touches: what includes it, through others as well, and nothing else.
+# A change touches the files that include it, through others as well, and nothing else.
 mkdir -p tree/src/a tree/include/scute
 echo '#include "a/low.hpp"' >tree/src/a/middle.hpp
 echo >tree/src/a/low.hpp

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the works of the ENTS paper (Soh, Swanson, Zhao: ENTS: Flush-and-Fence-Free Failure Atomic
-// Transactions, MEMSYS
-// 2023) ask of a map and of level hashing, drawn before time is taken.
+// The requests of the ENTS paper's workloads to a map and to level hashing, drawn before time is
+// taken (Soh, Swanson, Zhao: ENTS: Flush-and-Fence-Free Failure Atomic Transactions, MEMSYS 2023).
 #pragma once
 
 #include <cstddef>

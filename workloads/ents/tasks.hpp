@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The works of the ENTS paper as tasks: what is built in a store before requests come. Its
-// structures are those of its Table 3.
+// The ENTS paper's workloads as tasks: the structure that is built in a store before requests come.
+// The structures are those of the paper's Table 3.
 #pragma once
 
 #include <cstdint>

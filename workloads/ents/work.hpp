@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A task in a store, and requests that are run on it. All of these are the same to whoever
-// measures:
+// A task in a store, and requests that are run on it. All of these have one interface for the
+// benchmark that measures them:
 //
 //   W(store, task)            builds what the task says, or finds it again
-//   w.run(thread, requests)   in any number of threads at once; returns how many requests did what they should
+//   w.run(thread, requests)   in any number of threads at once; returns how many requests did what
+//                             they should
 //   w.check()                 "" if all is sound; no thread runs
 //   w.clear()                 frees everything
 #pragma once
@@ -52,7 +53,7 @@ class map_work {
         case action::remove: done += map_.remove(key); break;
       }
     }
-    asm volatile("" : : "r"(seen));  // somebody wants to know
+    asm volatile("" : : "r"(seen));  // keeps the reads from being optimized away
     return done;
   }
   std::string check() const { return map_.check(); }
@@ -118,7 +119,7 @@ class tpcc_work {
   database database_;
 };
 
-// What is asked of a table of level hashing, in whatever form.
+// Runs the requests on a table of level hashing, in whatever form.
 template <class Table>
 uint64_t run_on_level(Table& table, std::span<const entry_request> requests) {
   using level::key;

@@ -7,12 +7,12 @@
 //       written; the four tokens of a bucket are four bytes that are written at once.
 //   LEVELPM-2  An update goes to a free slot of the bucket, and one write of the tokens makes that
 //       one count and the old one not. A full bucket's update goes through the record in the
-//       header: that is durable first, and whoever opens the table finishes it.
-//   LEVELPM-3  An entry that moves is in two places in between, and the copy comes first. Whoever
-//       opens the table drops one of two.
+//       header: that is durable first, and the next opening of the table finishes it.
+//   LEVELPM-3  An entry that moves is in two places in between, and the copy comes first. The next
+//       opening of the table drops one of the two.
 //   LEVELPM-4  Where the levels are is in two places in the header, of which one counts: a word
 //       says which, and is written last. A level that is being filled is named before the first
-//       entry gets there, and whoever opens the table goes on filling it.
+//       entry gets there, and the next opening of the table continues to fill it.
 //
 // Levels, buckets and insertion are those of LEVEL-1 and LEVEL-2 (level_hash.hpp). Bytes are taken
 // from the stretch and never given back: a table that has grown from n buckets to m takes those of
@@ -193,7 +193,7 @@ class in_place_table {
     persist(&h.either[which], sizeof next);
     set(h.which, which);
   }
-  // Zero, and not yet anybody's.
+  // Takes a level from the stretch: zeros, and not yet in use.
   level take(uint64_t at, uint64_t buckets) {
     const uint64_t n = buckets * sizeof(bucket);
     if (at + n > bytes_.size()) throw std::bad_alloc();

@@ -8,9 +8,9 @@
 //       an entry of theirs is moved to its other bucket in the same level, or from the bottom to
 //       the top: one entry at most.
 //   LEVEL-3  If that is not enough, a level of twice the size comes on top, what is at the bottom
-//       is hashed anew, and the old top becomes the bottom. Every step is a transaction, and
-//       between any two of them each entry is in one slot; who opens the table finishes what was
-//       under way.
+//       is rehashed, and the old top becomes the bottom. Every step is a transaction, and between
+//       any two of them each entry is in one slot. The next opening of the table finishes a growth
+//       that was interrupted.
 //
 // Threads: one lock for all. ENTS measures one thread.
 #pragma once

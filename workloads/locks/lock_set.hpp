@@ -3,7 +3,7 @@
 //
 //   LOCKSET-1  A lock that is asked for more than once is taken once, exclusively if one of them
 //              wants that.
-//   LOCKSET-2  Locks are taken in the order of their addresses, so that nobody waits in a circle,
+//   LOCKSET-2  Locks are taken in the order of their addresses, so that no threads deadlock,
 //       and each before anything is read.
 //
 // A set belongs to one thread. It is filled, locked and unlocked; clear() readies it for the next

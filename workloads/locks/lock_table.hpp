@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Locks in DRAM for the nodes of a structure: a node's lock has a number, which is kept beside the
+// Locks in DRAM for the nodes of a structure: a node's lock has a number, which is kept next to the
 // references to the node. Numbers are handed out, and given back when the node is gone.
 //
-// Threads: all calls may be made at the same time. A number is given back when nobody waits for its
+// Threads: all calls may be made at the same time. Give a number back when no thread waits for its
 // lock.
 #pragma once
 

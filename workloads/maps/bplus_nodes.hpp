@@ -147,7 +147,7 @@ struct bplus_nodes {
     shift_up(values, n - i);
     values[0] = s;
   }
-  // Behind child i of a node that has room.
+  // Inserts the new child after child i of a node that has room.
   static void put(tx& t, ptr<inner> at, unsigned i, const carried& up) {
     inner_head& h = t.edit(at, &inner::head);
     const auto n = static_cast<unsigned>(h.count);
@@ -184,7 +184,7 @@ struct bplus_nodes {
     left.next = right_at;
     return {right.head.keys[0], {std::bit_cast<uint64_t>(right_at), lock}};
   }
-  // Of a full node, after which the new child takes its place behind child i.
+  // Splits a full node. The new child takes its place after child i.
   static carried split(tx& t, ptr<inner> at, unsigned i, const carried& up, uint32_t lock) {
     constexpr unsigned stay = children_max / 2;
     const auto [right_at, right] = t.template make<inner>();

@@ -6,21 +6,21 @@
 //   BPLUS-2  Keys ascend in a node; those below child i are smaller than the inner node's key i,
 //       those below the next child are not.
 //   BPLUS-3  All leaves are equally deep, and each leads to the next.
-//   BPLUS-4  Every node has a lock of its own in DRAM. Its number stands beside the reference to
+//   BPLUS-4  Every node has a lock of its own in DRAM. Its number stands next to the reference to
 //       the node, in the parent or the root.
 //   BPLUS-5  Locks are taken from the top down, a child's with its parent's held, and a neighbour's
-//       with the parent's held alone. So nobody waits in a circle, and nobody waits for a node that
+//       with the parent's held alone. So no threads deadlock, and no thread waits for a node that
 //       is taken out.
 //
 // A look-up holds the locks of a node and of its child shared, one step after the other (Bayer,
 // Schkolnick: Concurrency of Operations on B-Trees, Acta Informatica 9, 1977). A change goes down
 // the same way and holds its leaf alone. If the leaf would have to be split or merged, it comes
-// down again with locks held alone, and lets go of what is above a node that takes the change in.
-// What it holds it holds until its transaction has committed: the way down is the lock of the
+// down again with locks held alone. It releases the locks above a node that can take the change in.
+// It keeps the other locks until its transaction has committed: the way down is the lock of the
 // section (stores/section.hpp).
 //
-// A value of more than 8 bytes is an object of its own, so that a change of it does not write the
-// leaf anew, and one of the leaf not the values.
+// A value of more than 8 bytes is an object of its own. So a change of the value does not rewrite
+// the leaf, and a change of the leaf does not rewrite the values.
 #pragma once
 
 #include <cstdint>
@@ -121,7 +121,7 @@ class bplus_tree {
  private:
   enum class intent : uint8_t { insert, remove };
 
-  // A node that is held alone, and which child the way goes on to.
+  // A node that is held alone, and the index of the next child on the way down.
   struct step {
     child at;
     unsigned index;
@@ -148,7 +148,7 @@ class bplus_tree {
       tree_.locks_.of(c.lock).lock();
       held_.push_back(&tree_.locks_.of(c.lock));
     }
-    // Its lock's number is given back when nobody holds it any more.
+    // Its lock's number is given back when no thread holds the lock any more.
     void lose(const child& c) { gone_.push_back(c.lock); }
 
     std::vector<step> steps;  // the leaf is the last
@@ -211,7 +211,7 @@ class bplus_tree {
         at = {n.children[i], n.locks[i]};
       }
     }
-    // Of what is above the node that comes now.
+    // Releases the locks above the node that comes now.
     void let_go() {
       release();
       steps.clear();

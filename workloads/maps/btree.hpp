@@ -6,11 +6,11 @@
 //            i.
 //   BTREE-3  Leaves are of level 0, a child one level below its parent. So all leaves are equally
 //            deep.
-//   BTREE-4  A node of a level above 0 has one child more than items; what lies behind them is
+//   BTREE-4  A node of a level above 0 has one child more than items. The slots after them are
 //       stale, and so are all children of leaves.
 //
-// A transaction changes: to insert, the items behind the new one in its leaf; where that is full,
-// it makes a right half and passes the middle item up. To remove, the items behind the hole in its
+// A transaction changes: to insert, the items after the new one in its leaf; where that is full,
+// it makes a right half and passes the middle item up. To remove, the items after the hole in its
 // leaf; where too few are left, the hole is filled from a neighbour, or the two become one, which
 // leaves a hole in the parent. An item of an inner node is replaced by the one before it, the last
 // of a leaf. To replace, one value. Holes are closed together with what else happens to the node,
@@ -194,7 +194,7 @@ class btree {
     std::copy(items + 1, items + n, items);
   }
 
-  // The item before item s.index of a node that has room, its right node behind it.
+  // Puts the item before item s.index of a node that has room, and its right node after it.
   static void put(tx& t, step s, const carried& up, node_head& h) {
     const unsigned n = h.count - s.index;
     shift_up(h.keys + s.index, n);
@@ -384,7 +384,7 @@ class btree {
     values[behind - 1] = parent.values[between];
     std::copy_n(from.values, items_min, values + behind);
     if (h.level != 0) {
-      // One child more than items: those behind the hole, then all of the right node's.
+      // One child more than items: those after the hole, then all of the right node's.
       ptr<node>* const children =
           t.edit(s.at, &node::children, s.index + 1, behind + items_min).data();
       shift_down(children, behind);

@@ -191,7 +191,7 @@ class ctree {
     std::string wrong = checked(reader, n.entries[0], n.bit, low);
     if (wrong.empty()) wrong = checked(reader, n.entries[1], n.bit, high);
     if (!wrong.empty()) return wrong;
-    // What lies between two keys that agree in their upper bits agrees with them as well.
+    // Every key between two keys that agree in their upper bits agrees with them as well.
     const std::string where = " below the node of bit " + std::to_string(n.bit) + " and keys " +
                               std::to_string(low.first) + " to " + std::to_string(high.last);
     if (((low.first ^ high.last) >> n.bit) != 1) return "ctree: keys do not agree" + where;

@@ -7,7 +7,7 @@
 //
 // The lowest 6 bits of a key's hash name its shard, the others are its order here. A shard is a
 // table of its own of 2^n buckets, n >= 5; bucket b is for the orders that end in the n bits b.
-// When the shard doubles, only n changes. The new buckets are empty then and stay so until somebody
+// When the shard doubles, only n changes. The new buckets are empty then and stay so until a writer
 // inserts there: a bucket whose link is null lets its keys live with its parent, which is the
 // bucket without the highest set bit of the number.
 //
@@ -21,7 +21,7 @@
 //       and stay. Nothing beyond bucket 2^n is filled.
 //   HASHMAP-4  `sampled` counts the keys whose hash begins with five zero bits.
 //
-// What a transaction changes. insert: one new entry and one link, of a bucket or of an entry; when
+// Changes of a transaction. insert: one new entry and one link, of a bucket or of an entry; when
 // keys are taken over from a parent, one or two links more, 0.24 per insertion on average while a
 // map grows; for one in 32 the shard's counter. remove: one link, one in 32 times the counter; the
 // entry is freed. A new value for a key: the value only, no link and no counter.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The hash of the maps that need one: the finalizer of SplitMix64 (Steele, Lea, Flood; OOPSLA
-// 2014). It is a bijection: different keys have different hashes. It is not keyed: who chooses the
-// keys can choose their hashes.
+// 2014). It is a bijection: different keys have different hashes. It is not keyed: a caller that
+// chooses the keys can choose their hashes.
 #pragma once
 
 #include <cstdint>

@@ -7,7 +7,7 @@
 //   LOCKED-2  Two operations on different shards run in parallel, insertions and removals too: the
 //       objects that one of them writes (entries, segments, pages, the shard) are in one shard, and
 //       the root, which all read, is not written any more once the constructor has made the shards.
-//   LOCKED-3  Nobody holds two locks, so nobody waits in a circle. scan takes one shard after the
+//   LOCKED-3  No thread holds two locks, so no threads deadlock. scan takes one shard after the
 //       other: it is atomic within each, not over all.
 //   LOCKED-4  A transaction is one operation. Several in one transaction would have to keep their
 //       locks until its end: for that take hashmap and locks of one's own.

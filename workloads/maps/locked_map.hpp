@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A map for several threads behind one lock: who writes holds it alone, from before the operation
-// reads until its transaction has committed; who reads holds it shared.
+// A map for several threads under one lock. A writer holds it alone, from before the operation
+// reads until its transaction has committed; a reader holds it shared.
 //
 // A handle is shared by all threads, and there is one per map: another handle would have another
 // lock.

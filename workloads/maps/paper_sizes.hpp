@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The maps with values of such sizes that their nodes are those of Pangolin's Table 3, as closely
-// as pointers of 8 bytes allow. What is measured is named here.
+// as pointers of 8 bytes allow. This file names the maps that are measured.
 #pragma once
 
 #include <cstddef>

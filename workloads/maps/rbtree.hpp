@@ -8,9 +8,9 @@
 //   RBTREE-5  Every way from the top down to a missing child meets the same number of black nodes.
 //
 // A transaction changes: to insert, the links of the new node's parent and of the nodes that are
-// recoloured or turned, 4 at most beside the recoloured ones, and it makes one node; to remove, the
-// links likewise, and key and value of a node with two children, which takes those of the next, so
-// that what is freed has one child at most; to replace, one value.
+// recoloured or turned, 4 at most besides the recoloured ones, and it makes one node. To remove,
+// the links likewise, and key and value of a node with two children, which takes those of the next,
+// so that the freed node has one child at most. To replace, one value.
 //
 // Colour, parent and children of a node are one field, `links`, because a turn changes most of
 // them: one range to open or save instead of three. `relinking` opens it once per node and
@@ -45,7 +45,7 @@ class rbtree {
     ptr<node> parent;
     uint64_t red;
   };
-  // What a search reads comes first, so that it lies in one cache line.
+  // The fields that a search reads come first, so that they lie in one cache line.
   struct node {
     uint64_t key;
     node_links links;
@@ -151,9 +151,8 @@ class rbtree {
   }
 
  private:
-  // The links that one operation reads and changes. Those that it has opened it remembers: the
-  // latest of them, which is all of them but for long recolourings; others are opened again, at no
-  // harm.
+  // The links that one operation reads and changes. It remembers the latest ones that it has
+  // opened: all of them, except in long recolourings. It opens the others again, without harm.
   class relinking {
    public:
     relinking(tx& t, ptr<root> root) noexcept : tx_(t), root_(root) {}

@@ -14,7 +14,7 @@
 //       digit. Removal merges a path that no longer branches.
 //   RTREE-4  first names two digits, those of the children that an inner node was made with.
 //
-// What a transaction changes. insert: one new leaf and one slot of 8 bytes; where a compressed path
+// Changes of a transaction. insert: one new leaf and one slot of 8 bytes; where a compressed path
 // is split, a new inner node too, and still one slot. remove: one slot; the leaf, and the inner
 // node that would be left with one child, are freed. A new value for a key: the value only.
 //
@@ -180,7 +180,7 @@ class rtree {
       t.edit(root_, &root::top) = to;
   }
 
-  // The child beside that of `digit`, if there is exactly one.
+  // The child other than that of `digit`, if there is exactly one.
   static link only_other(const node& x, uint64_t digit) noexcept {
     const auto [a, b] = x.first;
     if (a != digit && b != digit && x.next[a] && x.next[b]) return link{};

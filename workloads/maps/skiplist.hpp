@@ -8,7 +8,7 @@
 //   SKIP-3  The links of a node beyond its height are null.
 //   SKIP-4  The root holds the lists' beginnings; a null predecessor means the root.
 //
-// What a transaction changes. insert: one new node, and the link before it in each of its lists: 16
+// Changes of a transaction. insert: one new node, and the link before it in each of its lists: 16
 // bytes on average, in one or two objects mostly; links of one predecessor that lie side by side
 // are one edit. remove: the same links; the node is freed. A new value for a key: the value only.
 //

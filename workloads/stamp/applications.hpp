@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The applications of STAMP (Cao Minh, Chung, Kozyrakis, Olukotun; IISWC 2008) but for bayes, and
-// their inputs. They are written anew from published descriptions, on stores: see on_store.hpp.
+// The applications of STAMP (Cao Minh, Chung, Kozyrakis, Olukotun; IISWC 2008) except bayes, and
+// their inputs. They are rewritten from published descriptions, on stores: see on_store.hpp.
 #pragma once
 
 #include <cstdint>

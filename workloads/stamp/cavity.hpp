@@ -4,8 +4,8 @@
 // null is false.
 //
 //   DELAUN-1  The corners of a triangle are named counterclockwise; its area is not null.
-//   DELAUN-2  beside[i] of a triangle is the one across the edge opposite corner[i], null at the
-//       border, and has the triangle beside itself.
+//   DELAUN-2  beside[i] of a triangle is its neighbour across the edge opposite corner[i], null at
+//       the border. The neighbour has the triangle among its own neighbours.
 //   DELAUN-3  No corner lies strictly inside the circle around another triangle.
 //
 // Since the predicates are exact, a walk towards a point ends, and the cavity of a point is
@@ -30,7 +30,7 @@ struct triangle {
   point begin(unsigned side) const noexcept { return corner[(side + 1) % 3]; }
   point end(unsigned side) const noexcept { return corner[(side + 2) % 3]; }
   bool surrounds(point p) const noexcept { return in_circle(corner[0], corner[1], corner[2], p); }
-  // The side that has this triangle beside; there is one.
+  // The side whose neighbour is this triangle; there is one.
   unsigned side_to(Handle other) const noexcept {
     return beside[0] == other ? 0 : beside[1] == other ? 1 : 2;
   }
@@ -118,7 +118,7 @@ class cavity {
   std::vector<rim_edge> rim_;
 };
 
-// What keeps a triangle from being good enough.
+// The reason why a triangle is not good enough.
 struct flaw {
   bool encroached = false;  // its corner lies in the circle of its border edge `side`
   unsigned side = 0;

@@ -50,7 +50,7 @@ class genome {
   using table = paged_array<S, ptr<beginning>>;
   struct root {
     typename set::root segments;
-    typename table::root beginnings;  // of the overlap at hand
+    typename table::root beginnings;  // of the current overlap
   };
 
   genome(S& s, const input& sequenced, unsigned)
@@ -182,7 +182,7 @@ class genome {
     return false;
   }
 
-  // What found no match, a transaction each.
+  // Drops the segments that found no match, a transaction each.
   uint64_t drop(const table& beginnings) {
     std::vector<ptr<beginning>> left;
     const auto& r = store_.view();

@@ -61,7 +61,7 @@ class intruder {
     ptr<typename tree::root> flows;
   };
 
-  // What became of a flow.
+  // The result for a flow.
   struct finding {
     uint64_t flow, text_hash;
     bool attack;

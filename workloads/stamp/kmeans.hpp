@@ -2,7 +2,7 @@
 // STAMP's kmeans: points are put to the nearest of some centres, and the centres move to the means
 // of their points, until few points change.
 //
-// What is stored are the centres, the sums that the next ones are made from, and a counter that
+// The store has the centres, the sums that the next ones are made from, and a counter that
 // deals the points out to the threads, three at a time. A transaction adds one point to the sums of
 // its centre, or takes three points, or adds to the number of points that have changed. The search
 // for the nearest centre is outside of all transactions. At the end of a round one transaction
@@ -72,7 +72,7 @@ class kmeans {
     places_ = store_.view().get(root_);
   }
 
-  // If a thread fails, the others go on without it.
+  // If a thread fails, the others continue without it.
   uint64_t run(unsigned thread) {
     uint64_t transactions = 0;
     std::vector<float> means;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The applications as templates over stores: application_for<Input>::on<Store>. A critical section
-// is a transaction. What is common to them:
+// is a transaction. Their common interface:
 //
 //   A::input                  made from a seed, the same for all stores
 //   A(store, input, threads)
 //   a.prepare()               brings the store into the state that the application begins with
-//   a.run(thread)             in each of the threads at once, each once: does the work, and returns how many
-//                             transactions it took
-//   a.check()                 "" if the result is right as far as the input tells, else what is wrong
+//   a.run(thread)             in each of the threads at once, each once: does the work, and returns
+//                             how many transactions it took
+//   a.check()                 "" if the result is right as far as the input tells, else what is
+//                             wrong
 //   a.clear()                 frees everything
 //
 // Fields are edited one by one where they are stored to, except for runs of an array.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // An array whose length is known when it is made: pages of 256 bytes, and a chain of directories
-// that names them. The directories never change afterwards, so whoever uses the array keeps a copy
-// of them in DRAM: an element is one step away.
+// that names them. The directories never change afterwards, so a user of the array keeps a copy of
+// them in DRAM: an element is one step away.
 //
 // Pages are small because Scute verifies the object around a field that is edited, up to 4 KiB of
 // it. Two threads may edit elements of different pages at the same time.
@@ -55,7 +55,7 @@ class paged_array {
     }
     return first;
   }
-  // Transactions that make() takes for so many elements, and clear() once more.
+  // Transactions that make() takes for so many elements, and that clear() takes again.
   static uint64_t directories_of(uint64_t length) noexcept {
     return std::max<uint64_t>((pages_of(length) + directory_size - 1) / directory_size, 1);
   }

@@ -3,8 +3,8 @@
 // number, with how many there are, how many of them are used and free, and a price. A fourth tree
 // has the customers, each with a list of what he has reserved. A task is a transaction:
 //
-//   reserve           looks at some items; the dearest of each kind that is free is reserved for a customer,
-//                     who becomes one by that
+//   reserve           looks at some items; the most expensive free one of each kind is reserved for
+//                     a customer, and makes the person one
 //   remove a customer gives back all that he has reserved
 //   change tables     adds or removes a lot of some items, at new prices
 //

@@ -2,14 +2,14 @@
 // STAMP's yada: refines a triangulation until every angle is large enough, after Ruppert (A
 // Delaunay refinement algorithm for quality 2-dimensional mesh generation, Journal of Algorithms
 // 18(3), 1995). A transaction takes a triangle with too small an angle, or with a corner in the
-// circle of its border edge, from the work at hand. In the first case the centre of the circle
+// circle of its border edge, from the pending work. In the first case the centre of the circle
 // around it becomes a corner of the mesh, in the second the middle of the edge; and so does the
 // middle of a border edge in whose circle the centre lies, or beyond which, instead of the centre.
 // The triangles in whose circles the new corner lies go, new ones take their place, and those of
 // them that are not good enough become work.
 //
 // The work is a stack for each of eight classes, the worst first. A triangle that goes while it is
-// in a stack is only marked; whoever takes it frees it.
+// in a stack is only marked; the thread that takes it frees it.
 //
 // Locks: none, there is one thread. The mesh keeps the rules of cavity.hpp.
 #pragma once

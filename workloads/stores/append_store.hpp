@@ -3,7 +3,7 @@
 // transaction each object that it has edited or made is appended to a log, and one that it has
 // destroyed by a head without bytes; one fence. It is the floor of POW files and the ways of
 // Figures 5 and 6 of the ENTS paper, and for comparison only: nothing is checked, found again,
-// cleaned or undone, and a lane of the log that is full begins anew over what it has.
+// cleaned or undone, and a full lane of the log begins again and overwrites its content.
 //
 // A batch is a head of 32 bytes and records of 16 bytes and the object, as those of POW files.
 #pragma once
@@ -157,7 +157,7 @@ class append_store {
     }
 
     std::span<std::byte> bytes;
-    size_t end = 0;                  // of what is written, in bytes
+    size_t end = 0;                  // of the written part, in bytes
     std::vector<std::byte> staging;  // the batch, from the beginning of its first line
     std::vector<object> changed, gone;
     counts total;
@@ -188,7 +188,7 @@ class append_store {
       finish(l);
       return;
     }
-    // The last line of what was written before is written again, with what joins it.
+    // The last line of the earlier bytes is written again, with the bytes that join it.
     const size_t from = l.end / line * line;
     l.staging.resize(l.end - from);
     const batch_head head{{l.changed.size(), l.gone.size(), l.total.fences, 0}};
@@ -237,7 +237,7 @@ class append_store {
     l.total.lines += n / line;
     l.total.bytes += used - carried;
     l.end = from + (ways_.padded ? n : used);
-    // What the last line has stays, for the next batch; the staging begins there.
+    // The content of the last line stays for the next batch; the staging begins there.
     const size_t last = l.end / line * line - from;
     std::copy(l.staging.begin() + static_cast<ptrdiff_t>(last),
               l.staging.begin() + static_cast<ptrdiff_t>(l.end - from), l.staging.begin());

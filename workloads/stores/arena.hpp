@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory handed out from one stretch of bytes, in sizes of whole 32 bytes, with a list of free
-// pieces for each size. What it knows it keeps in DRAM: nothing of it survives the process.
+// pieces for each size. It keeps its state in DRAM: nothing of it survives the process.
 #pragma once
 
 #include <cstddef>

@@ -6,8 +6,8 @@
 //   modified   objects that were there before, and of their bytes those that an edit() or open()
 //              covers, each once, whether their value changed or not
 //   freed      objects that were there before
-//   updates    of those objects the words of 8 bytes, or smaller fields, that an edit() or open() covers, each
-//              time: as many stores as a program needs
+//   updates    of those objects the words of 8 bytes, or smaller fields, that an edit() or open()
+//              covers, each time: as many stores as a program needs
 //
 // An object that is edited and freed in one transaction is both modified and freed: a store with an
 // undo log has paid for the edit. One that is made and freed in one transaction is nothing.
@@ -147,7 +147,7 @@ class counting_store {
     uint64_t updates_ = 0;
   };
 
-  /// As volatile_store: an exception undoes nothing; what it left is not counted.
+  /// As volatile_store: an exception undoes nothing; its changes are not counted.
   template <class F>
   auto transact(F&& body) {
     tx mine;

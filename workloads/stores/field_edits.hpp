@@ -9,7 +9,7 @@
 
 namespace scute::workloads {
 
-// What make() of such a store's transactions returns.
+// The result of make() in such a store's transactions.
 template <class Ptr, class T>
 struct made_object {
   Ptr at;

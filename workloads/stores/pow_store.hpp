@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Objects in DRAM that a persist-on-write store keeps: one table of objects of all sizes, edited
-// through the C interface, undo included. A pointer is the address; what the store needs to know of
-// the object lies before it.
+// through the C interface, undo included. A pointer is the address; the store's header of the
+// object lies before it.
 //
 // Its ways are those of Figures 5 and 6 of the ENTS paper, through the store's own interface.
 #pragma once
@@ -34,7 +34,7 @@ struct pow_ways {
 class pow_store {
   struct alignas(16) header {
     uint64_t id;
-    uint32_t size;  // of the object behind it
+    uint32_t size;  // of the object after it
 
     std::byte* bytes() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
   };
@@ -108,7 +108,7 @@ class pow_store {
   auto transact(F&& body) {
     return in([](scute_pow_section*) {}, std::forward<F>(body));
   }
-  // The lock is given back by the commit, behind the fence.
+  // The commit releases the lock, after the fence.
   template <class Lock, class F>
   auto section(Lock& lock, F&& body) {
     lock.lock();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Nodes in a Scute pool, through the public C++ interface. There are two ways to change one: in a
-// micro-buffer, or where it lies. What is written against a store does not see which.
+// micro-buffer, or where it lies. Code that is written against a store does not see which.
 #pragma once
 
 #include <scute/pool.hpp>

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Transactions under a lock. The lock is taken before anything is read and given back after the
-// commit, so that nobody sees what may still be lost.
+// commit, so that no other thread sees changes that may still be lost.
 //
 // A store whose transactions begin with the lock (the commit and the unlocking are one to it) has
 //   s.section(lock, [&](S::tx& t) { ... })
-// All others take the lock around transact(). What is written against stores calls in_section() and
-// leaves the difference to it. A lock is whatever has lock() and unlock(): a mutex, all locks of a
-// transaction (locks/lock_set.hpp), or the way down a tree (maps/bplus_tree.hpp). These two are
-// other objects in each transaction: a store cannot remember by their addresses what was released
-// under them. transact() alone is for when nobody else is there, as while a structure is built or
-// freed.
+// All others take the lock around transact(). Code that is written against stores calls
+// in_section() and leaves the difference to it. A lock is whatever has lock() and unlock(): a
+// mutex, all locks of a transaction (locks/lock_set.hpp), or the way down a tree
+// (maps/bplus_tree.hpp). These two are other objects in each transaction: a store cannot remember
+// by their addresses what was released under them. transact() alone is for when no other thread
+// runs, as while a structure is built or freed.
 #pragma once
 
 #include <mutex>

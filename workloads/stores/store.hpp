@@ -22,7 +22,7 @@
 //     a copy, the others edit what get() shows.
 //   - What edit(), open() and make() returned is valid until the transaction ends.
 //   - Only what changes is edited: on libpmemobj every edited byte is saved first, on Scute it is
-//     verified, copied and covered by parity anew.
+//     verified, copied and covered by new parity.
 //   - Locks are the caller's: one transaction at a time per map, unless the map says otherwise.
 //
 // The pointers are 8 bytes everywhere. libpmemobj's own idiom is a PMEMoid of 16 bytes and a

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Rows that are numbered from 0 on, an object each: a chain of pages names them, from the last page
-// to the first. Pages never change, so whoever uses the table keeps the references in DRAM: a row
+// to the first. Pages never change, so a user of the table keeps the references in DRAM: a row
 // is one step away.
 //
 //   ROWS-1  A page has 1 to 30 rows, of successive numbers; the head counts the rows of all pages.
 //   ROWS-2  A transaction adds or takes away a whole page. So what a crash leaves is a table with
 //           fewer rows.
 //
-// Threads: any number may read. Whoever adds or takes away is alone.
+// Threads: any number may read. A thread that adds or takes away must be the only one.
 #pragma once
 
 #include <algorithm>
@@ -59,7 +59,7 @@ class row_table {
 
   // Adds up to n rows, those of a page, in this transaction; fill(number, row) is called for each.
   // `h` is the head, to be changed. Returns how many it added. If the transaction aborts, the table
-  // is to be read anew.
+  // is to be read again.
   template <class F>
   uint64_t add(tx& t, head& h, uint64_t n, F&& fill) {
     const uint64_t count = std::min(n, per_page);

@@ -51,8 +51,8 @@ class database {
     typename table::head subscribers;
   };
 
-  /// The store stays the caller's, and outlives this. What is not there yet of the population is
-  /// made. No other thread may use the database meanwhile.
+  /// Makes the missing parts of the population. The store stays the caller's, and outlives this. No
+  /// other thread may use the database meanwhile.
   database(S& s, ptr<root> at, const setup& how)
       : store_(s),
         root_(at),

@@ -2,13 +2,13 @@
 // The transactions of TATP (Telecom Application Transaction Processing Benchmark, description 1.0)
 // and how they are drawn.
 //
-//   the whole mix             35 % get_subscriber, 10 % get_destination, 35 % get_access, 2 % update_subscriber, 14 %
-//                             update_location, 2 % insert_forwarding, 2 % delete_forwarding;
-//                             subscribers non-uniform
+//   the whole mix             35 % get_subscriber, 10 % get_destination, 35 % get_access,
+//                             2 % update_subscriber, 14 % update_location, 2 % insert_forwarding,
+//                             2 % delete_forwarding; subscribers non-uniform
 //   location                  update_location alone, uniform
-//   location_of_one           update_location of subscriber 1 alone. It is what ENTS ran: the published code divides the
-//                             random number by the number of subscribers, where it should take the
-//                             rest.
+//   location_of_one           update_location of subscriber 1 alone. It is what ENTS ran: the
+//                             published code divides the random number by the number of
+//                             subscribers, where it should take the rest.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ struct request {
   uint8_t start_time;   // 0, 8 or 16
   uint8_t end_time;     // 1 to 24
   uint32_t subscriber;  // from 1 on
-  uint32_t word;  // what is written: a location, a bit, data_a, the number that is forwarded to
+  uint32_t word;        // the new value: a location, a bit, data_a, the number that is forwarded to
 };
 
 // Non-uniform, as the description has it: NURand over 1 to n with a constant that follows from n.

@@ -3,14 +3,16 @@
 // follows from those two alone. No transaction may run meanwhile.
 //
 //   condition 1   what a warehouse was paid is what its districts were paid
-//   condition 2   a district's next number is one more than its last order's, and than its last new order's
+//   condition 2   a district's next number is one more than its last order's, and than its last new
+//                 order's
 //   condition 3   the numbers of a district's new orders follow each other
 //   condition 4   the orders of a district say how many order lines there are
 //   condition 5   an order has no carrier exactly if it is among the new orders
 //   condition 6   and each order for itself
 //   conditions 8 and 9   what a warehouse and a district were paid is the sum of the payments
-//   condition 10  a customer's balance is what was delivered to it less what it paid; so is, by 12, what it paid
-//   stock         what was ordered of an item since the beginning is what its rows of stock say
+//   condition 10  a customer's balance is what was delivered to it less what it paid; so is, by 12,
+//                 its total of payments
+//   stock         the number ordered of an item since the beginning is that in its rows of stock
 #pragma once
 
 #include <cstdint>

@@ -5,10 +5,10 @@
 //       those of its district and its rows of stock alone, and those of warehouse and customer,
 //       which it only reads, shared; Payment those of warehouse, district and customer alone. Rows
 //       of stock and customers may share locks. Items never change.
-//   TPCC-2  An order that names an item that does not exist leaves nothing behind (clause 2.4.2.3).
+//   TPCC-2  An order that names an item that does not exist leaves no trace (clause 2.4.2.3).
 //       Where transactions cannot be undone, the items are looked up before anything is written.
 //
-// What is there of the consistency conditions is in conditions.hpp.
+// The consistency conditions that apply are in conditions.hpp.
 #pragma once
 
 #include <algorithm>
@@ -44,14 +44,14 @@ class database {
   using population_type = population<S>;
   using root = typename population_type::root;
 
-  // What a thread needs for itself.
+  // The private state of a thread.
   struct terminal {
     lock_set locks;
     int64_t seen = 0;  // of all that was read
   };
 
-  /// The store stays the caller's, and outlives this. What is not there yet of the population is
-  /// made. No other thread may use the database meanwhile.
+  /// Makes the missing parts of the population. The store stays the caller's, and outlives this. No
+  /// other thread may use the database meanwhile.
   database(S& s, ptr<root> at, const setup& how) : store_(s), how_(how), rows_(s, at, how) {}
   database(const database&) = delete;
   database& operator=(const database&) = delete;

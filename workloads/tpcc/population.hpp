@@ -2,7 +2,7 @@
 // TPC-C's tables, and what is in them at first (clause 4.3.3): where every row is kept, and how it
 // is made and freed.
 //
-// A population that was interrupted goes on where it was: it makes a page of a table, or ten
+// A population that was interrupted continues where it was: it makes a page of a table, or ten
 // orders, per transaction.
 #pragma once
 

@@ -58,8 +58,8 @@ struct rows {
     uint32_t number, district, warehouse, spare;
     char rest[40];
   };
-  // What an order changes of a district, side by side; the same of a row of stock and, for
-  // payments, of a customer.
+  // The fields of a district that an order changes, side by side. A row of stock has the same, and
+  // a customer for payments.
   struct district_orders {
     uint32_t next, spare;
     ptr<order> last;

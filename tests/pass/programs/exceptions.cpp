@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Exceptions through instrumented functions, and a header with inline assembly. The hooks have no red zone below them and
-// no frame of their own to unwind.
+// Exceptions through instrumented functions, and a header with inline assembly. The hooks have no
+// red zone below them and no frame of their own to unwind.
 //
 // options: detect,trace
 // log: store +0 8 _ZN12_GLOBAL__N_16ledger3addEl

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A signal handler that stores, flushes and fences, and interrupts the program anywhere: also inside of a stub. Nothing
-// that the program computes may change (HOOK-5).
+// A signal handler that stores, flushes and fences, and interrupts the program anywhere: also
+// inside of a stub. Nothing that the program computes may change (HOOK-5).
 //
 // options: detect
 // flags: -mclwb

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A hash table in a mapped file: buckets of a line, chains of overflow buckets, words that are published by atomic stores.
+// A hash table in a mapped file: buckets of a line, overflow chains, words published atomically.
 //
 // options: detect
 // flags: -mclwb

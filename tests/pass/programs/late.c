@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stores before and after calls that fence, through pointers that change in loops: PASS-1, PASS-2. In a debugger's terms: told
-// once and stored twice.
+// Stores before and after calls that fence, through pointers that change in loops: PASS-1, PASS-2.
+// The bug in a debugger's terms: reported once and stored twice.
 //
 // options: detect
 // flags: -mclwb
@@ -20,7 +20,7 @@ __attribute__((noinline)) static void fence(const void *p) {
   _mm_sfence();
 }
 
-// The second store must be told of again: the call between them fences.
+// The pass must report the second store again: the call between them fences.
 __attribute__((noinline)) static void twice(struct node *node) {
   node->key = 1;
   fence(node);
@@ -46,7 +46,7 @@ __attribute__((noinline)) static void in_branches(volatile struct node *node, in
   node->key = 6;
 }
 
-// Each turn fences: told of before the loop would be once for all of them.
+// Each turn fences: a report before the loop would be one for all of them.
 __attribute__((noinline)) static void in_loop(struct node *node, long turns) {
   for (long i = 0; i < turns; ++i) {
     node->more[0] = i;
@@ -54,7 +54,7 @@ __attribute__((noinline)) static void in_loop(struct node *node, long turns) {
   }
 }
 
-// Two objects in one, far apart: a store between them by somebody else is not theirs.
+// Two objects in one, far apart: a store of other code between them is not theirs.
 struct pair {
   long first, gap[30], second;
 };

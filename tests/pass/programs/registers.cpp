@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Many values live in registers, general ones and vectors, while hooks run that spoil whatever they may (HOOK-7).
+// Many values live in registers, general and vector ones, while hooks spoil all they may (HOOK-7).
 //
 // options: detect,loads
 // flags: -mavx2 -mfma -ffast-math

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stores, one by one. What cannot reach a file is not told of.
+// Stores, one by one. The pass does not report stores that cannot reach a file.
 //
 // options: trace
 // log: store +0 8 main

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A store that nobody tells of is found; those beside it are not blamed.
+// The recorder finds a store that was not reported, and does not blame the stores next to it.
 //
 // options: detect
 // flags: -mclwb

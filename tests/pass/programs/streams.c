@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Non-temporal stores: told of after they are there, with their lengths.
+// Non-temporal stores: reported after they are made, with their lengths.
 //
 // flags: -mavx
 // shadow: none

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A B+tree in a mapped file, written as programs are that know nothing of the shield: nodes of 512 bytes, keys shifted in
-// place, flushes of what was changed. Inserts, looks up and removes keys.
+// A B+tree in a mapped file, written without knowledge of the shield: nodes of 512 bytes, keys
+// shifted in place, flushes of the changed bytes. Inserts, looks up and removes keys.
 //
 // options: detect
 // flags: -mclwb

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Flushes in a loop of the assembly's own: nobody knows how many.
+// Flushes in a loop of the assembly's own: the pass cannot know how many.
 void f(char *p, long n) {
 #ifdef CONTROL
   for (; n > 0; --n, p += 64) __asm__ volatile("clwb (%0)" : : "r"(p) : "memory");

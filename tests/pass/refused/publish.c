@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A store after a flush in the same assembly: another thread may see it before anybody has heard of the flush.
+// A store after a flush in one assembly: another thread may see it before the flush is reported.
 void f(char *p, long *flag) {
 #ifdef CONTROL
   __asm__ volatile("clwb (%0)" : : "r"(p) : "memory");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Relative to a segment whose base nobody knows.
+// Relative to a segment whose base the pass does not know.
 void f(long offset) {
 #ifdef CONTROL
   __asm__ volatile("clflush (%0)" : : "r"(offset) : "memory");
