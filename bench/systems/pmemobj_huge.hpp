@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause libpmemobj a second time, with its pool in huge pages. On a
+// SPDX-License-Identifier: BSD-3-Clause
+// libpmemobj a second time, with its pool in huge pages. On a
 // DAX file both libraries have pages of 2 MiB; on tmpfs Scute asks for them and libpmemobj does
 // not. This one is asked for from outside, after the pool is made: what is left between it and
 // Scute are the libraries.

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause x86-64 instructions as operations of the core. Latencies
+// SPDX-License-Identifier: BSD-3-Clause
+// x86-64 instructions as operations of the core. Latencies
 // are those of a Skylake core, in a few classes.
 #pragma once
 

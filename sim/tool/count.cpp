@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause scute-sim-count I1 D1 LL: counts misses of the references
+// SPDX-License-Identifier: BSD-3-Clause
+// scute-sim-count I1 D1 LL: counts misses of the references
 // that valgrind's lackey prints (standard input), with the simulator's tags, the way cachegrind
 // counts: a write is a reference like a read, one that spans two lines is one reference and one
 // miss at most, and what the first level misses goes to the last one. A cache is SETS,WAYS of

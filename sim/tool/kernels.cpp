@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause scute-sim-kernels NAME|list [--clock]: a loop of a few
+// SPDX-License-Identifier: BSD-3-Clause
+// scute-sim-kernels NAME|list [--clock]: a loop of a few
 // instructions, to show one number of a machine. On the simulated machine between marks, as any
 // program; with --clock on the processor itself, where it prints the ns of a round: the lower
 // quartile of 21 times. The numbers in `here.machine` are fitted to these, never to the workloads

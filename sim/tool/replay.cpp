@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause scute-sim-replay MACHINE SCHEME RECORD: a recorded program
+// SPDX-License-Identifier: BSD-3-Clause
+// scute-sim-replay MACHINE SCHEME RECORD: a recorded program
 // (feed/trace.hpp) on a machine; the result as the front end gives it, a line of JSON on the
 // standard output.
 #include <cstdio>

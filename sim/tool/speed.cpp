@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause scute-sim-speed MACHINE [REFERENCES]: how fast the model
+// SPDX-License-Identifier: BSD-3-Clause
+// scute-sim-speed MACHINE [REFERENCES]: how fast the model
 // alone is, on one core of the machine that it runs on: references per second, for several mixes.
 // Addresses and branches are drawn beforehand, so that only the model is in the time.
 #include <time.h>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause Threads of this library's own, counted if they live long:
+// SPDX-License-Identifier: BSD-3-Clause
+// Threads of this library's own, counted if they live long:
 // code that asks whether the program has threads besides its first subtracts these.
 #pragma once
 

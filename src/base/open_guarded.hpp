@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause A file FILE whose permissions were taken away when it came
+// SPDX-License-Identifier: BSD-3-Clause
+// A file FILE whose permissions were taken away when it came
 // under the shield (`scute shield add --guard`), and the moment in which its owner may open it all
 // the same.
 //

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause A lock for a few instructions, which a signal handler may
+// SPDX-License-Identifier: BSD-3-Clause
+// A lock for a few instructions, which a signal handler may
 // take as well: it spins. Its holder touches nothing that could fault, or a handler of faults in
 // the same thread would wait for it. Zero bytes are the state of a free one. For locked
 // (base/lock.hpp).

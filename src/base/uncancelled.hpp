@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause A scope in which pthread_cancel() waits. A thread that is
+// SPDX-License-Identifier: BSD-3-Clause
+// A scope in which pthread_cancel() waits. A thread that is
 // cancelled unwinds its stack from the system call in which it waits; in the middle of a commit it
 // would leave locks that no thread releases, and no exception may leave the C interface anyway. So
 // no call into the library is a cancellation point: whatever of it makes a system call that is one

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause The checksum kinds that a pool can be created with, in one
+// SPDX-License-Identifier: BSD-3-Clause
+// The checksum kinds that a pool can be created with, in one
 // interface.
 //
 // The numbers are part of the on-media format (superblock); do not renumber.

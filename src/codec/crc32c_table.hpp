@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause The kernels of crc32c.hpp. Internal to src/codec and its
+// SPDX-License-Identifier: BSD-3-Clause
+// The kernels of crc32c.hpp. Internal to src/codec and its
 // tests.
 //
 // `reg` is the raw CRC register, not inverted.

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause Word comparison, eight words a step straight into mask
+// SPDX-License-Identifier: BSD-3-Clause
+// Word comparison, eight words a step straight into mask
 // bits. The last bytes are loaded under a mask, which touches nothing after them.
 #include <cassert>
 

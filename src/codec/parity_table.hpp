@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause The kernels of parity.hpp. Internal to src/codec and its
+// SPDX-License-Identifier: BSD-3-Clause
+// The kernels of parity.hpp. Internal to src/codec and its
 // tests.
 #pragma once
 

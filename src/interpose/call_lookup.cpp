@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause dlsym(3) and dlvsym(3): a program that looks up a function
+// SPDX-License-Identifier: BSD-3-Clause
+// dlsym(3) and dlvsym(3): a program that looks up a function
 // by its name (plug-ins, ctypes and other foreign-function interfaces) gets the interposed one.
 //
 // LOOK-1 By a handle: if the real call gives the very function that the interposed one of that name

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause The program's descriptors of shielded files. Each of them
+// SPDX-License-Identifier: BSD-3-Clause
+// The program's descriptors of shielded files. Each of them
 // is a descriptor of the view's bytes under the number that the program got when it opened FILE;
 // the kernel's operations on it act on the view.
 //

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause Code that writes cache lines back without a report. A store
+// SPDX-License-Identifier: BSD-3-Clause
+// Code that writes cache lines back without a report. A store
 // to a view is durable only if its flush is reported to the runtime, so a program that flushes by
 // its own instructions must not get a view.
 //

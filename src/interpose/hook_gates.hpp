@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause The gates of instrumented images (scute/shield_hooks.h):
+// SPDX-License-Identifier: BSD-3-Clause
+// The gates of instrumented images (scute/shield_hooks.h):
 // they hold where views lie.
 #pragma once
 

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause x86-64 instructions, as far as it takes to tell where the
+// SPDX-License-Identifier: BSD-3-Clause
+// x86-64 instructions, as far as it takes to tell where the
 // next one begins, and which ones write cache lines back.
 #pragma once
 

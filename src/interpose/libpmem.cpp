@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause libpmem's calls. Bytes in a view are flushed and fenced
+// SPDX-License-Identifier: BSD-3-Clause
+// libpmem's calls. Bytes in a view are flushed and fenced
 // there; all else is libpmem's own affair.
 #include <sys/types.h>
 

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause libpmem2's calls. A program asks a map for the functions
+// SPDX-License-Identifier: BSD-3-Clause
+// libpmem2's calls. A program asks a map for the functions
 // that make it durable; a map of a view gets ours. The library asks in the same way for its
 // asynchronous calls, so these are heard as well.
 //

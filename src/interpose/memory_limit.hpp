@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause How much memory the views of a process may take. A view is
+// SPDX-License-Identifier: BSD-3-Clause
+// How much memory the views of a process may take. A view is
 // as large as its file, except for pages of zeros; a machine that has not so much would end the
 // program somewhere in the middle, or something else.
 #pragma once

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause The C library's functions after the interposed ones.
+// SPDX-License-Identifier: BSD-3-Clause
+// The C library's functions after the interposed ones.
 #pragma once
 
 #include <pthread.h>

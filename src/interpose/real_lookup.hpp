@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause dlsym(3) and dlvsym(3) after ours.
+// SPDX-License-Identifier: BSD-3-Clause
+// dlsym(3) and dlvsym(3) after ours.
 //
 // REALLOOK-1 They are found without dlsym(), which is ours, from the first call on, also one before
 //            any constructor.

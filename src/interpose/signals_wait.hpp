@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause A scope in which the program's signals wait, except for
+// SPDX-License-Identifier: BSD-3-Clause
+// A scope in which the program's signals wait, except for
 // those that an access raises itself, and pthread_cancel() waits: no handler of the program's runs
 // in the middle of it. Async-signal-safe.
 #pragma once

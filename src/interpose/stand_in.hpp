@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause The interposed functions by their names, for lookups while
+// SPDX-License-Identifier: BSD-3-Clause
+// The interposed functions by their names, for lookups while
 // the program runs (call_lookup.cpp).
 //
 // STANDIN-1 Every interposed function is in the table, by each of its names: the macros that define

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause The symbols that a loaded object defines, read from its own
+// SPDX-License-Identifier: BSD-3-Clause
+// The symbols that a loaded object defines, read from its own
 // tables: the way to the C library's dlsym() past our own, and to other objects with a name.
 #pragma once
 

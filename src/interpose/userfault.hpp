@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause userfaultfd(2): a thread that touches a missing page of a
+// SPDX-License-Identifier: BSD-3-Clause
+// userfaultfd(2): a thread that touches a missing page of a
 // file in memory, or stores to a protected one, waits until another thread lets it continue. Where
 // this user may have it whole, that holds for the kernel's accesses in a call of the program's as
 // well; otherwise such a call fails with EFAULT, or ends early.

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause The process's one userfaultfd, and the thread that learns
+// SPDX-License-Identifier: BSD-3-Clause
+// The process's one userfaultfd, and the thread that learns
 // which threads wait for a page, or to store to one.
 #pragma once
 

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause One log entry: a head, and records after it. Put together
+// SPDX-License-Identifier: BSD-3-Clause
+// One log entry: a head, and records after it. Put together
 // here, and tested here; where entries lie, in which order they come and when one counts is decided
 // by the owner of a log.
 #pragma once

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause A segment: a part of a file that takes frames, one after
+// SPDX-License-Identifier: BSD-3-Clause
+// A segment: a part of a file that takes frames, one after
 // the other, from its first line to its last. A frame is a head and a body that are valid as a
 // whole or not at all. Sequential logs are made of segments: of engine `spec`, and of
 // persist-on-write files. The owner of such a log decides which segments there are, in which order

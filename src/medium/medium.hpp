@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause The one interface through which every byte reaches a pool
+// SPDX-License-Identifier: BSD-3-Clause
+// The one interface through which every byte reaches a pool
 // file. A mapping gives the bytes their addresses; stores there are durable only through this
 // interface:
 //

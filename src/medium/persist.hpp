@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause CPU instructions that move bytes towards the persistence
+// SPDX-License-Identifier: BSD-3-Clause
+// CPU instructions that move bytes towards the persistence
 // domain, chosen once per process for the present machine. Intel SDM vol. 1, 11.4.6 (cacheability
 // control) and vol. 2 (CLWB, CLFLUSHOPT, CLFLUSH, SFENCE, MOVNT*): CLWB and CLFLUSHOPT are ordered
 // by SFENCE and by LOCK-prefixed instructions; CLFLUSH is ordered with respect to stores by itself.

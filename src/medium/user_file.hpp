@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause The file of a program that a foreign pool protects, next to
+// SPDX-License-Identifier: BSD-3-Clause
+// The file of a program that a foreign pool protects, next to
 // the pool's own file: FILE, and FILE.scute.
 //
 // USER-1 The program's locks of FILE are the program's. FILE is never locked here, and the

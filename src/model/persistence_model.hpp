@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause The stores of a program that a power failure may leave: the
+// SPDX-License-Identifier: BSD-3-Clause
+// The stores of a program that a power failure may leave: the
 // x86 persistency model, as far as the manuals promise anything (Intel SDM vol. 1, 10.4.6 and 11;
 // vol. 2, CLWB, MOVNTDQ, SFENCE; vol. 3, 11.3 and 11.11), on a memory whose only durable part is
 // what has left the caches (ADR), or the caches too (eADR).

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause Memory that stands in for a pool file, and the medium on
+// SPDX-License-Identifier: BSD-3-Clause
+// Memory that stands in for a pool file, and the medium on
 // top of it. The program sees the mapping, and knows nothing of what would survive: every store,
 // flush and fence is reported to a listener (a recorder, or a persistence model), which also
 // decides when another thread runs.

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause Object bytes that were handed out without a test of their
+// SPDX-License-Identifier: BSD-3-Clause
+// Object bytes that were handed out without a test of their
 // checksum: what a program builds on without knowing (Pangolin 4.5, Table 4). Each access counts,
 // as often as it happens; a transaction's reads from its own micro-buffer do not, since that was
 // tested when it was made.

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause Waiting for running commits, for threads that read what
+// SPDX-License-Identifier: BSD-3-Clause
+// Waiting for running commits, for threads that read what
 // they write without their locks. A thread that is put off the CPU in the middle of one may leave
 // an object half written for long.
 #pragma once

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause The engines that there are, as data: what a pool may be
+// SPDX-License-Identifier: BSD-3-Clause
+// The engines that there are, as data: what a pool may be
 // made of, and what other rooms have to know of the engine that runs. Engines are not compared by
 // their numbers; session/factory.hpp makes one.
 #pragma once

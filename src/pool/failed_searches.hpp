@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause Which searches have failed, so that they are not made again
+// SPDX-License-Identifier: BSD-3-Clause
+// Which searches have failed, so that they are not made again
 // for a lost object at each request for it.
 #pragma once
 

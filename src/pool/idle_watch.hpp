@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause Between threads that leave work for an idle moment (a
+// SPDX-License-Identifier: BSD-3-Clause
+// Between threads that leave work for an idle moment (a
 // deferred window) and the thread that does it (session/idle_drain.hpp). That one looks every so
 // often while there is work, and sleeps permanently, without a timer, while there is none.
 //

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause Ranges whose parity encodes other bytes than the medium
+// SPDX-License-Identifier: BSD-3-Clause
+// Ranges whose parity encodes other bytes than the medium
 // holds: chunks lent to a log (parity sees zeros) and in-place ranges of open transactions (parity
 // sees the old bytes, which are in DRAM). A thread that decodes a column reads these cells through
 // the overlay. Opens and commits ask whether another thread has an object open in place. That takes

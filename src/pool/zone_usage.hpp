@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause How much of a zone is in use, as its descriptor has it, for
+// SPDX-License-Identifier: BSD-3-Clause
+// How much of a zone is in use, as its descriptor has it, for
 // code that needs it before the heap has loaded the zone.
 #pragma once
 

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause The factory of engines.
+// SPDX-License-Identifier: BSD-3-Clause
+// The factory of engines.
 #pragma once
 
 #include <memory>

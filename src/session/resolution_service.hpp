@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause Resolution of an open pool after a crash: the scanning
+// SPDX-License-Identifier: BSD-3-Clause
+// Resolution of an open pool after a crash: the scanning
 // thread, the waiting ones, and the end.
 //
 // EPOCH-1 The superblock's resolved_epoch grows only when every block is resolved, durably. Until

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause The user's file of an open foreign pool as a sequence of
+// SPDX-License-Identifier: BSD-3-Clause
+// The user's file of an open foreign pool as a sequence of
 // bytes: read verified and repaired, changed by sets of ranges of which a crash leaves all or none,
 // and made longer.
 //

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause A file comes under the shield, stays there although another
+// SPDX-License-Identifier: BSD-3-Clause
+// A file comes under the shield, stays there although another
 // program has changed it, and leaves it.
 //
 // MAKE-1 The file at FILE.scute is a whole pool of FILE, or the previous file (FILE-1 in

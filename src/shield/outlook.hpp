@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause The state in which the next opening of a shielded file
+// SPDX-License-Identifier: BSD-3-Clause
+// The state in which the next opening of a shielded file
 // would find it, seen from outside: nothing is opened for writing, locked or recovered, so a
 // process that uses the file at this moment does not notice.
 //

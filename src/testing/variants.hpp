@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause The subsets of the pending stores that are worth a crash,
+// SPDX-License-Identifier: BSD-3-Clause
+// The subsets of the pending stores that are worth a crash,
 // in an order that finds most soonest. A variant is a number; the same number means the same subset
 // whenever the same atoms are pending.
 //

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause Tells a hang from an exploration that takes its time. A
+// SPDX-License-Identifier: BSD-3-Clause
+// Tells a hang from an exploration that takes its time. A
 // thread that spins for ever on a lock says nothing by itself, and a kill from outside does not
 // reveal what it was doing.
 #pragma once

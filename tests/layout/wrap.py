@@ -42,7 +42,7 @@ def wrapped(words, first, hanging, end=""):
 
 def ends_early(words, following):
     """Whether a line is a paragraph of its own, as a title is: much shorter than its place."""
-    return len(words) <= 60 and (following[:1].isupper() and not words.endswith(",")
+    return words.startswith("SPDX-") or len(words) <= 60 and (following[:1].isupper() and not words.endswith(",")
                                  or words.split()[-1].strip("[]").isupper())
 
 

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause crossing_campaign.hpp: damage and an unclean end together.
+// SPDX-License-Identifier: BSD-3-Clause
+// crossing_campaign.hpp: damage and an unclean end together.
 // A process with a pool of engine logfree is killed when its last transaction has returned and is
 // durable, or without any; a row, or a long scribble, becomes noise; in some trials others that
 // open it are killed in their turn. The next process that opens the pool reads everything at once,

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause damage.hpp: errors at a rate over a whole file at rest
+// SPDX-License-Identifier: BSD-3-Clause
+// damage.hpp: errors at a rate over a whole file at rest
 // (Pavise, section 6.2.2): every bit begins an error with that probability; an error inverts the
 // aligned word of its size that the bit is in.
 #pragma once

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause image.hpp: a pool with known contents, at rest: the file, a
+// SPDX-License-Identifier: BSD-3-Clause
+// image.hpp: a pool with known contents, at rest: the file, a
 // copy of all its bytes in memory, and where everything lies in it, by the arithmetic of
 // docs/reference/format.md and what the public interface says. Or a shielded file with the pool
 // next to it, as the one sequence of bytes that both are to the library; each of its pages counts

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause live_campaign.hpp: faults rain on a pool while threads work
+// SPDX-License-Identifier: BSD-3-Clause
+// live_campaign.hpp: faults rain on a pool while threads work
 // on it; at the end every object is compared with a model in memory.
 //
 // gentle  Each fault is placed so that it can be repaired by itself: no two open ones in one column

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause log_campaign.hpp: damage to the log of engine spec: flipped
+// SPDX-License-Identifier: BSD-3-Clause
+// log_campaign.hpp: damage to the log of engine spec: flipped
 // bits, overwritten pages, pages that are zeros, in POOL.log, with one copy or two, or in the log
 // inside a pool, eight tracks and their XOR. A process overwrites objects, one transaction after
 // the other.

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause log_picture.hpp: what counts in a log of engine spec that a
+// SPDX-License-Identifier: BSD-3-Clause
+// log_picture.hpp: what counts in a log of engine spec that a
 // killed process has left, and where it lies: by docs/reference/format.md ("Segments", "The log
 // file"), without the library. And what damage to it may cost: what one copy or track lacks,
 // nothing.

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause log_worker.hpp: a process that overwrites objects of a
+// SPDX-License-Identifier: BSD-3-Clause
+// log_worker.hpp: a process that overwrites objects of a
 // pool, each as a whole, one transaction after the other, as far as it is let; and the model of
 // what they hold then.
 #pragma once

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause main.cpp: scute-campaign: errors at set rates and sizes
+// SPDX-License-Identifier: BSD-3-Clause
+// main.cpp: scute-campaign: errors at set rates and sizes
 // over pools at rest, and over a live workload; bytes that came back, that were refused, and that
 // were silently wrong.
 #include "crossing_campaign.hpp"

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause overwriting.hpp: pages at rest are overwritten with noise,
+// SPDX-License-Identifier: BSD-3-Clause
+// overwriting.hpp: pages at rest are overwritten with noise,
 // not lost: nothing but checksums can tell which. A full pool with P rows of parity, and in every
 // column block at most P such pages, wherever they lie: headers, chunk headers, the zone's
 // descriptor, free space, parity. Everything must survive, whichever reader comes first, also if a

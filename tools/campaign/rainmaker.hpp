@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause rainmaker.hpp: the thread that injects faults, in showers,
+// SPDX-License-Identifier: BSD-3-Clause
+// rainmaker.hpp: the thread that injects faults, in showers,
 // and has the pool repaired between them.
 #pragma once
 

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause report.hpp: what a campaign at rest found: the table of
+// SPDX-License-Identifier: BSD-3-Clause
+// report.hpp: what a campaign at rest found: the table of
 // success rates (Pavise, Figure 12) as text, JSON and a plot.
 #pragma once
 

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause trial.hpp: one pool at rest is injured, opened, repaired,
+// SPDX-License-Identifier: BSD-3-Clause
+// trial.hpp: one pool at rest is injured, opened, repaired,
 // and read: the state of each object.
 #pragma once
 

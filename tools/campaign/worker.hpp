@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause worker.hpp: a thread that allocates, overwrites, edits,
+// SPDX-License-Identifier: BSD-3-Clause
+// worker.hpp: a thread that allocates, overwrites, edits,
 // frees and reads objects of its own, and knows what each of them holds.
 #pragma once
 

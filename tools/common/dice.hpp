@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause dice.hpp: numbers and bytes that follow from a seed and
+// SPDX-License-Identifier: BSD-3-Clause
+// dice.hpp: numbers and bytes that follow from a seed and
 // nothing else, so that the process that writes and the one that judges agree on them without a
 // word.
 #pragma once

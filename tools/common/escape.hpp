@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause escape.hpp: bytes in the form of `scute kv load` and `scute
+// SPDX-License-Identifier: BSD-3-Clause
+// escape.hpp: bytes in the form of `scute kv load` and `scute
 // kv scan`, one line each; see scute(1).
 #pragma once
 

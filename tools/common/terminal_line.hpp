@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause terminal_line.hpp: how far a long command has come: one
+// SPDX-License-Identifier: BSD-3-Clause
+// terminal_line.hpp: how far a long command has come: one
 // changing line on a terminal, a plain line now and then elsewhere, nothing when quiet. A failed
 // report is no reason to fail.
 #pragma once

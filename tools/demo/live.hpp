@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause live.hpp: damage to an open pool under load. Threads change
+// SPDX-License-Identifier: BSD-3-Clause
+// live.hpp: damage to an open pool under load. Threads change
 // objects of their own, and know what each must hold; others read the pool's records; all the while
 // pages are lost, bits flip, noise is written over objects and structures, and a scrub goes round.
 #pragma once

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause main.cpp: scute-demo: loads this machine's package index
+// SPDX-License-Identifier: BSD-3-Clause
+// main.cpp: scute-demo: loads this machine's package index
 // into a pool while the loader is killed again and again, damages it under load and the closed file
 // as well, and shows that not one byte was lost.
 #include "drill.hpp"

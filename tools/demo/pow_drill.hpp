@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause pow_drill.hpp: the demo on a persist-on-write file (--pow):
+// SPDX-License-Identifier: BSD-3-Clause
+// pow_drill.hpp: the demo on a persist-on-write file (--pow):
 // loaded through `scute pow kv load` while the loader is killed again and again, damaged, repaired
 // and compacted, and compared byte by byte after each.
 #pragma once

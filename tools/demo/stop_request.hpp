@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause stop_request.hpp: Ctrl-C must remove the demo's files.
+// SPDX-License-Identifier: BSD-3-Clause
+// stop_request.hpp: Ctrl-C must remove the demo's files.
 #pragma once
 
 namespace scute_demo {

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause access.hpp: a store or load that may reach a mapped file,
+// SPDX-License-Identifier: BSD-3-Clause
+// access.hpp: a store or load that may reach a mapped file,
 // and where it is reported to the runtime.
 #pragma once
 

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause asm_address.hpp: the address that an operand of inline
+// SPDX-License-Identifier: BSD-3-Clause
+// asm_address.hpp: the address that an operand of inline
 // assembly means, from its text and the constraints.
 #pragma once
 

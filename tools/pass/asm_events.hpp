@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause asm_events.hpp: the flushes, fences and non-temporal stores
+// SPDX-License-Identifier: BSD-3-Clause
+// asm_events.hpp: the flushes, fences and non-temporal stores
 // of inline assembly, by its mnemonics and constraints.
 //
 // An uncertain case is an error and no guess: an address that depends on what the assembly

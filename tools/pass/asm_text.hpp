@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause asm_text.hpp: inline assembly as text: statements, their
+// SPDX-License-Identifier: BSD-3-Clause
+// asm_text.hpp: inline assembly as text: statements, their
 // prefixes, mnemonics and operands. Knows nothing of LLVM.
 #pragma once
 

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause event.hpp: the events of an instruction that are reported
+// SPDX-License-Identifier: BSD-3-Clause
+// event.hpp: the events of an instruction that are reported
 // to a runtime.
 #pragma once
 

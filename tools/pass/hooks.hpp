@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause hooks.hpp: writes the inlined tests of the gate and the
+// SPDX-License-Identifier: BSD-3-Clause
+// hooks.hpp: writes the inlined tests of the gate and the
 // calls of the stubs (scute/shield_hooks.h, hooks/stubs.S).
 //
 // A stub is called by inline assembly that says which registers it reads: to the compiler it is one

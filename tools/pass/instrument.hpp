@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause instrument.hpp: the pass: reports everything that a module
+// SPDX-License-Identifier: BSD-3-Clause
+// instrument.hpp: the pass: reports everything that a module
 // does to mapped files to a runtime (scute/shield_hooks.h).
 //
 // Runs when all optimizations have run: then no reported access is moved, merged or removed

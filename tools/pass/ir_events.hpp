@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause ir_events.hpp: the flushes, fences and non-temporal stores
+// SPDX-License-Identifier: BSD-3-Clause
+// ir_events.hpp: the flushes, fences and non-temporal stores
 // of instructions other than inline assembly.
 #pragma once
 

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause library_calls.hpp: what functions of the C library, which
+// SPDX-License-Identifier: BSD-3-Clause
+// library_calls.hpp: what functions of the C library, which
 // is not instrumented, store to memory that they are given.
 #pragma once
 

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause loops.hpp: accesses that a loop without barriers repeats,
+// SPDX-License-Identifier: BSD-3-Clause
+// loops.hpp: accesses that a loop without barriers repeats,
 // reported before the loop: at one address, or at addresses that go in equal steps of at most a
 // line.
 #pragma once

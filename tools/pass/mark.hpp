@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause mark.hpp: the note by which an object says that it was
+// SPDX-License-Identifier: BSD-3-Clause
+// mark.hpp: the note by which an object says that it was
 // instrumented, and how (scute/shield_hooks.h).
 #pragma once
 

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause options.hpp: the events that the pass reports:
+// SPDX-License-Identifier: BSD-3-Clause
+// options.hpp: the events that the pass reports:
 // -fscute=flush,detect,loads,trace.
 #pragma once
 

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause plan.hpp: where a function reports its stores and loads:
+// SPDX-License-Identifier: BSD-3-Clause
+// plan.hpp: where a function reports its stores and loads:
 // fewer places than it has stores and loads.
 //
 //   PASS-1  Between the place where an access is reported and the access lies no barrier

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause plugin.cpp: how the pass is found: by clang (-fpass-plugin,
+// SPDX-License-Identifier: BSD-3-Clause
+// plugin.cpp: how the pass is found: by clang (-fpass-plugin,
 // options by -mllvm -scute-shield=...) and by opt (-passes=scute-shield, options likewise).
 #include "instrument.hpp"
 

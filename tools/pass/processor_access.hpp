@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause The bytes that intrinsics of the processor store to, or
+// SPDX-License-Identifier: BSD-3-Clause
+// The bytes that intrinsics of the processor store to, or
 // load from, at a given place: masked stores as if no lane was masked, and the saving of registers,
 // which may be reported as more than it is.
 #pragma once

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause remake.hpp: addresses that are needed earlier than the
+// SPDX-License-Identifier: BSD-3-Clause
+// remake.hpp: addresses that are needed earlier than the
 // program computes them: sums of existing values can be computed again, on the path that needs
 // them.
 #pragma once

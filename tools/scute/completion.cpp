@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause completion.cpp: scute completion bash|zsh|fish. The scripts
+// SPDX-License-Identifier: BSD-3-Clause
+// completion.cpp: scute completion bash|zsh|fish. The scripts
 // are written from the same definitions that parse the command line, so they always match it.
 #include "command.hpp"
 #include "completion_script.hpp"

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause line_source.hpp: lines of a file or of stdin, or the
+// SPDX-License-Identifier: BSD-3-Clause
+// line_source.hpp: lines of a file or of stdin, or the
 // elements of a JSON array, with the position and a hash of everything before it, by which a later
 // run recognises that it reads the same source.
 #pragma once

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause load_flags.hpp: what `scute kv load` and `scute pow kv
+// SPDX-License-Identifier: BSD-3-Clause
+// load_flags.hpp: what `scute kv load` and `scute pow kv
 // load` have in common: the source, and how it is read.
 #pragma once
 

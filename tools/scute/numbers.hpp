@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause numbers.hpp: numbers on the command line. Other text is
+// SPDX-License-Identifier: BSD-3-Clause
+// numbers.hpp: numbers on the command line. Other text is
 // refused in a few words that name it; CLI11's own conversions take -1 for 18446744073709551615 and
 // 010 for 8.
 #pragma once

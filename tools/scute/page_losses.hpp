@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause page_losses.hpp: objects that were lost with pages beyond
+// SPDX-License-Identifier: BSD-3-Clause
+// page_losses.hpp: objects that were lost with pages beyond
 // repair, where payloads have no checksums. Neither a check nor a scrub can see that of what fills
 // such a page, so the events that name these objects are counted.
 #pragma once

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause record_sink.hpp: what records are loaded into, with how far
+// SPDX-License-Identifier: BSD-3-Clause
+// record_sink.hpp: what records are loaded into, with how far
 // each source was loaded. Position and records change in one transaction, so that after a crash the
 // position says exactly which records are there.
 #pragma once

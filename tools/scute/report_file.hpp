@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause report_file.hpp: where a report goes that is not to stand
+// SPDX-License-Identifier: BSD-3-Clause
+// report_file.hpp: where a report goes that is not to stand
 // among what a program has written to standard output.
 #pragma once
 

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause shield.cpp: scute shield add|adopt|remove FILE, and the
+// SPDX-License-Identifier: BSD-3-Clause
+// shield.cpp: scute shield add|adopt|remove FILE, and the
 // commands that look into what protects a file, by its name
 #include "command.hpp"
 #include "failure.hpp"

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause shielded_program.hpp: what `scute shield run` and `scute
+// SPDX-License-Identifier: BSD-3-Clause
+// shielded_program.hpp: what `scute shield run` and `scute
 // shield audit` have in common: the program and its options.
 #pragma once
 

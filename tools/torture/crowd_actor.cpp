@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause crowd_actor.cpp: one object that all threads write at once,
+// SPDX-License-Identifier: BSD-3-Clause
+// crowd_actor.cpp: one object that all threads write at once,
 // without a lock: opened whole, by ranges, in place, mixed, in a transaction or by itself, aborted
 // now and then. A member that is refused (errc::conflict) tries again. Each writer has a word of
 // its own, in which it counts its transactions, and all of them count theirs in one common word

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause last_words.hpp: if the library ends this very process (a
+// SPDX-License-Identifier: BSD-3-Clause
+// last_words.hpp: if the library ends this very process (a
 // failed assertion, a wild access) or does not come back, the pool must be kept and its path
 // printed all the same.
 #pragma once

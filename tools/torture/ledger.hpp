@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause ledger.hpp: memory that the worker shares with its parent
+// SPDX-License-Identifier: BSD-3-Clause
+// ledger.hpp: memory that the worker shares with its parent
 // and that survives its death: which worker began and which finished a transaction. It is all that
 // the judge knows besides the seed.
 //

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause pow_campaign.hpp: the same for a persist-on-write file:
+// SPDX-License-Identifier: BSD-3-Clause
+// pow_campaign.hpp: the same for a persist-on-write file:
 // workers whose threads change maps and counters in sections, strict ones and `later` ones, killed
 // at random instants; then the file is opened, and holds what it has to hold.
 //

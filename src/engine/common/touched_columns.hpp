@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause The columns that a recovery has written in, whose parity is
+// SPDX-License-Identifier: BSD-3-Clause
+// The columns that a recovery has written in, whose parity is
 // recomputed.
 #pragma once
 

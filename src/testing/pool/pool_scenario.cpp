@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause scenario, thread and stage of scute/testing.hpp: the
+// SPDX-License-Identifier: BSD-3-Clause
+// scenario, thread and stage of scute/testing.hpp: the
 // explorer's, with a pool in place of the subject.
 #include "testing/pool/pool_subject.hpp"
 

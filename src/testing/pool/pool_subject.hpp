@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause scute::pool as a subject of the explorer: the first one,
+// SPDX-License-Identifier: BSD-3-Clause
+// scute::pool as a subject of the explorer: the first one,
 // and the one that the library itself is explored with.
 //
 // This header, like pool_scenario.cpp, is on the side of the C++ interface, the rest of the folder

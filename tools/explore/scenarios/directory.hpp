@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause The pool that most scenarios work on: the root names a few
+// SPDX-License-Identifier: BSD-3-Clause
+// The pool that most scenarios work on: the root names a few
 // directories, one for each thread, and a directory names objects of raw bytes. The contents of a
 // directory can be read as text.
 #pragma once

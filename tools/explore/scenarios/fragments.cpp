@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause Every kind of operation on objects of several fragments: in
+// SPDX-License-Identifier: BSD-3-Clause
+// Every kind of operation on objects of several fragments: in
 // a run, whose headers and payloads share a chunk, and in a span, whose payload lies rows away from
 // its headers. The changes of the other scenarios to small objects are made here to parts of large
 // ones, since a transaction may write a further fragment and leave the first header alone. (A ring

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause Misplaced and stale writes, damage in the worst places, and
+// SPDX-License-Identifier: BSD-3-Clause
+// Misplaced and stale writes, damage in the worst places, and
 // repairs that meet other work. Damage is never in a column that a crash may tear as well: one
 // parity row repairs one of the two.
 #include <algorithm>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause Rings through further fragments of objects, which only the
+// SPDX-License-Identifier: BSD-3-Clause
+// Rings through further fragments of objects, which only the
 // chunk headers and their own checksums reveal once the object has been freed: by the lane's next
 // transaction, which shares the fence, or by a thread in the session after a crash, before the
 // ring's other members are resolved.

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause The traces of a log-free commit that was cut short: in
+// SPDX-License-Identifier: BSD-3-Clause
+// The traces of a log-free commit that was cut short: in
 // slots, chunks and unused room, in caches, and next to damage. (The rest of instant recovery is in
 // logfree_unresolved.cpp.)
 #include <stdexcept>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause Cases that only several rows of parity allow: two cells of
+// SPDX-License-Identifier: BSD-3-Clause
+// Cases that only several rows of parity allow: two cells of
 // a column open to one transaction, two pages of a column lost, damage next to a torn commit.
 #include <cstring>
 #include <stdexcept>

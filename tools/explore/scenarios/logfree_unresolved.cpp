@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause Instant recovery: after a death in the middle of a log-free
+// SPDX-License-Identifier: BSD-3-Clause
+// Instant recovery: after a death in the middle of a log-free
 // commit the pool is used before its traces are resolved, and then the power fails again. Steps
 // both make and undo a ring, so what is observed of a ring is that it is of one version.
 #include <memory>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause Logs at their limits: rings that go round, undo areas that
+// SPDX-License-Identifier: BSD-3-Clause
+// Logs at their limits: rings that go round, undo areas that
 // are used again or continue in lent chunks, transactions that end in other ways than by a commit.
 #include <stdexcept>
 

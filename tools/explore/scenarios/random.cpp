@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause Random transactions of all kinds, on lanes in turn. A
+// SPDX-License-Identifier: BSD-3-Clause
+// Random transactions of all kinds, on lanes in turn. A
 // step's action follows from its number, the seed, and the pool's content.
 #include "scenarios/catalogue.hpp"
 #include "scenarios/random_change.hpp"

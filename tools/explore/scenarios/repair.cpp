@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause Injuries that full protection must repair, and power
+// SPDX-License-Identifier: BSD-3-Clause
+// Injuries that full protection must repair, and power
 // failures while it repairs them (REPAIR-2).
 #include <algorithm>
 #include <stdexcept>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause kv_map.hpp: what the `scute pow kv` commands keep in a
+// SPDX-License-Identifier: BSD-3-Clause
+// kv_map.hpp: what the `scute pow kv` commands keep in a
 // persist-on-write file: a sorted map from keys to values, and for every source that was loaded how
 // far it was loaded.
 #pragma once

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause verify.cpp: scute pow verify PATH: reads every object as a
+// SPDX-License-Identifier: BSD-3-Clause
+// verify.cpp: scute pow verify PATH: reads every object as a
 // program would, and sums up what is there.
 #include "command.hpp"
 #include "failure.hpp"
