@@ -59,7 +59,7 @@ struct record {
   uint64_t index() const noexcept { return id & index_mask; }
 };
 
-// Calls fn(record) for each. False if one is malformed; the ones before it were told.
+// Calls fn(record) for each. False if one is malformed; fn has got the ones before it.
 template <typename Fn>
 bool for_each_record(const frame_view& v, Fn&& fn) {
   uint64_t version = v.version;

@@ -27,7 +27,7 @@ class checker {
     const auto count = static_cast<uint32_t>(s_.space->count());
     for (uint32_t i = 0; i < count; ++i) {
       const use what = s_.space->note(i).what.load(std::memory_order_acquire);
-      if (what == use::seal) continue;  // behind its members
+      if (what == use::seal) continue;  // after its members
       if (what != use::free) segment(i);
       if (options_.progress && (i % 64 == 63 || i + 1 == count)) options_.progress(i + 1, count);
     }
@@ -126,7 +126,7 @@ class checker {
     while (t && which < t->head.count && t->members[which].segment != i) ++which;
     if (!t || which == t->head.count || is_whole(s_, reader_, t->members[which])) return;
     const rebuilt r = rebuild(s_, seal, *t, which);
-    if (!r.whole)  // what is lost is told by its objects
+    if (!r.whole)  // its objects report the loss
       return note(i,
                   "segment " + std::to_string(i) +
                       ", which its group cannot make what it was: more is damaged at one place",
@@ -149,7 +149,7 @@ class checker {
     if (t) {
       reader_bytes_.clear();
       for (uint32_t k = 0; k < t->head.count; ++k)
-        if (!is_whole(s_, reader_, t->members[k])) return;  // told before; it may still be needed
+        if (!is_whole(s_, reader_, t->members[k])) return;  // reported before; may still be needed
       if (has_both_tables(s_, i) && sums_are_right(s_, i, *t)) return;
     }
     note(i, "segment " + std::to_string(i) + ", the seal of a group", false);
@@ -163,7 +163,7 @@ class checker {
     s_.groups->make(w_, true);
   }
 
-  // POW-12. (What is lost of what counts is told by its objects.)
+  // POW-12. (Objects that lost records report that themselves.)
   void end_of(uint32_t i, const log::segment_contents& c, const log::segment& place) {
     const bool full = s_.space->note(i).what.load(std::memory_order_acquire) == use::full;
     if (!full || (c.stated && !c.stated_flawed)) return;

@@ -18,7 +18,7 @@ struct check_report {
 };
 
 struct check_options {
-  bool repair = false;   // copies that are wrong are put right
+  bool repair = false;   // wrong copies are repaired
   bool compare = false;  // the serializers' objects, too
   progress_fn progress;  // segments
 };

@@ -29,7 +29,7 @@ uint32_t cleaner::choose(gains wanted) {
     int64_t live =
         n.live.load(std::memory_order_relaxed) + n.packing.load(std::memory_order_relaxed);
     if (seal != nowhere) {
-      // Whoever takes one member takes the group: the others come next.
+      // A cleaner that takes one member takes the group: the others come next.
       if (live >= most) continue;
       const auto [at, fresh] = groups.try_emplace(seal, 0);
       if (fresh) at->second = static_cast<int64_t>(s_.groups->live_of(seal));
@@ -52,7 +52,7 @@ bool cleaner::take_one(need kept, gains least) {
     const uint32_t victim = choose(least);
     if (victim == nowhere) return false;
     if (take(victim, kept)) return true;
-    // What goes on from there to here has to stay as well.
+    // Segments into which a batch continues from this one have to stay as well.
     for (uint32_t i = victim; i != nowhere;) {
       const uint32_t before = i;
       s_.space->note(i).damaged.store(true, std::memory_order_relaxed);
@@ -150,7 +150,7 @@ void cleaner::add_tombstones() {
       add(*g.t, g.r, *g.e, nullptr);
     } else if (const uint32_t tag = tag_of_id(g.r.id); s_.remembers(*g.t, tag)) {
       old.push_back(&g);
-      // (Of a table that nobody has opened it is not known whether its tags mean anything.)
+      // (If the program has not opened a table, it is not known whether its tags mean anything.)
       if (g.t->serialized_by != nullptr && tag != tag_max) tags.push_back(tag);
     }
   }
@@ -160,7 +160,7 @@ void cleaner::add_tombstones() {
       add(*g->t, g->r, *g->e, nullptr);
 }
 
-// What is in the image becomes durable, and is where the entries look for it.
+// Makes the records in the image durable. From then on the entries look for them there.
 void cleaner::write_copies() {
   group_ = 0;
   if (copies_.empty()) return;
@@ -232,7 +232,7 @@ bool cleaner::take(uint32_t victim, need kept, bool marked) {
   sightings_.clear();
   graves_.clear();
   copies_.clear();
-  // (Nobody appends to a segment that is full, so it stays as it is while it is looked at.)
+  // (No lane appends to a segment that is full, so it stays as it is while it is looked at.)
   log::segment_reader reader(
       s_.layout, s_.salt,
       [&](uint64_t offset, std::byte* to, size_t n) { return s_.read_segment(offset, to, n); },
@@ -253,8 +253,8 @@ bool cleaner::take(uint32_t victim, need kept, bool marked) {
       s_.space->note(victim).damaged.store(true, std::memory_order_relaxed);
       return false;
     }
-    // What was found dead may be so by the first `later` section there was, which has said so
-    // before.
+    // The first `later` section may have replaced the records that were found dead. It has set
+    // `names` before.
     names = names || s_.names.load(std::memory_order_relaxed);
     if (names) {
       if (!SCUTE_PLANTED(pow_dead_early)) s_.sync(l.w);
@@ -279,16 +279,16 @@ bool cleaner::take(uint32_t victim, need kept, bool marked) {
     entry& e = *g.e;
     const entry_guard guard(e);
     const uint32_t left = e.records.fetch_sub(1, std::memory_order_relaxed) - 1;
-    // What a tombstone was for has gone, and it is all that is left: it counts no more where it
-    // lies (POW-16).
+    // Only the tombstone is left, and the records that it was for have gone: it counts no more
+    // where it lies (POW-16).
     if (left != 1 || !e.is_tombstone() || e.segment == victim || e.segment == nowhere) continue;
     if (s_.remembers(*g.t, tag_of(e.state.load(std::memory_order_relaxed)))) continue;
     s_.space->note(e.segment).live.fetch_sub(static_cast<int64_t>(round_record(0)),
                                              std::memory_order_relaxed);
     e.segment = nowhere;
   }
-  // A tombstone that is needed no more is nowhere: whoever makes the object again must not take its
-  // bytes off what counts in the segment's next use (POW-16).
+  // A tombstone that is needed no more is nowhere. Otherwise a thread that makes the object again
+  // would take its bytes off the live bytes of the segment's next use (POW-16).
   for (const grave& g : graves_) {
     const entry_guard guard(*g.e);
     if (!SCUTE_PLANTED(pow_grave_stays) && g.e->segment == victim) g.e->segment = nowhere;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Takes segments in which little counts, copies that to a segment of its own lane, and makes them
-// void (POW-4, POW-5, POW-6, POW-8). Beside the program: it reads segments, and locks an entry for
-// as long as it takes to compare it.
+// void (POW-4, POW-5, POW-6, POW-8). It runs concurrently with the program: it reads segments, and
+// locks an entry for as long as it takes to compare it.
 //
-// The order for one victim: all that is undurable in it becomes durable, and what that rests on;
-// what counts is copied and fenced; entries say where it is now; whatever is undurable, and may
-// replace a record of the victim, or name a batch in it, becomes durable; a mark that says so, if
-// anybody could need it, is fenced; the victim's head is made void and fenced; only then is it
-// free.
+// The order for one victim: all that is undurable in it becomes durable, and what that rests on.
+// The cleaner copies and fences the records that count; entries say where they are now. Batches
+// that are undurable, and may replace a record of the victim or name a batch in it, become durable.
+// If recovery could need it, a mark that says so is fenced. The victim's head is made void and
+// fenced; only then is the segment free.
 //
-// A segment that a batch goes on to from another one waits until that one is void: its trailer is
-// what says of the parts there whether they count.
+// A segment into which a batch continues from another one waits until that one is void: its trailer
+// says whether the parts there count.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +34,8 @@ class cleaner {
   // The same for a thread that needs a segment of this kind. 0: there is none, 1: it was taken, 2:
   // and there is more room now.
   int take_for(need kept);
-  // This one, which others may have to go before. With the state's clean_lock, or before anybody
-  // else is there. False: a record that counts was not found in it, so it stays as it is.
+  // This one, which others may have to go before. With the state's clean_lock, or before any other
+  // thread is there. False: a record that counts was not found in it, so it stays as it is.
   bool take(uint32_t victim, need kept);
   // One in which nothing counts, of a lane and sessions that are decided: takes no room (POW-21).
   bool release(uint32_t victim);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is told of something that is not as it was written: in words, and in numbers for programs.
+// A report of something that is not as it was written: in words, and in numbers for programs.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,14 @@ struct damage_note {
   uint32_t segment;
   std::string text;
   bool lost;  // beyond the redundancy
-  // Of what is lost: lines of the segment in which it lay; none: not known.
+  // Where the lost bytes lay: lines of the segment; none: not known.
   uint64_t from = 0, to = 0;
   // Batches; 0: not known.
   uint64_t first = 0, last = 0;
   // Of the segment; session 0: not known.
   uint32_t lane = 0;
   uint64_t session = 0;
-  std::vector<damage_range> objects{};  // as far as can be told
+  std::vector<damage_range> objects{};  // as far as they are known
 };
 
 }  // namespace scute::core::pow

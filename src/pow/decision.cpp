@@ -74,7 +74,7 @@ decision decide(const std::vector<waiting_frame>& waiting,
     }
     d.kept[key] = up_to;
   }
-  // What names something that does not count does not either, until nothing changes any more.
+  // Drops a batch that names one that does not count, until nothing changes any more.
   for (bool changed = !SCUTE_PLANTED(pow_named); changed;) {
     changed = false;
     for (auto& [key, up_to] : d.kept) {
@@ -103,7 +103,7 @@ decision decide(const std::vector<waiting_frame>& waiting,
       const bool late = number > up_to;
       if (b.what == verdict::aborted) d.aborted.insert({key, number});
       any = any || late;
-      // Without a trailer nobody knows: of one that is known to be durable it is lost.
+      // Without a trailer it is not known whether a batch counts. If it was durable, it is lost.
       const bool lost = !late && b.decides == nullptr;
       if (lost)
         d.damage.push_back({waiting[b.frames.front()].segment,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which of the batches count whose lanes were cut short (POW-1, POW-7, POW-11): of each lane those
-// from its beginning up to one. A batch that is known to be durable counts. Behind those, one
-// counts if it is whole, the one before it in its lane counts, and those that it names count.
+// from its beginning up to one. A batch that is known to be durable counts. A later batch counts if
+// it is whole, the one before it in its lane counts, and those that it names count.
 #pragma once
 
 #include <cstdint>

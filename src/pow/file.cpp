@@ -70,7 +70,7 @@ std::unique_ptr<store> open_file(const std::string& path, const file_options& w)
     try {
       return make(path, w);
     } catch (const failure& f) {
-      // Somebody else has made it meanwhile.
+      // Another process or thread has made it meanwhile.
       if (f.code() != SCUTE_E_EXISTS || !w.may_exist || tries == 2) throw;
     }
   }

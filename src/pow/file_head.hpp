@@ -2,10 +2,10 @@
 // The three head pages of a persist-on-write file.
 //
 // Of the copies with a right checksum the one with the greatest update counts. They are written one
-// after the other, each with its fence, so that at any moment two copies are whole, and one of them
-// may be damaged besides; and before the first write of a session all copies are made what the
-// newest of them is, so that the newest one is never the one that is torn. Nobody acts on an update
-// before it is in all three.
+// after the other, each with its fence. So at any moment two copies are whole, and one of them may
+// be damaged besides. Before the first write of a session all copies are made equal to the newest,
+// so that a write never tears the newest one. No thread acts on an update before it is in all
+// three.
 #pragma once
 
 #include <cstdint>

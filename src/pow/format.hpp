@@ -3,26 +3,26 @@
 //
 //   head page x3 | segment | segment | ...
 //
-// A *batch* is what one section has changed: one frame of log/segment.hpp, or, if it is large or
-// was streamed while the section went on (eager), several *parts* and a *trailer* that says how
-// many these are and whether they count. Each lane numbers its batches from 1 in every session. In
-// a frame's head
+// A *batch* holds the changes of one section: one frame of log/segment.hpp. If it is large, or was
+// streamed while the section was still running (eager), it has several *parts* and a *trailer*. The
+// trailer says how many parts there are and whether they count. Each lane numbers its batches from
+// 1 in every session. A frame's head holds
 //
-//   sequence      version of the records in it (those behind a `group` record have that one's)
+//   sequence      version of its records (records after a `group` record have that one's version)
 //   transaction   number of the batch, and of the part: number << 16 | part
-//   flags         kind of frame, number of dependencies, and how far behind the number the batches of the lane are known
-//                 to be durable together with all that they depend on (`behind`): those count
-//                 wherever they are found
+//   flags         kind of frame, number of dependencies, and a distance: the batch's number less
+//                 that of the lane's last batch known to be durable with all that it depends on.
+//                 Batches up to that one count wherever recovery finds them
 //
-// and in the body dependencies {lane, number}, then records, each with its bytes, padded to 8.
+// and its body holds dependencies {lane, number}, then records, each with its bytes, padded to 8.
 //
 // POW-1 A batch counts as a whole or not at all: a frame by its checksum, which binds it to salt,
 //    session, lane and generation (SEG-1); parts by their trailer, which must be there, say that
 //    they count, and know their number. A batch that is known to be durable counts without its
 //    other parts, which the cleaner may have taken already.
-// POW-2 Strict: locks are given back behind the fence that made the batch durable, and that fence
-//    is the store's own. An unlock need not be a locked instruction, so it drains nothing that a
-//    program could rely on (the paper does).
+// POW-2 Strict: a thread releases its locks after the fence that made the batch durable, and that
+//    fence is the store's own. An unlock need not be a locked instruction, so it drains nothing
+//    that a program could rely on (the paper does).
 // POW-3 A batch's version is 1 + max(clock of the lane, versions of all ids that it writes). Per id
 //    versions follow the order of the program's locks, so the newest one wins wherever it lies, and
 //    lanes need no common order.
@@ -36,61 +36,66 @@
 // POW-7 `later`: a section names the undurable batches that were released under the locks it holds,
 //    or that its own thread has seen, since reads are not noticed; a lock keeps what its readers
 //    bring along. Recovery drops a batch that lacks one that it names, or that lacks the batch
-//    before it in its lane. Such batches are written by cached stores, so that whoever calls sync()
-//    can write them all back.
+//    before it in its lane. Lanes write such batches by cached stores, so that any thread that
+//    calls sync() can write them all back.
 // POW-8 No segment is made void while a batch that is not known to be durable may name one in it:
 //    the cleaner first lets all commits that could, end, makes them durable, and writes a mark that
-//    says so. Recovery writes what it has decided to the head page before anything else, and makes
-//    void what it has dropped before anybody writes.
-// POW-9 After a crash every lane begins a new segment, in a new session; what was found is made
-//    durable in all its copies first, since the stores of a process that was killed are visible and
-//    not all of them durable.
+//    says so. Recovery writes its decision to the head page before anything else. It makes dropped
+//    batches void before any thread writes.
+// POW-9 After a crash every lane begins a new segment, in a new session. Recovery first makes
+//    everything that it found durable in all its copies, since the stores of a process that was
+//    killed are visible and not all of them durable.
 // POW-10 What the program sees is changed only inside sections, and is built by recovery from
 //    records alone: an abort, however it comes about, leaves objects and structure as they were.
 // POW-11 On a page cache (medium `file`) there is one stream for all threads. Locks are given back
 //    before the sync, so recovery keeps a prefix of the stream, and a section, one that only reads
 //    as well, returns when all that it has seen is durable. A sync that fails freezes the store.
 //
-// POW-12 A segment that a lane has left says where its frames end (SEG-7): a lane says it when it
-//    leaves one, a proper close of all that are open, and recovery of what a crash has cut short,
-//    durably before the head page says that the session is decided. So behind the last frame that
-//    is found nothing can be missing without being told.
+// POW-12 A segment that a lane has left states where its frames end (SEG-7). A lane writes this
+//    when it leaves a segment, a proper close for all open ones, and recovery for those that a
+//    crash cut short. It is durable before the head page says that the session is decided. So
+//    recovery reports whatever is missing after the last frame that it finds.
 //
 // POW-13 Parts of an aborted section make nothing known to be durable that lies before them in the
-//    lane. They are known to be so themselves as soon as they are, if all before them is: a gap in
-//    the numbers behind which everything counts is none. (Found by reading: an acknowledged batch
-//    behind an aborted one was dropped after a crash, when the cleaner had taken the latter's
-//    segment.)
+//    lane. If everything before them is known to be durable, they are so as soon as they are
+//    durable themselves. A gap in the numbers is no gap if everything after it counts. (Found by
+//    reading: recovery dropped an acknowledged batch after an aborted one, when the cleaner had
+//    taken the aborted one's segment.)
 // POW-14 An index is used again only when the batch that has erased its object is known to be
-//    durable: whoever makes the new one needs no lock that the old one's section had, and so would
-//    not name it.
-// POW-15 sync() makes durable all that was finished when it looked at the last lane, and says so of
-//    what was finished when it looked first: what a batch names was finished before it.
+//    durable: the thread that makes the new object needs no lock that the old one's section had,
+//    and so would not name that batch.
+// POW-15 sync() makes durable all that was finished when it looked at the last lane. It claims this
+//    only for batches finished when it looked at the first: a batch names only batches that were
+//    finished before it.
 // POW-16 Bytes that count are counted for the segment that they lie in. A tombstone that is needed
 //        no more lies nowhere.
-// POW-17 Beside a cleaner that may work as fast as it can, a file grows only while max_live_share
-//    of it counts, but for the segments that are open or kept back, or when the section that needs
-//    room gains nothing more by cleaning. Whoever has waited for another one that cleans, or has
-//    the file grow, looks again before growing. Room for a seal is no exception (POW-24).
+// POW-17 While the cleaner may work as fast as it can, a thread lets the file grow in two cases
+//    only: max_live_share of it counts, leaving out segments that are open or kept back; or the
+//    section that needs room gains nothing more by cleaning. A thread that has waited for another
+//    one to clean, or to grow the file, looks again before it grows the file. Room for a seal is no
+//    exception (POW-24).
 // POW-23 No id comes again in a table whose ids outlive their objects: one without chosen indexes,
 //    unless its serializer says otherwise. An id is an index and a tag. A tag only rises, and an
-//    index that has had the last one (tag_max) is never used again. What an index has had is known
-//    by its records. So a tombstone that is needed for nothing else stays, while its tag is above
-//    the head's `tags`, and an index without records begins above that. Before the cleaner makes
-//    many such tombstones void it raises `tags` to theirs, durably; a few with higher tags it
+//    index that has had the last one (tag_max) is never used again. The records of an index show
+//    which tags it has had. So a tombstone that is needed for nothing else stays, while its tag is
+//    above the head's `tags`, and an index without records begins above that. Before the cleaner
+//    makes many such tombstones void it raises `tags` to theirs, durably; a few with higher tags it
 //    copies. A crash between leaves tombstones that are not needed. Tags of other tables mean
 //    nothing, and are 1. A file that an older library has written since begins again with a guess
 //    (unknown_tags): what that library has forgotten cannot be known.
 //
-// What a crash leaves, and who decides:
-//   in a batch                     torn: dropped. Whole and not acknowledged: kept, if all that it names is kept
-//   between fence and unlock       kept
-//   released, no sync yet          what lacks a dependency is dropped, and all behind it in its lane
-//   copies of the cleaner torn     the victim is intact, and the torn copies are void
+// The states that a crash leaves, and how recovery decides:
+//   in a batch                 torn: dropped. Whole and not acknowledged: kept, if all that it
+//                              names is kept
+//   between fence and unlock   kept
+//   released, no sync yet      a batch that lacks a dependency is dropped, and all after it in its
+//                              lane
+//   cleaner's copies torn      the victim is intact, and the torn copies are void
 //   copies durable, victim not void   two records with one version: either
-//   victim's head torn             its records are copied or dead: void
-//   growth                         the head names the segments after they are durably void
-//   recovery                       before the decision is in the head page: the same again; after it: by the decision
+//   victim's head torn         its records are copied or dead: void
+//   growth                     the head names the segments after they are durably void
+//   recovery                   decision not yet in the head page: the same again; otherwise by the
+//                              decision
 #pragma once
 
 #include <cstddef>
@@ -155,12 +160,12 @@ static_assert(offsetof(file_head, version) == 12 && offsetof(file_head, last_val
 
 inline constexpr uint32_t tag_max = 0xffff;
 inline constexpr uint32_t tag_of_none = 1;  // where tags mean nothing
-// POW-23. Older libraries began with session * 257 + 1, and went on by one.
+// POW-23. Older libraries began with session * 257 + 1, and continued by one.
 constexpr uint32_t unknown_tags(uint64_t session) noexcept {
   return session < 127 ? static_cast<uint32_t>((session + 1) * 257) : 0x8000;
 }
 
-// The first line of a segment that is in nobody's use.
+// The first line of a segment that no lane and no seal uses.
 inline constexpr uint32_t void_magic = 0x644f5650;  // "PVOd"
 struct void_head {
   uint32_t magic;
@@ -182,7 +187,7 @@ struct seal_head {
   uint32_t reserved;
   uint64_t zeros[4];
 };
-struct seal_member {  // what its head and its end say
+struct seal_member {  // as its head and its end state it
   uint32_t segment, lane;
   uint64_t session, generation;
   uint64_t end, frames, last;
@@ -203,7 +208,7 @@ enum class frame_kind : uint8_t {
   part = 2,    // of a batch that has a trailer
   commit = 3,  // trailer: body is the number of parts; they count
   abort = 4,   // trailer: they do not
-  copies = 5,  // of the cleaner: records behind group records
+  copies = 5,  // of the cleaner: records that follow group records
   mark = 6     // of the cleaner: body is {lane, number}*: what is known to be durable
 };
 
@@ -248,7 +253,8 @@ static_assert(sizeof(record_head) == 16 && format::packed<record_head>);
 constexpr uint64_t round_record(uint64_t bytes) noexcept {
   return sizeof(record_head) + (bytes + 7) / 8 * 8;
 }
-// What a frame may need beside records when the cleaner writes them again: a group record more.
+// Room that a frame may need, besides its records, when the cleaner writes them again: one more
+// group record.
 inline constexpr uint64_t frame_overhead = sizeof(format::frame_head) + 2 * sizeof(record_head);
 
 }  // namespace scute::core::pow

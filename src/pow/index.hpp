@@ -3,10 +3,10 @@
 // and an index; indexes are dense. The bytes of the object are the program's (or of the typed
 // faces), not kept here.
 //
-// Who writes what: version, size, segment and number of records are changed with the entry's lock,
-// by the section that owns it, by the cleaner and by recovery. Owner and marks are the owning
-// section's. So that sections do not need the locks that the program has not taken, the owner is
-// taken by a compare-and-swap.
+// Writers: the section that owns an entry, the cleaner and recovery change version, size, segment
+// and number of records, with the entry's lock. Only the owning section changes owner and marks. So
+// that sections do not need the locks that the program has not taken, a section becomes owner by a
+// compare-and-swap.
 #pragma once
 
 #include <atomic>
@@ -76,7 +76,7 @@ class entry_guard {
   entry_guard(const entry_guard&) = delete;
   entry_guard& operator=(const entry_guard&) = delete;
 
-  // Unlocks, with this state from then on. For the owner: nobody but the owner, or who has the
+  // Unlocks, with this state from then on. For the owner: only the owner, or a thread that has the
   // lock, changes a state.
   void release(uint32_t state) noexcept {
     held_ = false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One thread's way into the file: it appends batches to a segment of its own, so that nothing is
-// shared and nobody's holes are in anybody's way. On a page cache all threads have one together,
-// with a lock (POW-11).
+// One thread's way into the file: it appends batches to a segment of its own. So threads share
+// nothing, and no thread's holes are in another thread's way. On a page cache all threads have one
+// lane together, with a lock (POW-11).
 #pragma once
 
 #include <atomic>
@@ -31,12 +31,12 @@ class lane {
   uint32_t number() const noexcept { return number_; }
   uint32_t segment() const noexcept { return segment_; }
 
-  // ---- of whoever has the lane ------------------------------------------------------------------
+  // ---- for the thread that has the lane ---------------------------------------------------------
 
   // Bytes of the largest frame that still fits.
   uint64_t room() const noexcept { return out_.room(); }
-  // Goes on in a segment that was taken from the space; what was open before is full. spanned: see
-  // segment_note::after.
+  // Continues in a segment that was taken from the space; the segment that was open before is full.
+  // spanned: see segment_note::after.
   void begin(uint32_t s, bool spanned);
   // That the open segment was kept back for erasing.
   void borrow(bool is) noexcept { borrows_ = is; }
@@ -44,7 +44,8 @@ class lane {
   // Nothing is appended any more until the next begin(). The segment says where it ends, durably at
   // this lane's next fence.
   void end_segment() noexcept;
-  // The same, and it is durable when this returns (POW-12). By whoever has the lane to himself.
+  // The same, and it is durable when this returns (POW-12). Only for a thread that has the lane
+  // alone.
   void end_segment_durably() noexcept;
 
   // The number that the next batch will have.
@@ -53,8 +54,8 @@ class lane {
   // for the trailer that says that parts do not count, if `image` has memory for it.
   uint64_t append(byte_buffer& image, frame_kind kind, uint32_t named, uint64_t version,
                   uint32_t part, log::stores how);
-  // The batch is written: the next one gets another number. Of streamed frames nothing but a fence
-  // of this thread's makes them durable; cached ones are durable by anybody's sync.
+  // The batch is written: the next one gets another number. Streamed frames become durable only by
+  // a fence of this thread's; cached ones by any thread's sync.
   void finish() noexcept;
   // The cleaner may take all segments that the finished batch has filled: entries know what is in
   // them.
@@ -69,7 +70,7 @@ class lane {
   // Starts the write-back of all that is finished and not durable yet.
   void write_back(medium::writer& with) SCUTE_EXCLUDES(lock_);
   // Segments from `count` on are no more: they were free, so nothing in them is needed. When this
-  // returns nobody writes back anything of them, nor will.
+  // returns no thread writes back anything of them, nor will.
   void forget_from(uint64_t count) noexcept SCUTE_EXCLUDES(lock_);
   // Batches up to this one are durable, and what they name.
   void confirm_to(uint64_t number) noexcept SCUTE_EXCLUDES(lock_);

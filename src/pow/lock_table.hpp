@@ -19,9 +19,10 @@ class lock_table {
  public:
   // Adds to `to` what was released under the lock.
   void collect(const void* lock, dependencies& to) const;
-  // `what` was released under it, by somebody who has seen all that was there before, or, if
-  // `beside`, along with that. Programs make and destroy locks, and nobody says so here: when many
-  // have come, those go under which nothing is left that is_undurable(lane, number).
+  // Notes that `what` was released under the lock. The thread that released it has seen all that
+  // was there before; if the third argument is true, it has not, and `what` is added to that.
+  // Programs make and destroy locks without notice. When many have come, this drops those under
+  // which nothing is left that is_undurable(lane, number).
   template <typename Undurable>
   void note(const void* lock, const dependencies& what, bool beside, Undurable&& is_undurable) {
     bucket& b = buckets_[bucket_of(lock)];
@@ -45,9 +46,9 @@ class lock_table {
   // Locks under which something is noted.
   size_t size() const;
 
-  // Who holds which lock alone, for those who want to know whether a section has given one away (it
-  // waited on a condition variable). Calls there(section) if another one has it, and returns false
-  // then. (The same one takes a recursive lock again.)
+  // Records which section holds which lock alone, to find out whether a section has given one away
+  // (it waited on a condition variable). Calls there(section) if another one has it, and returns
+  // false then. (The same one takes a recursive lock again.)
   template <typename Fn>
   bool add_holder(const void* lock, void* section, Fn&& there) {
     bucket& b = buckets_[bucket_of(lock)];

@@ -108,7 +108,7 @@ class rebuilding {
       }
     return n;
   }
-  // What of it is valid, and which pages may be to blame for the rest.
+  // Finds out which lines are valid, and which pages may have made the others invalid.
   void judge() {
     auto& taken = taken_;
     taken.assign(s_.layout.all_lines(), false);
@@ -160,8 +160,7 @@ class rebuilding {
   const seal_member mine_;
   std::vector<std::byte> bytes_, others_;
   std::vector<bool> known_, suspect_;  // pages of others_; of bytes_
-  std::vector<bool>
-      taken_;  // lines of bytes_ that valid frames take; empty before anybody has looked
+  std::vector<bool> taken_;  // lines of bytes_ that valid frames take; empty before judge() has run
   uint64_t lines_ = 0;
   bool whole_ = false, head_lost_ = false;
   std::vector<unsigned> blank_;  // of each page: zeros in others that are not whole

@@ -13,7 +13,7 @@
 namespace scute::core::pow {
 
 struct rebuilt {
-  std::vector<std::byte> bytes;  // of the segment; pages that nobody knows are zeros
+  std::vector<std::byte> bytes;  // of the segment; pages that are not known are zeros
   uint64_t lines = 0;            // of these, that valid frames and the head take
   uint64_t pages = 0;            // that came from the others
   bool whole = false;            // as the table says

@@ -48,8 +48,8 @@ class recoverer {
   }
 
  private:
-  // Places that cannot be read, with batches behind them that were written later. Torn, unless it
-  // is known that what is missing was durable; and whatever was decided before was.
+  // Finds places that cannot be read, followed by batches that were written later. Such a place is
+  // torn, unless its missing batches are known to have been durable, or were decided before.
   void find_gaps() {
     const auto must_be = [&](const segment_reading& r, uint64_t number) {
       const lane_key key(r.session, static_cast<uint32_t>(r.lane));
@@ -75,7 +75,7 @@ class recoverer {
       const segment_reading& r = scan_.readings[i];
       if (r.head != head_state::used) continue;
       by_use[{{r.session, static_cast<uint32_t>(r.lane)}, r.generation}] = i;
-      // A crash leaves such copies in what nobody had made durable yet.
+      // A crash leaves such copies of frames that were not durable yet.
       const auto torn = std::ranges::count_if(r.flaws, [&](uint64_t n) { return must_be(r, n); });
       if (torn != 0)
         scan_.damage.push_back({i,
@@ -96,7 +96,7 @@ class recoverer {
       const auto next = by_use.find({use.first, use.second + 1});
       const segment_reading& r = scan_.readings[i];
       const uint64_t last = std::max(r.last, r.first - 1);
-      // Numbers up to this one were written to it, as far as its own end or the segment behind it
+      // Numbers up to this one were written to it, as far as its own end or the segment after it
       // says (POW-12).
       uint64_t written = next == by_use.end() ? 0 : scan_.readings[next->second].first - 1;
       const bool cut = r.stated && r.end < r.stated->end && !SCUTE_PLANTED(pow_end_read);
@@ -111,7 +111,7 @@ class recoverer {
     for (auto& d : decision_.damage) scan_.damage.push_back(std::move(d));
   }
 
-  // What was lost with the end of the file is told by the segments that it was in.
+  // Reports that the file was cut. The segments that lay after the cut report their own losses.
   void report_truncation() {
     const uint64_t at = options_.cut_at;
     if (at == UINT64_MAX) return;
@@ -123,8 +123,8 @@ class recoverer {
                             false});
   }
 
-  // What says where the segment ends is gone. followed: what lies behind it says that nothing else
-  // is.
+  // Reports that the record of where the segment ends is gone. followed: the next segment shows
+  // that nothing else is missing.
   void report_end(uint32_t segment, uint64_t last, bool followed) {
     const segment_reading& r = scan_.readings[segment];
     const std::string which = " of segment " + std::to_string(segment);
@@ -138,8 +138,8 @@ class recoverer {
                               true, r.end, s_.layout.lines()});
   }
 
-  // Heads of segments that were begun behind batches which do not count. Nothing in them does, and
-  // until they are void the next recovery must not take what is missing before them for damage.
+  // Finds heads of segments that lanes began after batches which do not count. Nothing in them
+  // counts. Until they are void the next recovery must not take the gap before them for damage.
   void find_empty() {
     for (uint32_t i = 0; i < scan_.readings.size(); ++i) {
       const segment_reading& r = scan_.readings[i];
@@ -181,7 +181,7 @@ class recoverer {
 
   // POW-9.
   void make_durable() {
-    std::set<uint32_t> open;  // with batches of which nobody knows that they are durable
+    std::set<uint32_t> open;  // with batches that are not known to be durable
     for (const waiting_frame& f : scan_.waiting) {
       const auto known = scan_.confirmed.find({f.session, f.lane});
       if (f.session > s_.head.decided &&
@@ -224,7 +224,7 @@ class recoverer {
       if (scan_.readings[i].sum_differs) s_.groups->restore(w_, i);
   }
 
-  // What its group has told, up to its end.
+  // Stores a member's bytes up to its end, as its group has rebuilt them.
   void put_rebuilt(uint32_t segment) {
     const uint64_t n = scan_.readings[segment].stated->end * log::line_size;
     s_.groups->store_member(w_, segment, s_.mended[segment].data(), n);
@@ -243,7 +243,7 @@ class recoverer {
                        std::as_bytes(std::span(&*c.head, 1)));
   }
 
-  // What repair() would have stored.
+  // Keeps in memory the bytes that repair() would have stored.
   void mend_in_memory() {
     for (uint32_t i = 0; i < scan_.readings.size(); ++i) {
       const segment_reading& r = scan_.readings[i];
@@ -375,7 +375,7 @@ class recoverer {
       segments.erase(i);  // it may have another use soon
     }
   }
-  // What has to be void before it first; if that has to stay, so has this one.
+  // Takes the segment that must be void before this one first. If that one stays, so does this one.
   void take(cleaner& c, uint32_t segment) {
     segment_note& n = s_.space->note(segment);
     if (n.after.load() != nowhere) take(c, n.after);

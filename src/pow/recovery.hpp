@@ -4,25 +4,29 @@
 //
 //   1  the newest head page is in all three places
 //   2  everything is read; nothing is written
-//   3  what may not be durable is written back, copies that are wrong are put right, torn heads are made void  (POW-9)
-//   4  the decision, and the number of the new session, are in the head page: from here on it is as it will be
-//   5  segments with batches that do not count are copied and made void, so that nothing dropped is left     (POW-8)
+//   3  bytes that may not be durable are written back, wrong copies are repaired, torn heads are
+//      made void (POW-9)
+//   4  the decision, and the number of the new session, are in the head page: from here on it is as
+//      it will be
+//   5  segments with batches that do not count are copied and made void, so that no dropped batch
+//      is left (POW-8)
 //
-// A crash in 1 to 3 begins anew; behind 4 the head page says what counts.
+// After a crash in 1 to 3 recovery begins again; after one in 4 or later the head page says what
+// counts.
 //
 // POW-21 An opening that is killed in 5, however often, leaves as much room as there was. If there
 //    is anything to drop, the cleaner's segments in which nothing counts become void first, and
-//    only then another segment is taken for copies. What there is at any moment:
-//      a victim, and copies of it   of two records with one version the one in the victim counts, the older one. So nothing counts
-//                                   in the copies, be they whole, torn or a head alone, and the
-//                                   next opening makes them void
+//    only then another segment is taken for copies. At any moment one of these states holds:
+//      a victim, and copies of it   Of two records with one version the older one counts, that in
+//                                   the victim. So nothing counts in the copies, be they whole,
+//                                   torn or a head alone, and the next opening makes them void
 //      the victim is void           its copies count, and stay: in the place of the victim
 //    Where copies of several victims share a segment, it stays when one of these is void; the
 //    others are copied again, and their copies take no more segments than they did (POW-4). Making
-//    such a segment void takes no room: nothing is copied, and no mark is written. Marks tell of
-//    batches that may be undecided, and 4 has decided all there are. No batch goes on from such a
-//    segment to another one. A crash meanwhile leaves its head as it was, or void, or torn, which 3
-//    makes void.
+//    such a segment void takes no room: nothing is copied, and no mark is written. Marks report
+//    batches that may be undecided, and 4 has decided all there are. No batch continues from such a
+//    segment into another one. A crash meanwhile leaves its head as it was, or void, or torn, which
+//    3 makes void.
 #pragma once
 
 #include <functional>
@@ -39,7 +43,7 @@ struct recovery_report {
 };
 
 struct recovery_options {
-  // what is lost is told, and the rest is there; otherwise nothing is changed, and it fails
+  // recovery reports losses and opens the rest; otherwise it changes nothing, and fails
   bool salvage = false;
   uint64_t cut_at = UINT64_MAX;  // the file was so long only; store::open() finds it
   uint32_t threads = 1;

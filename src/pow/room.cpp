@@ -25,8 +25,8 @@ struct state::search {
   int refusal = 0;             // of the file system: errno
 };
 
-// Nobody grows, or is refused, for what others have made room for while this one waited for its
-// turn: whatever waits, the file's length and what is free are looked at again behind it.
+// No thread grows the file, or is refused, for room that others have made while it waited for its
+// turn. So after every wait it looks again at the file's length and at the free segments.
 void state::make_room(lane& l, uint64_t bytes, need kept, bool spanned, log::stores how) {
   search r{l, bytes, kept, spanned, how};
   while (!has_room(r)) {
@@ -37,7 +37,8 @@ void state::make_room(lane& l, uint64_t bytes, need kept, bool spanned, log::sto
   }
 }
 
-// What was kept back for erasing is not to be filled with anything else, by whoever has it open.
+// Room that was kept back for erasing must not be filled with anything else, by any thread that has
+// it open.
 bool state::owes(const search& r) const {
   return r.kept == need::ordinary && (r.l.borrows() || SCUTE_PLANTED(pow_all_owe)) &&
          space->free_count() < space->stays(r.kept) && !SCUTE_PLANTED(pow_erase_room);
@@ -119,13 +120,13 @@ bool state::grow(medium::writer& w, uint64_t seen, int& refusal) {
 
 // In a file that cannot grow.
 bool state::clean_at_last(search& r) {
-  // What is open is no victim, and may hold little that counts. Who is not just erasing looks there
-  // only if there is much to gain.
+  // Open segments are no victims, and may hold little that counts. A section that does not only
+  // erase looks there only if there is much to gain.
   const bool may_end = r.kept == need::erasing ||
                        (r.kept == need::ordinary && r.l.room() < r.bytes && worth_cleaning());
   if (may_end && !r.spanned && r.l.segment() != nowhere) r.l.end_segment_durably();
-  // Copies of large objects may fill as much as they free, for ever. Who erases goes on as long as
-  // anything is gained at all, however little each segment gives.
+  // Copies of large objects may fill as much as they free, for ever. A section that erases
+  // continues as long as anything is gained at all, however little each segment gives.
   const uint64_t in_vain_max = r.kept == need::erasing ? space->count() : cleaned_in_vain_max;
   if (r.kept >= need::erasing && clean_one != nullptr && r.at_last < in_vain_max)
     if (const int cleaned = clean_one(*this, r.kept, enough_free(r)); cleaned != 0) {

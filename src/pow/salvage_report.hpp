@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What lay in a place of a segment that holds no valid frame any more. A frame whose head is whole
 // and whose body is not still says, as far as its bytes make sense, which objects it was about.
-// That is told to people, and nothing rests on it.
+// That is reported to people, and no decision rests on it.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ class salvage_report {
   // Lines [from, to) of the segment. Entries and places of the catalogue are known already.
   salvage_report(state& s, uint32_t segment, uint64_t from, uint64_t to);
 
-  // "objects 3 to 17 of table accounts (4 records)", or that nothing can be told.
+  // "objects 3 to 17 of table accounts (4 records)", or that nothing is known.
   std::string text() const;
   // The same, by table.
   std::vector<damage_range> ranges() const;

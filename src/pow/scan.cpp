@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t words_in_line = log::line_size / 8;
 
-// What of a torn head may come from one that was being written.
+// Whether word i of a torn head may come from a head that was being written.
 bool fits(size_t i, uint64_t word, uint64_t salt, uint64_t session,
           const log::segment_layout& layout) noexcept {
   switch (i) {
@@ -224,8 +224,8 @@ void scan::read_one(worker& w, uint32_t segment) {
     if (r.rebuilt == 0)
       note_damage("the record of where segment " + std::to_string(segment) + " ends", false);
   }
-  // With a frame behind it a gap tells how much is missing, and so does an end that is known; here
-  // there may have been anything.
+  // A gap shows how much is missing if a frame follows it, and so does an end that is known. Here
+  // neither is there, so any number of records may be missing.
   if (c.blind != 0 && r.gaps.empty() && !r.stated)
     note_damage("pages at the end of the read part of segment " + std::to_string(segment) +
                     " cannot be read: any records there",
@@ -253,8 +253,8 @@ void scan::read_one(worker& w, uint32_t segment) {
 }
 
 // A line that is void, or was becoming so: each word of it is that of the head before, or of the
-// void one. (POW-19: while a seal counts nothing else is written there, but for what store_member()
-// does, which has words of neither.)
+// void one. (POW-19: while a seal counts, only store_member() writes anything else there,
+// and its words are of neither.)
 bool scan::is_on_its_way(const std::byte* line, const format::segment_head& before) const {
   const void_head h = make_void_head(s_.salt);
   uint64_t words[words_in_line], from[words_in_line], to[words_in_line];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reads all segments of a file whose session has ended, in several threads, into the tables. Of
-// each id the newest record wins, so the order does not matter. Records of batches of which nobody
-// knows yet whether they count wait until everything was read (pow/decision.hpp).
+// each id the newest record wins, so the order does not matter. Records wait until everything was
+// read if it is not known yet whether their batches count (pow/decision.hpp).
 #pragma once
 
 #include <cstdint>
@@ -41,9 +41,9 @@ struct segment_reading {
   uint64_t lane = 0, session = 0, generation = 0,
            first = 0;  // as the head says; first: number of a batch
   uint64_t last = 0;   // number of the last batch that was read; 0: none
-  uint64_t end = 0;    // line behind the last frame
+  uint64_t end = 0;    // line after the last frame
   uint64_t frames = 0, last_transaction = 0;
-  bool part_last = false;  // the last frame is a part of a batch that goes on
+  bool part_last = false;  // the last frame is a part, and its batch continues elsewhere
   std::optional<format::segment_head> as_head;
   std::optional<format::segment_end> stated;  // POW-12
   bool stated_flawed = false;
@@ -52,7 +52,7 @@ struct segment_reading {
   uint32_t which = 0;               // of its members
   uint64_t rebuilt = 0;             // pages that came from the others of its group
   bool sum_differs = false;         // of a seal whose members are whole (POW-22)
-  struct gap {  // numbers between these are missing behind a place that cannot be read
+  struct gap {  // numbers between these are missing after a place that cannot be read
     uint64_t after, before;
     uint64_t from, to;  // lines
   };

@@ -25,7 +25,7 @@ log::segment_reader reader_of(const state& s) {
           [&s](uint64_t at, size_t n) { return s.view_segment(at, n); }};
 }
 
-// What was repaired in place.
+// Makes the bytes durable that were repaired in place.
 void make_durable(const state& s, medium::writer& w) {
   w.fence(fence_site::pow_mend);
   s.refuse_if_failed();
@@ -168,7 +168,7 @@ int seals::clean_one() {
 
 // A free segment: it is taken as a lane takes one (POW-17). False: there is none.
 bool seals::find_room(medium::writer& w, uint32_t& seal) {
-  // Room that is kept back is for those who make more of it.
+  // Room that is kept back is for threads that make more of it.
   for (unsigned in_vain = 0; !s_.space->take(need::ordinary, seal);) {
     const uint64_t segments = s_.space->count();
     if (s_.cleans_first(need::ordinary, in_vain)) {
@@ -189,7 +189,7 @@ bool seals::describe(uint32_t segment, seal_member& m) {
   const auto c = reader.read(s_.space->place(segment),
                              [&](const log::frame& f) { last = f.head.transaction; });
   if (!c.head || c.gaps != 0) return false;
-  // What says where it ends is not to be replaced by what damage has left of it (POW-18).
+  // A damaged statement of where the segment ends must not replace the right one (POW-18).
   const bool is_stated =
       c.stated && c.stated->end == c.end && c.stated->frames == c.frames && c.stated->last == last;
   if (s_.layout.has_end() && !is_stated && !SCUTE_PLANTED(pow_seal_short)) return false;
@@ -264,7 +264,7 @@ void seals::mend(medium::writer& w, uint32_t seal) {
     return lines + (c.head ? 1 : 0);
   };
   bool any = false;
-  // What one of them gets back may be what another one needs.
+  // Repairing one member may make another one repairable.
   for (bool more = true; more;) {
     more = false;
     for (uint32_t i = 0; i < t->head.count; ++i) {
@@ -273,7 +273,7 @@ void seals::mend(medium::writer& w, uint32_t seal) {
           is_whole(s_, reader, m))
         continue;
       const rebuilt r = rebuild(s_, seal, *t, i);
-      // Some of it, if not all: nobody else will have it.
+      // Store some of it, if not all: no other copy will have it.
       if (r.pages == 0 || r.lines <= lines_of(m) || (!r.whole && SCUTE_PLANTED(pow_mend_whole)))
         continue;
       store_member(w, m.segment, r.bytes.data(), summed(m));
@@ -315,8 +315,8 @@ void seals::restore_all(medium::writer& w) {
   }
 }
 
-// Pages of the seal that have other bytes, or cannot be read. (What lies in front of the XOR, or
-// behind it, is not touched.)
+// Stores the pages of the seal that have other bytes, or cannot be read. (It does not touch the
+// bytes before and after the XOR.)
 void seals::store_sum(medium::writer& w, uint32_t seal, const std::vector<std::byte>& sum) {
   std::byte there[head_page];
   for (uint64_t from = 0; from < sum.size();) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Groups (protection `sealed`): up to eight segments that are full, and one, their *seal*, with the
-// XOR of their lines. So what a page of one of them held is known from the others. What is in no
-// group is protected by nothing.
+// XOR of their lines. So the contents of a page in one of them are known from the others. A segment
+// that is in no group is not protected.
 //
 //   seal = table | XOR of the members' lines 0, 1, ... as far as their frames go | table
 //
@@ -13,19 +13,19 @@
 // POW-19 A member is used again only when its seal is durably void: otherwise recovery could take
 //    what is being written to it for damage, and bring back what it was.
 // POW-20 A member is what its table says, or damaged, unless it says itself that it is void, or
-//    another use: then the seal is stale, and none. What is rebuilt counts as far as the frames'
-//    checksums say, behind the first line that the table says. (Checksums are linear: if three
-//    members are gone, what the rest tells of one of them is the XOR of all three, whose first line
-//    is valid, and so are its frames where the lengths are the same. They are of another
-//    generation. If five are, they may be of the right one. So nothing is rebuilt where two others
-//    that are not whole have zeros.)
+//    another use: then the seal is stale, and none. A rebuilt member counts as far as the frames'
+//    checksums say, after the first line, which the table gives. (Checksums are linear. If three
+//    members are gone, rebuilding one of them gives the XOR of all three. Its first line is valid,
+//    and so are its frames where the lengths are the same. They are of another generation. If five
+//    are gone, they may be of the right one. So nothing is rebuilt where two others that are not
+//    whole have zeros.)
 // POW-22 An opening for writing and a proper close compare every group with its members: the XOR,
 //    both tables, and the lines that say where members end. They write again what differs, where it
 //    lies. The XOR is written only if all members are whole: otherwise it may be all that is left
 //    of one. Its new bytes are those of the members, so a crash meanwhile leaves a group that the
 //    next opening writes again.
 // POW-24 A seal takes its segment as a lane takes one: the file does not grow for it while cleaning
-//    may give the room (POW-17). Its members are chosen behind that, since cleaning takes segments:
+//    may give the room (POW-17). Its members are chosen after that, since cleaning takes segments:
 //    those that wait longest. Nothing postpones a group for ever: cleaning for it ends as it does
 //    for a lane; a thread that fills one more segment while sixteen are full and in no group waits
 //    for the groups; and a close makes them all, of what it has cleaned as well. Only a file that
@@ -52,28 +52,28 @@ class seals {
   // Some segment more is full. Makes a group if there are enough. w: the calling thread's, which is
   // not the cleaner. Throws failure(SCUTE_E_IO).
   void offer(medium::writer& w);
-  // Makes groups of what is in none, as far as there is room for them; `rest`: the last one may be
-  // smaller, and what the cleaner has open is ended if it had to clean. With the state's
-  // clean_lock. Throws failure(SCUTE_E_IO), std::bad_alloc.
+  // Makes groups of segments that are in none, as far as there is room for them; `rest`: the last
+  // group may be smaller, and the cleaner's open segment is ended if it had to clean. With the
+  // state's clean_lock. Throws failure(SCUTE_E_IO), std::bad_alloc.
   void make(medium::writer& w, bool rest);
 
-  // Members that are not what they were become so again, as far as the others tell. With the
-  // clean_lock. Throws failure(SCUTE_E_IO), std::bad_alloc.
+  // Rebuilds members that have changed, as far as the other members allow it. With the clean_lock.
+  // Throws failure(SCUTE_E_IO), std::bad_alloc.
   void mend(medium::writer& w, uint32_t seal);
-  // POW-22, of one group. False if nothing differed, or a member cannot be made whole. Throws as
-  // mend().
+  // POW-22, of one group. False if nothing differed, or a member cannot be made whole. Throws
+  // failure(SCUTE_E_IO), std::bad_alloc.
   bool restore(medium::writer& w, uint32_t seal);
   // Of all of them. A seal that has lost both its tables is given up: make() may seal its members
   // again.
   void restore_all(medium::writer& w);
 
-  // The first n bytes of a member, made anew: durable at w's next fence.
+  // The first n bytes of a member, as they were rebuilt: durable at w's next fence.
   void store_member(medium::writer& w, uint32_t segment, const std::byte* bytes,
                     uint64_t n) noexcept;
   // Both copies, durable at w's next fence.
   void store_table(medium::writer& w, uint32_t seal, const seal_table& t) noexcept;
-  // A group is no more: its seal is void at w's next fence, and behind that its segment is free.
-  // With the clean_lock.
+  // Ends a group: its seal is void at w's next fence, and after that its segment is free. With the
+  // clean_lock.
   void store_void(medium::writer& w, uint32_t seal) noexcept;
   void end(uint32_t seal) noexcept;
   // All of it at once. Throws failure(SCUTE_E_IO).

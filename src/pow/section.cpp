@@ -207,7 +207,7 @@ void section::take_back(table& t, uint64_t index) {
   uint32_t drop = i.erases ? entry_erased : entry_queued;
   const bool made = !i.erases && (now & entry_fresh) != 0;
   if (made) drop |= entry_fresh | entry_live;
-  // (Nothing else of this section is in it: it is nobody's again.)
+  // (Nothing else of this section is in it: it has no owner again.)
   if ((now & entry_section & ~drop) == 0) drop |= owner_mask;
   items_.pop_back();
   i.e->state.fetch_and(~drop, std::memory_order_release);
@@ -215,7 +215,7 @@ void section::take_back(table& t, uint64_t index) {
   erases_only_ = std::ranges::all_of(items_, [](const item& x) { return x.erases; });
 }
 
-// What may not be durable of what this section has seen.
+// Collects the batches that this section has seen and that may not be durable.
 void section::collect_dependencies() {
   rest_on_.clear();
   if (!s_.limit.one_stream && !s_.names.load(std::memory_order_relaxed)) return;
@@ -242,8 +242,8 @@ void section::make_durable(lane& l) {
   l.batches.store(l.batches.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
-// ends: nothing else of this section is in the entry, which belongs to nobody from then on. What
-// the record adds to its segment's live bytes.
+// Returns how many bytes the record adds to its segment's live bytes. ends: nothing else of this
+// section is in the entry, which has no owner from then on.
 int64_t section::publish(item& i, bool ends) noexcept {
   entry& e = *i.e;
   entry_guard guard(e);
@@ -272,8 +272,8 @@ int64_t section::publish(item& i, bool ends) noexcept {
   return added;
 }
 
-// POW-14: of an object that is gone. On one stream whoever makes another one there comes behind it
-//         in any case.
+// POW-14: of an object that is gone. On one stream a thread that makes another one there comes
+//         after it in any case.
 void section::give_index(const lane& l, const item& i) noexcept {
   if (s_.limit.one_stream || l.durable() >= number_)
     i.t->give_index(i.index);
@@ -281,7 +281,7 @@ void section::give_index(const lane& l, const item& i) noexcept {
     i.t->give_index(i.index, l.number(), number_);
 }
 
-// What is durable, or will be by the next sync, is what counts from now on.
+// Makes the section's records count: they are durable, or will be by the next sync.
 void section::publish(lane& l) noexcept {
   // Of each entry there is one item, unless it was erased, or written in a part and edited again.
   bool alone = parts_ == 0;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a thread changes between taking its locks and giving them back, and how that becomes
+// The changes of a thread between taking its locks and releasing them, and how they become
 // durable.
 //
-// Objects stay where the program has them and are changed there; a section knows which, and writes
-// each once, as it is at the commit (eager: when the program says that it is done with it). The
-// undo of whoever changes memory is called if it aborts (POW-10).
+// Objects stay where the program has them and are changed there. A section knows which, and writes
+// each once, as it is at the commit (eager: when the program says that it is done with it). If it
+// aborts, it calls the undo that the caller has registered for its changes in memory (POW-10).
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class section {
  public:
   // The outermost one of this thread at this store.
   section(state& s, durability how) : section(s, s.take_slot(), how) {}
-  // The same for who has a handle and no place for it. It is gone when it has ended.
+  // The same for a caller that has a handle and no place for it. It is gone when it has ended.
   static section& begin(state& s, durability how);
   // Aborts what was not committed.
   ~section();
@@ -41,8 +41,8 @@ class section {
   // Sections nest flat: only the outermost one ends anything.
   void enter() noexcept { ++depth_; }
   // Ends the innermost one. Throws failure and has aborted everything: SCUTE_E_ABORTED (one inside
-  // was aborted), SCUTE_E_NOSPC, SCUTE_E_NOMEM; or what the serializers throw. SCUTE_E_IO: nobody
-  // knows what is durable.
+  // was aborted), SCUTE_E_NOSPC, SCUTE_E_NOMEM; or what the serializers throw. SCUTE_E_IO: it is
+  // not known what is durable.
   void commit();
   void abort() noexcept;
   // All of it is undone now, as an abort does, and it ends later, by nothing but an abort: a table
@@ -63,17 +63,17 @@ class section {
   // There is an object from now on; returns its tag. The index is one that no object has.
   uint32_t insert(table& t, uint64_t index);
   void erase(table& t, uint64_t index, uint32_t tag);
-  // The last one of these three, of which nobody has made use yet, did not happen: its undo could
-  // not be kept. Throws failure(SCUTE_E_INVALID) if it was about another object.
+  // The last one of these three, which has not been used yet, did not happen: its undo could not be
+  // kept. Throws failure(SCUTE_E_INVALID) if it was about another object.
   void take_back(table& t, uint64_t index);
   using action = section_action;
   void add_action(const action& a) { actions_.push_back(a); }
-  // back(who, what) if the section aborts, `what` being a copy of these n bytes that lives as long
-  // as the section.
+  // If the section aborts it calls `back` with the next argument, and with a copy of these n bytes
+  // that lives as long as the section.
   void add_undo(void (*back)(void* who, void* what), void* who, const void* bytes, size_t n);
 
-  // Writes what was edited so far while the section goes on (eager). An object that is edited again
-  // is written again.
+  // Writes what was edited so far while the section is running (eager). An object that is edited
+  // again is written again.
   void stream();
 
  private:

@@ -33,7 +33,7 @@ void section::commit() {
   const bool wait = s_.limit.one_stream && mode_ == durability::strict;
   medium::writer* w = nullptr;
   try {
-    // What takes memory comes first: behind the batch nothing may fail.
+    // Whatever takes memory comes first: after the batch nothing may fail.
     if (wait) w = &s_.writer_of(slot_);
     collect_dependencies();
     if (!s_.limit.one_stream && mode_ == durability::strict && !rest_on_.empty()) {
@@ -86,7 +86,7 @@ void section::commit() {
   end();
 }
 
-// What this section leaves undurable goes along with its locks and its thread.
+// Batches that this section leaves undurable go along with its locks and its thread.
 void section::leave_dependencies() noexcept {
   if (!s_.limit.one_stream && !s_.names.load(std::memory_order_relaxed)) return;
   try {
@@ -107,9 +107,9 @@ void section::leave_dependencies() noexcept {
   }
 }
 
-// Without memory nobody can name what this section leaves undurable, or has seen. So it becomes
-// durable now, and if it does not nobody goes on. (The slot has its writer, so that this takes no
-// memory.)
+// Without memory no section can name the batches that this one leaves undurable, or has seen. So
+// they become durable now, and if they do not, no thread continues. (The slot has its writer, so
+// that this takes no memory.)
 void section::make_seen_durable() noexcept {
   try {
     s_.sync(s_.writer_of(slot_));
@@ -167,13 +167,13 @@ void section::abandon_parts() noexcept {
   // bytes.)
   write_trailer(l, frame_kind::abort);
   // A strict section that follows in this lane, and needs the number of this one, writes nothing of
-  // it back; and nobody waits for what was aborted. On one stream every sync writes back all there
-  // is.
+  // it back; and no thread waits for an aborted batch. On one stream every sync writes back all
+  // there is.
   if (how() == log::stores::cached && !s_.limit.one_stream) l.write_back(l.w);
   if (!s_.limit.one_stream) l.w.fence(fence_site::pow_abandon);
-  // POW-13. Where nothing was left to be durable before it, it is known itself to be so by the
-  // fence: the cleaner may make the segment void in which its end is said, and what follows in the
-  // lane must not be found behind a number that is missing.
+  // POW-13. Where nothing was left to be durable before it, the fence makes this batch known to be
+  // durable too. The cleaner may void the segment that holds its trailer, and recovery must not
+  // find the lane's next batches after a missing number.
   const bool all_before = l.durable() == l.finished() && !s_.limit.one_stream;
   l.finish();
   if ((all_before && !SCUTE_PLANTED(pow_abort_unreported)) ||

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a section keeps while it is open. It belongs to the slot, so that the next section there
-// finds the memory and asks the allocator for nothing. One thread at a time: who has the slot.
+// The memory that a section uses while it is open. It belongs to the slot, so that the next section
+// there asks the allocator for nothing. Only the thread that has the slot uses it.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@ struct section_item {
   table* t;
   uint64_t index;
   entry* e;
-  uint32_t size;     // of what was written
+  uint32_t size;     // of the bytes that were written
   uint32_t segment;  // where; nowhere: not yet
   uint64_t version;
   bool erases;
@@ -85,7 +85,7 @@ struct section_memory {
   byte_buffer image;
   std::unique_ptr<std::byte[]> place;  // of a section whose handle a program has
 
-  // Ready for the next section. What one large section has needed is given back.
+  // Makes it ready for the next section. It frees memory that only a large section needs.
   void clear() noexcept {
     constexpr size_t items_kept = 1024, bytes_kept = size_t{64} << 10;
     locks.clear();

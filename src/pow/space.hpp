@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which segments there are, and what for. Taking one and giving one back is rare (once per segment
-// that is filled), so one lock is enough. What is free is durably void.
+// that is filled), so one lock is enough. Free segments are durably void.
 //
 // Some are kept back, so that a full file can shrink (POW-4): a section that only erases may leave
 // two, the cleaner one, and recovery none. Copying what counts in one segment never needs more than
-// one other, and frees the first. Who does not only erase leaves one more for each lane, since each
-// erases in a segment of its own; up to a sixteenth of all.
+// one other, and frees the first. A section that does not only erase leaves one more for each lane,
+// since each erases in a segment of its own; up to a sixteenth of all.
 #pragma once
 
 #include <atomic>
@@ -27,7 +27,7 @@ enum class need : uint32_t {
   erasing = 2,
   cleaning = 1,
   recovery = 0
-};  // what stays, at least
+};  // segments that stay, at least
 
 struct segment_note {
   std::atomic<int64_t> live{0};  // bytes of records that count, heads included
@@ -43,7 +43,7 @@ struct segment_note {
   std::atomic<uint64_t> unsealed_since{0};  // turn in which it became full, or left a group
   uint32_t lane = 0;
   uint64_t session = 0, generation = 0;
-  // A segment that must be void before this one: a batch goes on from there to here.
+  // A segment that must be void before this one: a batch continues from there into this one.
   std::atomic<uint32_t> after{0xffffffffU};
 };
 
@@ -65,7 +65,7 @@ class space {
   uint64_t stays(need kept) const noexcept;
   // There is one more that takes segments, besides the cleaner's.
   void add_lane() noexcept { lanes_.fetch_add(1, std::memory_order_relaxed); }
-  // What is durably void.
+  // Takes back a segment that is durably void.
   void give(uint32_t s) SCUTE_EXCLUDES(lock_);
   // There are so many now.
   void grown_to(uint64_t count) SCUTE_EXCLUDES(lock_);
@@ -81,10 +81,10 @@ class space {
   void count_unsealed(uint32_t n) noexcept { unsealed_.fetch_add(n, std::memory_order_relaxed); }
   uint32_t unsealed() const noexcept { return unsealed_.load(std::memory_order_relaxed); }
 
-  // The lowest of what is free will be taken next, until something else is given back. count() if
+  // The lowest free segment will be taken next, until something else is given back. count() if
   // nothing is free.
   uint64_t prefer_low() SCUTE_EXCLUDES(lock_);
-  // Segments from there on are no more, if all of them are free and nobody takes one meanwhile.
+  // Segments from there on are no more, if all of them are free and no thread takes one meanwhile.
   bool cut_to(uint64_t count) SCUTE_EXCLUDES(lock_);
 
   // Bytes of records that count, and bytes of segments that are open or full.

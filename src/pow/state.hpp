@@ -36,12 +36,12 @@ inline constexpr uint64_t segments_in_hand = 4;
 
 inline constexpr uint32_t cleaner_lane = 0, stream_lane = 1;
 
-// A thread's place at a store: a section at a time. A place that nobody is in may be taken by
-// another thread.
+// A thread's place at a store: a section at a time. Another thread may take a place that is not
+// busy.
 struct thread_slot {
   std::atomic<bool> busy{false};
   std::atomic<uint64_t> thread{
-      0};  // whose it was last; written while busy, read by whoever looks for one
+      0};  // whose it was last; written while busy, read by threads that look for a slot
   std::atomic<pid_t> task{0};  // the system's number of that thread, likewise
   uint32_t number = 0;         // from 1; owner of entries, and lane where each thread has one
   bool is_ready = false;       // its lane and its writer are there; accessed while busy
@@ -55,8 +55,8 @@ struct limits {
   uint64_t max_size = 0;
   uint64_t max_memory = 0;      // 0: none
   uint64_t growth = 8;          // segments at a time
-  double max_live_share = 0.5;  // the cleaner runs while less than that of what is used counts
-  bool bounded = false;         // whoever would have the file grow cleans first (POW-17)
+  double max_live_share = 0.5;  // the cleaner runs while less than that of the used bytes counts
+  bool bounded = false;         // a thread that needs the file to grow cleans first (POW-17)
   bool one_stream = false;
   bool watch_locks = false;  // a section that gives a lock of its own away is noticed
 };
@@ -79,33 +79,33 @@ class state {
   statistics count;
 
   log::identity identity(uint32_t lane) const noexcept { return {salt, head.session, lane}; }
-  // What a file that is only read has lost at its end cannot be read.
+  // In a file that is only read: reads from here on fail, since the file has lost its end.
   uint64_t file_end = UINT64_MAX;
 
   // False if it cannot be read.
   bool read_segment(uint64_t offset, std::byte* to, size_t n) const noexcept;
 
   // The same bytes where they are mapped; null: they have to be copied, since a device may refuse
-  // them. Good until somebody writes there.
+  // them. Valid until a thread writes there.
   const std::byte* view_segment(uint64_t offset, size_t n) const noexcept;
 
-  // Of what recovery has found and nobody has moved since. Throws failure(SCUTE_E_CORRUPT): it
-  // cannot be read.
+  // Reads a record that recovery has found and no thread has moved since. Throws
+  // failure(SCUTE_E_CORRUPT): it cannot be read.
   void read_record(const location& where, std::byte* to, uint64_t n) const;
 
-  // Nothing reaches the file. What recovery would write is not written, and segments in which some
-  // copy was wrong are here, as they shall be.
+  // Nothing reaches the file: recovery writes nothing. Segments in which some copy was wrong are
+  // kept here, with the right bytes.
   const bool read_only;
   std::map<uint32_t, std::vector<std::byte>> mended;
 
-  // ---- head: of who opens, grows and closes ----
+  // ---- head: for threads that open, grow and close the file ----
   file_head head{};
   uint64_t salt = 0;
   waiting_mutex head_lock;
   // There are more segments than `seen`: others have made them meanwhile, or this does. False: it
   // is not allowed, or the file system refuses it (an errno). w: the caller's.
   bool grow(medium::writer& w, uint64_t seen, int& refusal) SCUTE_EXCLUDES(head_lock);
-  // The file ends behind the last segment that is in use, and some that are free. w: the caller's.
+  // Ends the file after the last segment in use, and some that are free. w: the caller's.
   void shrink(medium::writer& w) SCUTE_EXCLUDES(head_lock);
 
   // POW-23. The tag with which an index without records begins; whether an object that is gone
@@ -118,7 +118,7 @@ class state {
   // Durably. w: the caller's. Throws failure(SCUTE_E_IO).
   void raise_tags(medium::writer& w, uint32_t tags) SCUTE_EXCLUDES(head_lock);
 
-  // Indexes are dense, so none is so large. What says otherwise is no object of a file that may
+  // Indexes are dense, so none is so large. An id that is larger is no object of a file that may
   // grow so far, and would take that much memory.
   uint64_t index_max() const noexcept {
     return (space->most() * head.segment_size + first_segment) / sizeof(record_head);
@@ -141,11 +141,11 @@ class state {
     if (slots_wanted_.load(std::memory_order_relaxed) != 0) [[unlikely]]
       notify_slot_left();
   }
-  // Somebody has a section open, or makes something durable.
+  // Some thread has a section open, or makes something durable.
   bool is_any_slot_taken() const noexcept;
   lane& lane_of(const thread_slot& s) { return lane_at(limit.one_stream ? stream_lane : s.number); }
   waiting_mutex stream_lock;  // where all threads have one lane
-  // What the thread in the slot writes back and fences with.
+  // The writer with which the thread in the slot writes back and fences.
   medium::writer& writer_of(thread_slot& s);
 
   // Segments that threads have open and append nothing to at this moment are full: they can be
@@ -154,9 +154,9 @@ class state {
   bool end_idle_segments(idle which);
   // Sections that have written something, of all threads.
   uint64_t batches() const noexcept;
-  // While it lives no section is open, and who begins one waits. Waits itself for those that are
-  // open, and not for ever: one of them may wait for a lock that the caller has. Throws failure:
-  // SCUTE_E_BUSY.
+  // While it lives no section is open, and a thread that begins one waits. The constructor waits
+  // for open sections, but not for ever: one of them may wait for a lock that the caller has.
+  // Throws failure: SCUTE_E_BUSY.
   class pause {
    public:
     explicit pause(state& s);
@@ -169,7 +169,7 @@ class state {
     state& s_;
     uint32_t taken_ = 1;  // slots below it
   };
-  // Less of what is used counts than shall.
+  // The share of used bytes that count is below its limit.
   bool worth_cleaning() const noexcept;
   // POW-17: a thread that needs a segment of this kind cleans before the file grows. in_vain:
   // victims in a row that gave it nothing.
@@ -201,12 +201,12 @@ class state {
   waiting_mutex clean_lock;
   bool marks = false;  // some batch counts only as the latest mark says; with clean_lock
   // Takes one segment, unless `enough` are free when it is this thread's turn: 0: there is none, 1:
-  // it was taken, 2: and there is more room now. Set by whoever puts the parts together.
+  // it was taken, 2: and there is more room now. The code that puts the parts together sets it.
   int (*clean_one)(state&, need kept, uint64_t enough) = nullptr;
   class cleaner* cleans = nullptr;
   class seals* groups = nullptr;  // protection `sealed`
 
-  // Makes a segment's head say that it is nobody's. Durable at w's next fence.
+  // Makes a segment's head say that it is unused. Durable at w's next fence.
   void store_void_head(medium::writer& w, uint32_t s) const noexcept;
 
  private:

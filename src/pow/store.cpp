@@ -71,7 +71,7 @@ void store::catalogue::load(uint64_t index, uint32_t, const std::byte* bytes, ui
 
 store::store(std::unique_ptr<medium::medium> m, const std::string& name, const store_options& w)
     : s_(std::move(m), name, w.limit), catalogue_(s_) {
-  // Nobody is made to clean where nobody cleans beside the program, or not faster than it says.
+  // No section has to clean where no thread cleans in the background, or only at a limited rate.
   if (w.background && w.clean_rate == 0) s_.limit.bounded = true;
 }
 
@@ -191,9 +191,9 @@ void store::load(table& t, serializer& k) {
   t.found.reset();
 }
 
-// Of a table that had a serializer before: where its objects lie is known no more, so all segments
-// are looked through. (No section changes it meanwhile. Whoever writes other tables writes behind
-// what is looked for.)
+// Loads a table that had a serializer before. It is not known any more where its objects lie, so
+// this reads all segments. (No section changes the table meanwhile. Threads that write other tables
+// append after the records that this looks for.)
 void store::load_again(table& t, serializer& k) {
   const auto counts = [&](uint64_t index) {
     const entry* const e = t.find(index);
@@ -284,7 +284,7 @@ table& store::attach(const std::string& name, uint32_t type, uint32_t size, bool
   return t;
 }
 
-// From now on whoever takes the objects for others is refused. If it fails, for want of room
+// From now on a caller that takes the objects for others is refused. If it fails, for want of room
 // perhaps, the next opening does it.
 void store::renumber(table& t, uint32_t type) noexcept {
   if (s_.read_only) return;
@@ -307,8 +307,8 @@ void store::detach(table& t) noexcept {
 
 void store::sync() {
   if (s_.read_only) return;
-  // Inside a section this thread has its slot already; in another one nobody would know what it has
-  // seen.
+  // Inside a section this thread has its slot already; in another slot it would not be known which
+  // batches the thread has seen.
   if (const section* const open = section::of_thread(s_)) {
     s_.sync(s_.writer_of(open->where()));
     return;
@@ -321,8 +321,8 @@ check_report store::check(bool repair, bool compare, const progress_fn& progress
   if (section::of_thread(s_) != nullptr)
     throw failure(SCUTE_E_INVALID,
                   "this thread has a section of " + s_.name + " open; end it before the check");
-  // Sections that go on would look like losses: what they replace is where it was, or not there
-  // yet.
+  // Sections that are running would look like losses: the records that they replace are where they
+  // were, or not there yet.
   const state::pause still(s_);
   const locked guard(s_.clean_lock);
   return check_file(s_, {repair, compare, progress});

@@ -28,7 +28,7 @@ struct shape {  // of a new file
   uint32_t version = file_version;  // of the format; older ones are for tests
 };
 
-// What a file that is there has to have; nothing, or 0: whatever it has.
+// Properties that an existing file must have; nothing, or 0: any.
 struct demand {
   std::optional<protection> protect;
   uint64_t segment_size = 0;
@@ -62,7 +62,7 @@ class store {
   // The file was closed properly before this opening.
   bool was_clean() const noexcept { return clean_; }
 
-  // The table of that name, made if there is none; its objects are told to the serializer, which
+  // The table of that name, made if there is none; its serializer gets its objects by load(), and
   // has to outlive the store or detach(). Not inside a section. Throws failure: SCUTE_E_TYPE
   // (another type or size), SCUTE_E_BUSY (it has a serializer). type_before: the table may have
   // that one in a file older than version_with_kinds; 0: no. earlier: or one of these in any file;

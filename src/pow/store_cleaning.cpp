@@ -67,7 +67,7 @@ void store::compact(const progress_fn& progress) {
     const segment_note& n = s_.space->note(static_cast<uint32_t>(victim));
     if (s_.space->prefer_low() >= victim) break;
     if (n.what.load() == use::seal) {
-      // Its group gets another one further down. What it can give back it gives before.
+      // Its group gets another one further down. Before that it rebuilds the members that it can.
       if (!SCUTE_PLANTED(pow_compact_unmended))
         s_.groups->mend(s_.lane_at(cleaner_lane).w, static_cast<uint32_t>(victim));
       s_.groups->give_up(s_.lane_at(cleaner_lane).w, static_cast<uint32_t>(victim));
@@ -99,7 +99,7 @@ void store::clean_in_background(uint64_t rate) {
       wake_.wait_for(sleep_lock_, nap);
       if (ending_) return;
     }
-    // Where nobody writes there is nothing new to clean, however many segments there are.
+    // Where no section writes there is nothing new to clean, however many segments there are.
     const uint64_t now = s_.batches();
     nap = now != seen ? nap_least : std::min(2 * nap, nap_most);
     if (now == seen && !again) continue;
@@ -118,7 +118,7 @@ void store::clean_in_background(uint64_t rate) {
         if (cleaned == 0 && !s_.end_idle_segments(state::idle::orphans)) break;
       } catch (const std::exception&) {
         again = true;
-        break;  // no room, no memory, or a device that fails: whoever commits is told
+        break;  // no room, no memory, or a device that fails: the next commit reports it
       }
       in_vain = cleaned == 2 ? 0 : in_vain + 1;
       const uint64_t copied = s_.count.copied_bytes.load(std::memory_order_relaxed) - before;

@@ -52,7 +52,7 @@ void store::seal_all() {
   }
 }
 
-// What was decided about a lane is needed as long as a segment of it is there.
+// Drops decisions about lanes that have no segment any more: these are not needed.
 void store::drop_unneeded_last_valid() noexcept {
   file_head& h = s_.head;
   const auto is_there = [&](const last_valid_batch& c) {

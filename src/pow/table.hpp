@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A table: objects of one kind, each with an index. Whoever keeps the objects in memory (the typed
+// A table: objects of one kind, each with an index. The owner of the objects in memory (the typed
 // faces, or a C program) says how they become bytes.
 #pragma once
 
@@ -20,11 +20,11 @@ namespace scute::core::pow {
 class serializer {
  public:
   virtual ~serializer() = default;
-  // Bytes that the object takes now; and writes them, exactly so many. What either throws ends the
-  // section, with nothing written.
+  // Bytes that the object takes now; and writes them, exactly so many. If either throws, the
+  // section ends with nothing written.
   virtual uint32_t measure(uint64_t index) = 0;
   virtual void encode(uint64_t index, std::byte* to, uint32_t size) = 0;
-  // An object that recovery has found. What it throws ends the attaching.
+  // Takes an object that recovery has found. If this throws, the attaching ends.
   virtual void load(uint64_t index, uint32_t tag, const std::byte* bytes, uint32_t n) = 0;
 };
 

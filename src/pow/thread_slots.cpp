@@ -68,8 +68,8 @@ bool state::is_any_slot_taken() const noexcept {
   return false;
 }
 
-// The one that this thread had last. It has seen what nobody else may name, so this waits if
-// end_idle_segments() is in it at this moment. Null: it has none any more.
+// The slot that this thread had last. Only this thread may name the batches that it has seen, so
+// this waits while end_idle_segments() uses the slot. Null: the thread has no slot any more.
 inline thread_slot* state::own_slot() noexcept {
   thread_part& mine = part_of_this_thread();
   const uint32_t wanted_slot = mine.wanted_slot, last = mine.last_slot;
@@ -101,7 +101,7 @@ thread_slot* state::own_slot_elsewhere(uint64_t me) noexcept {
         part_of_this_thread().last_slot = i;
         return &slots_[i];
       }
-      leave_slot(slots_[i]);  // somebody else's by now
+      leave_slot(slots_[i]);  // another thread's by now
     }
   return nullptr;
 }
@@ -128,15 +128,15 @@ thread_slot& state::wait_for_slot() {
     }
     const locked guard(slots_lock_);
     slots_wanted_.fetch_add(1);
-    // (Who leaves at this very moment may not have seen that somebody waits.)
+    // (A thread that leaves at this very moment may not have seen that another one waits.)
     slot_left_.wait_for(slots_lock_, std::chrono::milliseconds(5));
     slots_wanted_.fetch_sub(1);
   }
 }
 
-// One that becomes this thread's; null: somebody is in every one of them. First that of a thread
-// which has ended, so that threads that come and go do not leave a lane and its open segment each;
-// then one that nobody ever had; then anyone's.
+// Finds a slot that becomes this thread's; null: all are busy. First the slot of a thread that has
+// ended, so that threads that come and go do not leave a lane and its open segment each; then one
+// that no thread has had; then any other.
 thread_slot* state::other_slot() {
   uint32_t unused = 1;
   while (unused < lanes_max && slots_[unused].thread.load(std::memory_order_relaxed) != 0) ++unused;
@@ -158,8 +158,8 @@ thread_slot* state::other_slot() {
 // In a slot that was taken: it is this thread's from now on.
 thread_slot& state::occupy(uint32_t i) {
   thread_slot& s = slots_[i];
-  // What its thread has seen must be durable, since that thread will sit somewhere else. One that
-  // has ended will not: then this one goes on as if it had seen all that.
+  // Batches that the slot's thread has seen must be durable, since that thread will use another
+  // slot. A thread that has ended will not: then this one continues as if it had seen them.
   if (!s.seen.empty() && !is_orphan(s)) {
     try {
       sync(writer_of(s));

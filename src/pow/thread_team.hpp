@@ -12,7 +12,7 @@
 namespace scute::core::pow {
 
 // Calls work(next) in several threads. next() returns the numbers from 0 on, each of them once in
-// all threads. What one of them throws ends the others, and is thrown here.
+// all threads. If one of them throws, the others end, and this throws the same.
 template <typename Work>
 void in_threads(uint32_t threads, uint64_t count, const Work& work) {
   std::atomic<uint64_t> number{0};
