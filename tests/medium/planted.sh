@@ -45,10 +45,10 @@ done
 
 control=$build/src/CMakeFiles/scute_core_planted.dir
 found=0
-for object in "$control"/engine/redo/redo.cpp.o "$control"/repair/repair.cpp.o; do
+while IFS= read -r object; do
   if has_symbols "$object"; then found=$((found + 1)); fi
-done
-[ "$found" -eq 2 ] || complain "no switch was found in the planted core, so this test sees nothing"
+done < <(find "$control" -name '*.o')
+[ "$found" -ge 2 ] || complain "no switch was found in the planted core, so this test sees nothing"
 while IFS= read -r text; do
   printf '%s\n' "$text" >texts
   has_texts "$build/tests/test-medium" ||
