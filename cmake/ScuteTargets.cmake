@@ -25,11 +25,10 @@ function(scute_compile_options target)
 endfunction()
 
 # scute_unity(target batch): compiles up to `batch` sources of a target in one run of the compiler,
-# since most of a run goes into headers that all of them include. For tests and tools; the library
-# is compiled a source at a time, so that an object is what its source says.
+# since most of a run goes into headers that all of them include.
 # CMAKE_UNITY_BUILD_BATCH_SIZE takes the place of `batch` (0: all in one, which finds names that two
 # sources define).
-option(SCUTE_UNITY "Compile several sources of a test or a tool in one run of the compiler" ON)
+option(SCUTE_UNITY "Compile several sources of a target in one run of the compiler" ON)
 function(scute_unity target batch)
   if(DEFINED CMAKE_UNITY_BUILD_BATCH_SIZE)
     set(batch ${CMAKE_UNITY_BUILD_BATCH_SIZE})
@@ -46,6 +45,9 @@ endfunction()
 function(scute_test_options target)
   scute_compile_options(${target} RELAXED)
   scute_unity(${target} 4)
+  scute_test_level(${target})
+endfunction()
+function(scute_test_level target)
   if(NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
     target_compile_options(${target} PRIVATE "$<$<CONFIG:Release,RelWithDebInfo>:-Og>")
   endif()

@@ -14,10 +14,6 @@
 
 #include "base/lock_contract.hpp"
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
 namespace scute::core {
 
 // Looked at only by a thread that has to wait.
@@ -58,7 +54,7 @@ inline void spin_pause(unsigned& turns) noexcept {
     return;
   }
 #if defined(__x86_64__)
-  _mm_pause();
+  __builtin_ia32_pause();
 #endif
 }
 // Lets others run that may be needed for what is tried next.

@@ -15,9 +15,7 @@
 
 #include "base/thread_block.hpp"
 
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#else
+#if !defined(__x86_64__)
 #include <chrono>
 #endif
 
@@ -79,7 +77,7 @@ class cost_clock {
   }
   static uint64_t tick() noexcept {
 #if defined(__x86_64__)
-    return __rdtsc();
+    return __builtin_ia32_rdtsc();
 #else
     return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
 #endif

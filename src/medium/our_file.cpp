@@ -17,7 +17,7 @@
 namespace scute::core::medium {
 namespace {
 
-constexpr off_t page = 4096;
+constexpr off_t file_page = 4096;
 
 bool has_mark(int fd, off_t at) noexcept {
   char begin[mark_size];
@@ -54,7 +54,7 @@ bool is_ours(int fd) noexcept {
     errno = keep;
     return true;
   }
-  if (!has_mark(fd, 0) && !has_mark(fd, page) && !has_mark(fd, st.st_size / page * page - page) &&
+  if (!has_mark(fd, 0) && !has_mark(fd, file_page) && !has_mark(fd, st.st_size / file_page * file_page - file_page) &&
       !has_only_zeros(fd, st.st_size))
     return false;
   errno = keep;

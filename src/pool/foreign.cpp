@@ -11,7 +11,6 @@
 namespace scute::core::pool {
 namespace {
 
-constexpr uint64_t kib = 1024, mib = kib * 1024;
 // FOREIGN-1
 constexpr uint32_t unit = (format::fragment_payload + format::header_size) / format::header_size;
 constexpr uint32_t unit_payload = unit - 1;

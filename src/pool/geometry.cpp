@@ -10,7 +10,6 @@
 namespace scute::core::pool {
 namespace {
 
-constexpr uint64_t kib = 1024, mib = kib * 1024, gib = mib * 1024;
 constexpr uint32_t rows_max_of_several_parities = codec::reed_solomon::rows_max;
 // rows shorter than this make parity expensive and columns few
 constexpr uint64_t row_wanted = mib;

@@ -12,6 +12,8 @@
 
 namespace scute::core::pool {
 
+inline constexpr uint64_t kib = 1024, mib = kib * 1024, gib = mib * 1024;
+
 struct geometry {
   uint64_t file_size = 0;
   uint64_t lanes_offset = 0, lane_size = 0;

@@ -16,17 +16,10 @@
 namespace scute::core::repair {
 namespace {
 
-constexpr size_t header_end = format::header_size;
 constexpr size_t variants_max = 64, runs_max = 512;
 // BITFLIP-5
 constexpr size_t beside_fragments_max = 256, crowd = 3;
 constexpr int rounds_max = 4;
-
-format::fragment_header header_of(const std::vector<std::byte>& image) noexcept {
-  format::fragment_header h;
-  std::memcpy(&h, image.data(), sizeof h);
-  return h;
-}
 
 void change(std::vector<std::byte>& image, const syndrome_run& x, size_t which) noexcept {
   const std::vector<std::byte>& by = x.changes[which];

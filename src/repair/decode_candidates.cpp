@@ -10,12 +10,6 @@
 namespace scute::core::repair {
 namespace {
 
-format::fragment_header header_of(const std::vector<std::byte>& image) noexcept {
-  format::fragment_header h;
-  std::memcpy(&h, image.data(), sizeof h);
-  return h;
-}
-
 // VERSION-3
 bool whole_but_for_lines(const pool::state& s, const pool::fragment& f,
                          const erasure_decoder::doubt& in_doubt, const std::vector<std::byte>& kept,

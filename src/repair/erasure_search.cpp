@@ -15,7 +15,6 @@ namespace scute::core::repair {
 namespace {
 
 constexpr size_t segment_gap = 64, segments_max = 4;  // ERASE-1
-constexpr size_t header_end = format::header_size;
 
 }  // namespace
 

@@ -10,23 +10,15 @@
 namespace scute::core::repair {
 namespace {
 
-constexpr size_t cluster_gap = 64;  // MIX-1
 constexpr size_t clusters_max = 3;  // MIX-2
 constexpr size_t noise_min = 32;    // MIX-3
-constexpr size_t header_end = format::header_size;
-
-format::fragment_header header_of(const std::vector<std::byte>& image) noexcept {
-  format::fragment_header h;
-  std::memcpy(&h, image.data(), sizeof h);
-  return h;
-}
 
 }  // namespace
 
 std::vector<unit> units_of(const pool::fragment& f) {
-  std::vector<unit> units{{f.header, 0, format::header_size}};
+  std::vector<unit> units{{f.header, 0, header_end}};
   uint64_t offset = f.payload;
-  size_t at = format::header_size;
+  size_t at = header_end;
   for (uint64_t left = f.room; left != 0;) {
     const uint64_t n = std::min(left, format::page - offset % format::page);
     units.push_back({offset, at, n});
@@ -41,7 +33,7 @@ bool image_valid(const pool::state& s, const pool::fragment& f,
                  const std::vector<std::byte>& image) {
   const format::fragment_header h = header_of(image);
   if (SCUTE_PLANTED(repair_check)) return pool::covered(s, f, h) != pool::not_covered;
-  return pool::valid(s, f, h, image.data() + format::header_size);
+  return pool::valid(s, f, h, image.data() + header_end);
 }
 
 bool hybrid_decode::accepts(const bytes& image) {

@@ -28,11 +28,22 @@
 //    object of wrong bytes that its checksum accepted, with two parities, in 50 runs.)
 #pragma once
 
+#include <cstring>
 #include <vector>
 
 #include "pool/fragment.hpp"
 
 namespace scute::core::repair {
+
+inline constexpr size_t cluster_gap = 64;  // MIX-1
+inline constexpr size_t header_end = format::header_size;
+
+// An image begins with the fragment's header.
+inline format::fragment_header header_of(const std::vector<std::byte>& image) noexcept {
+  format::fragment_header h;
+  std::memcpy(&h, image.data(), sizeof h);
+  return h;
+}
 
 // A part of a fragment that lies in one page of the file.
 struct unit {

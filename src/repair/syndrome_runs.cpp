@@ -19,7 +19,7 @@ using bytes = std::vector<std::byte>;
 using runs = std::vector<syndrome_run>;
 
 constexpr std::byte nothing{};
-constexpr size_t cluster_gap = 64, word = 8;
+constexpr size_t word = 8;
 constexpr int bits_max = 2;         // of a byte that is cut into bits
 constexpr size_t changes_max = 64;  // of a syndrome run
 

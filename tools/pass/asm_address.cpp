@@ -8,16 +8,10 @@
 #include <cctype>
 #include <cstdlib>
 
+#include "asm_text.hpp"
+
 namespace scute_pass {
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front())))
-    text.remove_prefix(1);
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())))
-    text.remove_suffix(1);
-  return text;
-}
 
 // rdi, edi, di and dil are one register: "di". r8 to r15 keep their names. Empty: no general
 // register.

@@ -6,6 +6,15 @@
 #include <cstdlib>
 
 namespace scute_pass {
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front())))
+    text.remove_prefix(1);
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())))
+    text.remove_suffix(1);
+  return text;
+}
+
 namespace {
 
 // $(att$|intel$): leaves that of the dialect.
@@ -49,14 +58,6 @@ std::string without_comments(std::string text) {
     }
     for (size_t j = i; j < end; ++j) text[j] = text[j] == '\n' ? '\n' : ' ';
   }
-  return text;
-}
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front())))
-    text.remove_prefix(1);
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())))
-    text.remove_suffix(1);
   return text;
 }
 

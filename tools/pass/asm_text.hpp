@@ -25,6 +25,9 @@ struct asm_text {
   bool has_label = false;
 };
 
+// Without blanks around it.
+std::string_view trimmed(std::string_view text);
+
 // `source`: as in IR: $0 and ${0:q} are operands, $$ is a dollar, $( $| $) are the dialects'
 // alternatives.
 asm_text parse_asm(std::string_view source, bool intel);

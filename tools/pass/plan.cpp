@@ -14,7 +14,7 @@
 namespace scute_pass {
 namespace {
 
-constexpr int64_t line_size = 64;
+constexpr int64_t line_bytes = 64;
 
 // The pointer that an address was computed from.
 llvm::Value* object_of(llvm::Value* address) {
@@ -106,7 +106,7 @@ class planner {
   }
 
   bool add(announcement& to, const placed_range& one) {
-    const int64_t gap = bugs_.wide_gaps ? 16 * line_size : line_size;
+    const int64_t gap = bugs_.wide_gaps ? 16 * line_bytes : line_bytes;
     reported_range range = one.range;
     if (!range.dynamic_length) {
       for (auto& known : to.ranges) {
@@ -120,7 +120,7 @@ class planner {
     }
     // In another block it may not come to it: then little may be reported in vain.
     if (one.place->getParent() != to.place->getParent() &&
-        (range.dynamic_length || range.high - range.low > line_size))
+        (range.dynamic_length || range.high - range.low > line_bytes))
       return false;
     if (!range.remade.empty() && range.dynamic_length) {
       // Made for its place.

@@ -11,21 +11,6 @@
 #include "repair/repair.hpp"
 
 namespace scute::core::engine {
-namespace {
-
-constexpr uint64_t epoch_mask = 0xffffff;
-
-constexpr uint64_t owner_of(uint64_t tag) noexcept {  // epoch and lane
-  return tag >> 32;
-}
-constexpr uint32_t sequence_of(uint64_t tag) noexcept {
-  return static_cast<uint32_t>(tag);
-}
-constexpr uint32_t lane_of(uint64_t tag) noexcept {
-  return tag >> 32 & 0xff;
-}
-
-}  // namespace
 
 crash_or_damage::crash_or_damage(pool::state& s, uint64_t resolved, uint64_t present)
     : s_(s),
@@ -34,7 +19,7 @@ crash_or_damage::crash_or_damage(pool::state& s, uint64_t resolved, uint64_t pre
       in_place_(pool::noted_in_place(s, resolved, present)) {}
 
 bool crash_or_damage::in_doubt(uint64_t tag) const noexcept {
-  return (((tag >> 40) - resolved_ - 1) & epoch_mask) < present_ - resolved_ - 1;
+  return ((epoch_of(tag) - resolved_ - 1) & epoch_mask) < present_ - resolved_ - 1;
 }
 
 bool crash_or_damage::put_back(const pool::fragment& f, const format::fragment_header& stored,

@@ -39,6 +39,22 @@
 
 namespace scute::core::engine {
 
+// The parts of a transaction's tag.
+inline constexpr uint64_t epoch_mask = 0xffffff;
+constexpr uint64_t epoch_of(uint64_t tag) noexcept {
+  return tag >> 40;
+}
+constexpr uint64_t owner_of(uint64_t tag) noexcept {  // epoch and lane
+  return tag >> 32;
+}
+constexpr uint32_t sequence_of(uint64_t tag) noexcept {
+  return static_cast<uint32_t>(tag);
+}
+constexpr uint32_t lane_of(uint64_t tag) noexcept {
+  return tag >> 32 & 0xff;
+}
+
+
 class crash_or_damage {
  public:
   // Before any lane of the session is used.

@@ -9,6 +9,7 @@
 #include "base/rounding.hpp"
 #include "base/waiting.hpp"
 #include "codec/parity.hpp"
+#include "engine/logfree/crash_or_damage.hpp"
 #include "engine/logfree/extents.hpp"
 #include "engine/logfree/recovery_decision.hpp"
 #include "pool/columns.hpp"
@@ -22,11 +23,6 @@ namespace scute::core::engine {
 namespace {
 
 constexpr uint64_t ahead = 32 * pool::column_block;
-constexpr uint64_t epoch_mask = 0xffffff;
-
-uint64_t epoch_of(uint64_t tag) noexcept {
-  return tag >> 40;
-}
 
 }  // namespace
 

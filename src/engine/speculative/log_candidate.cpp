@@ -15,11 +15,9 @@
 namespace scute::core::engine {
 namespace {
 
-using head = format::log_file_head;
-using state = format::log_file_state;
 using medium::log_paths;
 
-bool is_head(const head& h) noexcept {
+bool is_head(const log_head& h) noexcept {
   return std::memcmp(h.magic, format::log_file_magic, sizeof h.magic) == 0 &&
          h.checksum == checksum_of(h);
 }
@@ -41,29 +39,29 @@ bool has_only_zeros(const medium::medium& m, uint64_t from) {
 
 }  // namespace
 
-uint32_t checksum_of(const head& h) noexcept {
-  constexpr size_t before = offsetof(head, version);
+uint32_t checksum_of(const log_head& h) noexcept {
+  constexpr size_t before = offsetof(log_head, version);
   return codec::crc32c(0, reinterpret_cast<const std::byte*>(&h) + before, sizeof h - before);
 }
 
-std::optional<head> head_in(const medium::medium& m, int copy) noexcept {
-  head h;
+std::optional<log_head> head_in(const medium::medium& m, int copy) noexcept {
+  log_head h;
   if (!m.read(log_head_at[copy], &h, sizeof h) || !is_head(h)) return std::nullopt;
   return h;
 }
 
-std::optional<head> newest_head(const medium::medium& m) noexcept {
-  std::optional<head> a = head_in(m, 0);
-  const std::optional<head> b = head_in(m, 1);
+std::optional<log_head> newest_head(const medium::medium& m) noexcept {
+  std::optional<log_head> a = head_in(m, 0);
+  const std::optional<log_head> b = head_in(m, 1);
   if (b && (!a || b->number > a->number)) a = b;
   return a;
 }
 
-uint64_t size_of(const head& h) noexcept {
+uint64_t size_of(const log_head& h) noexcept {
   return format::log_file_chunks_offset + uint64_t{h.chunks} * h.chunk_size;
 }
 
-const char* nonsense(const pool::state& s, const head& h) noexcept {
+const char* nonsense(const pool::state& s, const log_head& h) noexcept {
   using log::redundancy;
   if (h.chunk_size != s.geo.chunk_size) return "chunk size";
   if (h.segment_size < log::segment_page || h.segment_size > h.chunk_size ||
@@ -81,14 +79,14 @@ const char* nonsense(const pool::state& s, const head& h) noexcept {
 
 namespace {
 constexpr size_t replaced_at = sizeof(pool::session_number);
-static_assert(replaced_at + sizeof(medium::pool_uuid) <= sizeof(head::reserved));
+static_assert(replaced_at + sizeof(medium::pool_uuid) <= sizeof(log_head::reserved));
 }  // namespace
 
-void note_replaced(head& h, const medium::pool_uuid& uuid) noexcept {
+void note_replaced(log_head& h, const medium::pool_uuid& uuid) noexcept {
   std::memcpy(reinterpret_cast<std::byte*>(h.reserved) + replaced_at, uuid.data(), uuid.size());
 }
 
-bool is_heir_of(const head& heir, const head& old) noexcept {
+bool is_heir_of(const log_head& heir, const log_head& old) noexcept {
   medium::pool_uuid uuid;
   std::memcpy(uuid.data(), reinterpret_cast<const std::byte*>(heir.reserved) + replaced_at,
               uuid.size());
@@ -107,7 +105,7 @@ bool log_candidate::is_replaced(const pool::state& s) const noexcept {
 }
 
 bool log_candidate::is_closed() const noexcept {
-  return found && static_cast<state>(found->state) == state::closed;
+  return found && static_cast<head_state>(found->state) == head_state::closed;
 }
 
 bool log_candidate::is_void(const pool::state& s) const noexcept {
@@ -122,19 +120,19 @@ bool log_candidate::is_empty() const {
 namespace {
 
 // What the epoch of a log of this pool says; the superblock is the pool's.
-std::string misfit_of(const pool::state& s, const head& h, bool clean) {
+std::string misfit_of(const pool::state& s, const log_head& h, bool clean) {
   if (SCUTE_PLANTED(log_file_any)) return "";
   const uint64_t e = s.sb.epoch;
-  const auto kind = static_cast<state>(h.state);
+  const auto kind = static_cast<head_state>(h.state);
   // LOGFILE-8
   const uint64_t mine = pool::session_of(s.sb).number;
   const pool::session_number its = pool::session_of(h);
-  const bool is_next = kind == state::coming && h.epoch == e + 1;
+  const bool is_next = kind == head_state::coming && h.epoch == e + 1;
   if ((h.epoch == e || is_next) && !pool::may_be_same(is_next ? its.before : its.number, mine))
     return "is that of another copy of the pool, in the same session (" + std::to_string(e) + ")";
-  if (kind == state::coming && (h.epoch == e || h.epoch == e + 1)) return "";
-  if (kind == state::in_use && h.epoch == e) return "";
-  if (kind == state::closed && h.epoch == e)
+  if (kind == head_state::coming && (h.epoch == e || h.epoch == e + 1)) return "";
+  if (kind == head_state::in_use && h.epoch == e) return "";
+  if (kind == head_state::closed && h.epoch == e)
     return clean ? "" : "is from after the pool was closed, which this copy of the pool was not";
   return h.epoch < e ? "is older than the pool (session " + std::to_string(h.epoch) + " of " +
                            std::to_string(e) + ")"
@@ -206,7 +204,7 @@ void clear_coming(pool::state& s) noexcept {
   }
 }
 
-void make_way(pool::state& s, log_paths::name n, const std::optional<head>& heir) {
+void make_way(pool::state& s, log_paths::name n, const std::optional<log_head>& heir) {
   const log_candidate c = look(s, n, true);
   if (!c.is_there() && !c.leads_nowhere) return;
   const bool is_heirs = heir && c.found && is_heir_of(*heir, *c.found);

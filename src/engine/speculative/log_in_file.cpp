@@ -20,8 +20,6 @@
 namespace scute::core::engine {
 namespace {
 
-using head = format::log_file_head;
-using state = format::log_file_state;
 using candidate = log_candidate;
 using medium::log_paths;
 
@@ -63,7 +61,7 @@ void log_in_file::make(pool::state& s, uint64_t cap, uint64_t epoch) {
   }
   make_way(s, log_paths::name::coming);
   const segment_list plan = plan_log(s.geo, cap, true);
-  head h{};
+  log_head h{};
   std::memcpy(h.magic, format::log_file_magic, sizeof h.magic);
   h.version = format::log_file_version;
   std::memcpy(h.uuid, s.sb.uuid, sizeof h.uuid);
@@ -101,10 +99,10 @@ void log_in_file::name(pool::state& s) {
 
 void log_in_file::name_unopened(log_paths& paths, const format::superblock& sb) {
   if ((sb.incompat & format::incompat_log_file) == 0 || SCUTE_PLANTED(log_file_unnamed)) return;
-  const auto is_its = [&](const std::optional<head>& h) {
+  const auto is_its = [&](const std::optional<log_head>& h) {
     return h && std::memcmp(h->uuid, sb.uuid, sizeof h->uuid) == 0;
   };
-  std::optional<head> of_named, of_coming;
+  std::optional<log_head> of_named, of_coming;
   bool is_free = false;
   {
     const auto named = paths.open(log_paths::name::named, medium::access::read);
@@ -125,7 +123,7 @@ void log_in_file::remove_unopened(log_paths& paths, const format::superblock& sb
   const auto is_its = [&](log_paths::name n) {
     try {
       const std::unique_ptr<medium::medium> file = paths.open(n, medium::access::read);
-      const std::optional<head> h = file == nullptr ? std::nullopt : newest_head(*file);
+      const std::optional<log_head> h = file == nullptr ? std::nullopt : newest_head(*file);
       return h && std::memcmp(h->uuid, sb.uuid, sizeof h->uuid) == 0;
     } catch (const failure&) {
       return false;  // no log
@@ -238,11 +236,11 @@ void log_in_file::renew_first_pages() {
 void log_in_file::write_head(uint64_t epoch, format::log_file_state state) {
   const locked turn(mutex_);
   if (s_.read_only) return;
-  const std::optional<head> first = head_in(*file_, 0), second = head_in(*file_, 1);
+  const std::optional<log_head> first = head_in(*file_, 0), second = head_in(*file_, 1);
   const int last = first && (!second || first->number >= second->number) ? 0 : 1;
   // The copy that counts may be in a dead process's cache only, and the other one is about to be
   // written.
-  if (const std::optional<head>& counts = last == 0 ? first : second; counts && !written_) {
+  if (const std::optional<log_head>& counts = last == 0 ? first : second; counts && !written_) {
     if (!SCUTE_PLANTED(log_file_counts)) {
       w_.stream(file_->base() + log_head_at[last], &*counts, sizeof *counts, medium::purpose::log);
       fence();
@@ -271,7 +269,7 @@ void log_in_file::announce(uint64_t epoch) {
   if (s_.read_only) return;
   pool::number_session(s_, epoch);
   pool::copy_session(s_.sb, head_);
-  write_head(epoch, state::coming);
+  write_head(epoch, head_state::coming);
 }
 
 segment_list log_in_file::read() const {

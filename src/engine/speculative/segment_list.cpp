@@ -27,7 +27,7 @@ size_t chunks_listed(const pool::geometry& g) noexcept {
   return (place_size(g) - sizeof(format::segment_list_head)) / sizeof(uint64_t);
 }
 
-uint32_t checksum_of(const format::segment_list_head& h, const uint64_t* chunks) noexcept {
+uint32_t list_checksum(const format::segment_list_head& h, const uint64_t* chunks) noexcept {
   constexpr size_t before = sizeof h.checksum;
   const uint32_t head =
       codec::crc32c(0, reinterpret_cast<const std::byte*>(&h) + before, sizeof h - before);
@@ -175,7 +175,7 @@ std::optional<segment_list> read_list(const pool::state& s) {
       std::vector<uint64_t> chunks(h.chunks);
       if (h.chunks != 0)
         std::memcpy(chunks.data(), bytes.data() + sizeof h, h.chunks * sizeof(uint64_t));
-      if (h.checksum != checksum_of(h, chunks.data())) continue;
+      if (h.checksum != list_checksum(h, chunks.data())) continue;
       if (best && best->number >= h.number) continue;
       best = segment_list{h.number, h.segment_size, static_cast<log::redundancy>(h.redundancy),
                           h.kept, std::move(chunks)};
@@ -218,7 +218,7 @@ std::vector<std::byte> list_image(const pool::state& s, const segment_list& list
   h.redundancy = static_cast<uint32_t>(list.how);
   h.chunks = static_cast<uint32_t>(list.chunks.size());
   h.kept = list.kept;
-  h.checksum = checksum_of(h, list.chunks.data());
+  h.checksum = list_checksum(h, list.chunks.data());
   const uint64_t bytes = list.chunks.size() * sizeof(uint64_t);
   std::vector<std::byte> image(sizeof h + bytes);
   SCUTE_ASSERT(image.size() <= place_size(s.geo));
