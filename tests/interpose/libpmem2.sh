@@ -42,10 +42,10 @@ for way in persist flush memcpy memmove memset deep_flush memcpy_async memset_as
   wait "$run" || true
   wait_until gone "$child"
   told=$(tail -n 1 told)
-  [ "${told:-0}" -gt 20 ] || fail "$way: nothing was told"
+  [ "${told:-0}" -gt 20 ] || fail "$way: nothing was reported"
   "$scute" check "$file.scute" >check.out || fail "$way: $(cat check.out)"
   n=$(records)
-  [ "$n" -ge "$told" ] && [ "$n" -le $((told + 1)) ] || fail "$way: $told records were told of, and there are $n"
+  [ "$n" -ge "$told" ] && [ "$n" -le $((told + 1)) ] || fail "$way: $told records were reported, and the file has $n"
   sound "$file"
 done
 
