@@ -94,7 +94,7 @@ TEST(Branches, IndirectTargetsByHistory) {
 TEST(Branches, WhatGoesStraightOnIsForeseen) {
   branches b;
   EXPECT_TRUE(b.foresees({code, code + 4, block_exit::falls}, code + 4));
-  EXPECT_TRUE(b.foresees({code, code + 4, block_exit::falls}, code));  // rep movs, once more
+  EXPECT_TRUE(b.foresees({code, code + 4, block_exit::falls}, code));  // rep movs, the next turn
   EXPECT_TRUE(b.foresees({code, code + 4, block_exit::jumps}, code + 400));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Texts that are pinned in files beside the tests. SCUTE_UPDATE_GOLDEN=1 writes the files anew.
+// Texts that are pinned in files next to the tests. SCUTE_UPDATE_GOLDEN=1 writes the files again.
 #pragma once
 
 #include <gtest/gtest.h>
