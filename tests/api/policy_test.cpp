@@ -362,7 +362,7 @@ TEST_F(policy, of_a_read_only_pool) {
   spoil(offset_of(p.oid()) + 8, 1);
   pool = scute::pool::open(folder / "test.pool",
                            {.readonly = true, .policy = scute::policy::conservative});
-  EXPECT_EQ(pool.get(p).a[1], 4U) << "healed in private memory";
+  EXPECT_EQ(pool.get(p).a[1], 4U) << "repaired in private memory";
 }
 
 // ---- events -----------------------------------------------------------------------------------
