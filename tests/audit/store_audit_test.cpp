@@ -255,8 +255,8 @@ TEST_F(store_audits, CountsStandAtTheirPlaces) {
   EXPECT_EQ(a->unreported(), "libold.so");
 }
 
-// Where it was stored to, or where it was flushed (AUDIT-6, AUDIT-7); and what lines held is kept
-// in the same memory, if that is asked for.
+// The places where a line was stored to, or flushed (AUDIT-6, AUDIT-7). The contents of lines are
+// kept in the same memory, if that is requested.
 TEST_F(store_audits, WhatIsLeftHasItsPlaces) {
   const named_site stores("left.c", "stores", 71), flushes("left.c", "flushes", 72);
   {

@@ -6,8 +6,8 @@
 // none is left.
 //
 // The functions of the C library are replaced, in a program that this is linked to, or by
-// LD_PRELOAD in any. In the latter case SCUTE_TEST_SMALL_DISK names a file that holds the state, for
-// several processes one after the other. A new state is a file of 16 bytes: the number of free
+// LD_PRELOAD in any. In the latter case SCUTE_TEST_SMALL_DISK names a file that holds the state,
+// for several processes one after the other. A new state is a file of 16 bytes: the number of free
 // pages in 8 bytes, and zeros.
 #pragma once
 

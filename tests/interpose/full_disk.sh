@@ -77,7 +77,7 @@ if case_name != "exits":
     os.kill(os.getpid(), signal.SIGKILL)
 PYTHON
 cat >room.sh <<'ROOM'
-# room.sh PAGES: others use what the files here are not to have.
+# room.sh PAGES: another file takes all room but these pages.
 rm -f "$small/.others"
 free=$(($(stat -f -c %a "$small") - $1))
 [ "$free" -le 0 ] || head -c $((free * 4096)) /dev/zero >"$small/.others"

@@ -55,8 +55,8 @@ expect 2 "$scute" shield audit -- "$program" unflushed "$file" 3
 in_out '^result: stores were never flushed'
 equal "$(records)" 3
 
-# Whatever medium the library assumes: a view needs flushes, and a program that would not flush gets
-# none.
+# Whichever medium the library assumes, a view needs flushes. A program that would not flush gets no
+# view.
 for forced in BYTE CACHE_LINE PAGE; do
   begin
   PMEM2_FORCE_GRANULARITY=$forced GRANULARITY=2 expect 0 "$scute" shield audit -- "$program" persist "$file" 3

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where two things meet that each work alone: threads and the cleaner, sizes at a limit, calls
+// Combinations of things that each work alone: threads and the cleaner, sizes at a limit, calls
 // inside a section.
 #include <scute/pow.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a core foresees: kernels whose answers are known.
+// The predictions of a core, by kernels whose answers are known.
 #include "machine/branches.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Two pools, one thread. In a transaction of the first, some call makes the second durable.
-// Whatever call does so: earlier reports of the first are durable then as well.
+// Whichever call does so, earlier reports of the first are durable then as well.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
