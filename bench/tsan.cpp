@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What ThreadSanitizer has to know of this program.
+// Settings of ThreadSanitizer for this program.
 #if defined(__SANITIZE_THREAD__)
 
 // It sees only half of the peers' synchronization, as they are built without it, and would report

@@ -1,5 +1,5 @@
-# Finds Intel ISA-L and defines ISAL::ISAL. Installed with the package configuration, because the
-# static libscute needs ISA-L when a program is linked.
+# Finds Intel ISA-L and defines ISAL::ISAL. Only tests use it, as a reference
+# (tests/CMakeLists.txt).
 find_path(ISAL_INCLUDE_DIR isa-l.h)
 find_library(ISAL_LIBRARY isal)
 mark_as_advanced(ISAL_INCLUDE_DIR ISAL_LIBRARY)

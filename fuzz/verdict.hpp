@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What every call must keep to, whatever the pool holds; a breach ends the process.
+// The conditions that every call must keep, whatever the pool holds. A breach ends the process.
 #pragma once
 
 #include <cstdint>

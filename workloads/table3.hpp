@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one insertion and one removal of each map makes and modifies: Table 3 of the Pangolin paper,
-// counted on our maps. The numbers follow from n and the seed and from nothing of the machine.
+// The objects and bytes that one insertion and one removal of each map make and modify: Table 3 of
+// the Pangolin paper, counted on our maps. The numbers follow from n and the seed and from nothing
+// of the machine.
 #pragma once
 
 #include <cstdint>

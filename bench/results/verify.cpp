@@ -7,15 +7,16 @@
 namespace scute::bench {
 namespace {
 
-// Ordering points of a small transaction: with a log two, the log and the objects. Without one it
-// is the objects alone: the next transaction's fence settles the parity. One more is due only where
-// two transactions in a row have columns in common, and when the thread was held up for so long
-// that the parity was settled in the meantime (session/idle_drain.hpp). With a speculative log it
-// is the log, and now and then a fold's two.
+// Fences of a small transaction. With a redo log there are two, for the log and for the objects.
+// Without a log there is one, for the objects: the next transaction's fence makes the parity
+// durable. One more is due only where two transactions in a row have columns in common, or when the
+// thread was held up for so long that the pool's own thread made the parity durable meanwhile
+// (session/idle_drain.hpp). With a speculative log there is one, for the log, and at times a
+// checkpoint's two.
 template <typename Complain>
 void verify_commit(const row& r, const Complain& complain, const std::string& name) {
   const costs& c = *r.per_op;
-  // Of objects that are overwritten again and again one in some hundred gets the bytes that it has.
+  // Of objects that are overwritten repeatedly, one in some hundred gets the bytes that it has.
   const double same = r.work.starts_with("overwrite_hot") ? 0.01 : 1e-9;
   if (r.config.rfind("redo-", 0) == 0) {
     if (!(c.fences > 2 - same && c.fences <= 2))

@@ -15,8 +15,8 @@ KEPT = ("rows", "bits", "rate", "trials", "all_back", "all_survivable", "within"
 
 
 def measure(campaign: Path, files: Path, work: Path, faults: Faults, progress: Callable[[str], None]) -> Iterator[dict[str, Any]]:
-    """A row for each cell. The campaign fails if a page is silently wrong, or if it loses a page that
-    had to survive."""
+    """A row for each cell. The campaign fails if a page is silently wrong, or if it loses a page
+    that had to survive."""
     told = work / "faults.json"
     rates = ",".join(f"{r:g}" for r in faults.rates)
     for rows, parity in faults.shapes:

@@ -66,8 +66,8 @@ def _children(process: int) -> list[int]:
 
 
 def _group_lives(group: int) -> bool:
-    """Whether any process of it still runs. A zombie (state Z) does not: it has ended, and its parent
-    has not asked how."""
+    """Whether any process of the group still runs. A zombie (state Z) does not: it has ended, and
+    its parent has not asked how."""
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
             state, _, its_group = stat.read_text().rpartition(")")[2].split()[:3]

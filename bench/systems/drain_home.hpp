@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a home (a store and the file that it is in) has put off.
+// The work that a home (a store and the file that it is in) has put off.
 #pragma once
 
 namespace scute::bench {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is compared in the durable works: a store of records of one size on a disk, each overwritten
-// on its own and durable when the call returns.
+// The systems compared in the durable workloads: a store of records of one size on a disk. Each
+// record is overwritten on its own, and durable when the call returns.
 #pragma once
 
 #include <cstddef>

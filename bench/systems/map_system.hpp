@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is compared in the map works: one map of workloads/maps in one place. A batch of keys, one
-// transaction or look-up each, is one virtual call, so that the loop inside is the one that a
-// program would write.
+// The systems compared in the map workloads: one map of workloads/maps in one place. A batch of
+// keys, one transaction or look-up each, is one virtual call, so that the loop inside is the one
+// that a program would write.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is compared in the object works. Every system keeps a table of objects, numbered by *slot*;
-// a batch names the slots to allocate, overwrite, edit or free, one transaction each. A batch is
-// one virtual call, so that the loop inside is the one that a program would write.
+// The systems compared in the object workloads. Every system keeps a table of objects, numbered by
+// *slot*; a batch names the slots to allocate, overwrite, edit or free, one transaction each. A
+// batch is one virtual call, so that the loop inside is the one that a program would write.
 #pragma once
 
 #include <algorithm>

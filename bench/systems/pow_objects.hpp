@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Objects of one size, side by side in DRAM, that a persist-on-write file keeps: what works use
-// that are about the file.
+// Objects of one size, side by side in DRAM, that a persist-on-write file keeps: for workloads that
+// are about the file.
 #pragma once
 
 #include <scute/pow.h>

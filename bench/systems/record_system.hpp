@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is compared in the YCSB works: records of one size in a locked hash map in one place, for
-// several threads. A batch of operations is one virtual call.
+// The systems compared in the YCSB workloads: records of one size in a locked hash map in one
+// place, for several threads. A batch of operations is one virtual call.
 #pragma once
 
 #include <cstdint>

@@ -29,7 +29,7 @@ scute_options options_for(const kv_population& p, scute_medium medium) {
   return o;
 }
 
-// Without waiting for the disk but once at the end: with medium file it would take minutes.
+// Waits for the disk only once, at the end: with medium file, loading would take minutes.
 void load(const kv_population& p) {
   const scute_options o = options_for(p, SCUTE_MEDIUM_RAM);
   scute_pool* handle = nullptr;

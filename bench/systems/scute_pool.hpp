@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A pool of one configuration, for every work that needs one.
+// A pool of one configuration, for every workload that needs one.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What persistent caches (eADR) would spare: ENTS's Figure 3. Emulated as there, by PMEM_NO_FLUSH=1
-// in the environment, which libpmemobj reads when it is loaded: so each side is a process of its
-// own. The floors of this program leave their write-backs out as well. Scute does not know the
-// variable. Persist-on-write files have non-temporal stores and no write-back to leave out (except
-// with `later`).
+// The costs that persistent caches (eADR) would spare: ENTS's Figure 3. Emulated as there, by
+// PMEM_NO_FLUSH=1 in the environment, which libpmemobj reads when it is loaded: so each side is a
+// process of its own. The floors of this program leave their write-backs out as well. Scute does
+// not know the variable. Persist-on-write files have non-temporal stores and no write-back to leave
+// out (except with `later`).
 //
 // Processes of both kinds take turns, and run ENTS's workloads with one thread and those systems.
 // A row is the median of the processes' medians; the name of a system without write-backs ends in

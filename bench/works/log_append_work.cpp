@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the redundancy of a sequential log costs (log/segment.hpp): records appended to segments and
-// fenced one by one, in one copy, in two copies, and in tracks. The floor is the same bytes stored
-// one after the other, without frames or checksums. All take turns.
+// The costs of a sequential log's redundancy (log/segment.hpp): records are appended to segments
+// and fenced one by one, in one copy, in two copies, and in tracks. The floor is the same bytes
+// stored one after the other, without frames or checksums. All take turns.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>

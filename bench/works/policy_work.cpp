@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the policies cost and what they leave untested: Figure 6 and Table 4 of the Pangolin paper,
-// for our maps. One operation looks a random key up through the pool and, if it is not there,
-// inserts it in a transaction of its own; three of four do.
+// The costs of the policies, and the bytes that they leave untested: Figure 6 and Table 4 of the
+// Pangolin paper, for our maps. One operation looks a random key up through the pool and, if it is
+// not there, inserts it in a transaction of its own; three of four do.
 //
 // The times are taken without the account (SCUTE_ACCOUNT), which costs something; a run of its own
-// counts. The share of bytes is of all object bytes that the same run accesses under policy
-// default, tested or not: what a library that tests nothing hands out untested. For the scrubbing
+// counts. The share is of all object bytes that the same run accesses under policy default, tested
+// or not: a library that tests nothing would hand all of them out untested. For the scrubbing
 // policies it is the most between two scrubs, as in the paper.
 #include <algorithm>
 #include <filesystem>

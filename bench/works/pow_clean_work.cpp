@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What cleaning costs a program, over the share of the file that counts. In shared memory.
+// The costs of cleaning for a program, over the live share of the file. In shared memory.
 //
 // Every contestant holds the same objects in a file of its own, no larger than they are at that
 // share, and a little. In a round each of them, in an order that rotates, writes random objects

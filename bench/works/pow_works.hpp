@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Works that are about persist-on-write files alone.
+// Workloads that are about persist-on-write files alone.
 #pragma once
 
 #include "works/works.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reading once, as fast as one thread can: what whole-pool works are compared with.
+// Reading once, as fast as one thread can. Workloads over a whole pool are compared with it.
 #pragma once
 
 #include <algorithm>

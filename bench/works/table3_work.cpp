@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a transaction of each map makes and modifies (Pangolin, Table 3). It is counted, not timed,
-// and the same for every store and every machine.
+// The objects and bytes that a transaction of each map makes and modifies (Pangolin, Table 3). They
+// are counted, not timed, and the same for every store and every machine.
 #include <fmt/format.h>
 
 #include "systems/map_system.hpp"

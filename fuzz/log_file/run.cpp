@@ -79,7 +79,7 @@ class one_run {
   // ---- changes ----------------------------------------------------------------------------------
 
   uint64_t per_chunk() const { return image_->chunk_size / image_->segment_size; }
-  // Where segments begin, by number: of two copies one after the other, chunk by chunk.
+  // The offset of a segment, by number: of two copies one after the other, chunk by chunk.
   uint64_t segment_at(uint64_t i) const {
     const uint64_t chunk = i / per_chunk();
     return format::log_file_chunks_offset + chunk * image_->chunk_size +

@@ -178,7 +178,7 @@ class one_run {
     }
   }
 
-  // Whatever the library hands out as FILE's bytes, FILE has had. After a kill and damage together
+  // All bytes that the library hands out as FILE's, FILE has had. After a kill and damage together
   // less is promised: recovery takes for right the data that it recomputes. Nothing is promised for
   // a forged superblock, or for pages of another pool.
   bool judged() const { return !forged_ && !foreign_page_ && (image_.clean || !damaged_); }

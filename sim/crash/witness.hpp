@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Power failures in a program that runs on the machine: remembers what its transactions have
-// stored, and says of what recovery makes of a failure at some moment whether it is right. As in
-// crash/story.hpp, but the transactions are the program's own.
+// Power failures in a program that runs on the machine. Remembers the stores of its transactions,
+// and judges whether recovery from a failure at some moment is right. As in crash/story.hpp, but
+// the transactions are the program's own.
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,8 @@
 
 namespace scute::sim {
 
-// Where an instruction that touches no memory to the emulator (clwb and its kin) points.
+// The address of an instruction that touches no memory as far as the emulator is concerned (clwb
+// and its kin).
 struct address_form {
   static constexpr uint8_t none = 255;
   uint8_t base = none, index = none;  // general registers, in the order of their encoding

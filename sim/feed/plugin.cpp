@@ -3,8 +3,9 @@
 // it is translated; when it is executed, its instructions go to the model with the addresses that
 // the emulator reports, in this process.
 //
-//   qemu-x86_64 -cpu max -plugin PLUGIN,machine=FILE,scheme=NAME,work=NAME,out=FILE[,set=NAME:VALUE
-//   ...][,crashes=N][,record=FILE]
+//   qemu-x86_64 -cpu max
+//       -plugin PLUGIN,machine=FILE,scheme=NAME,work=NAME,out=FILE
+//               [,set=NAME:VALUE...][,crashes=N][,record=FILE]
 //       PROGRAM
 //
 // The interface reports no addresses for clwb and its kin, which touch no memory as far as the

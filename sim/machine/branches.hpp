@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a core foresees of the way that a program takes: directions of conditional branches (TAGE: a
-// table by address, and tagged ones by ever more of the history), targets of indirect ones
-// (likewise), and returns (a stack). Targets of direct branches are always known: there is no table
-// of targets that could be too small.
+// Branch prediction of a core: directions of conditional branches (TAGE: a table by address, and
+// tagged ones by ever more of the history), targets of indirect ones (likewise), and returns (a
+// stack). Targets of direct branches are always known: there is no table of targets that could be
+// too small.
 //
-// BRANCH-1 What is foreseen comes from the branches before alone, never from the one that is asked
-//          about.
+// BRANCH-1 A prediction depends on earlier branches alone, never on the outcome of the predicted
+//          branch.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the caches tell the scheme that runs on them, and what it may hold up.
+// The events of the caches that a scheme is called for. It may hold some of them up.
 #pragma once
 
 #include <cstdint>

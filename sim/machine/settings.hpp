@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a machine is made of: the numbers of a file in sim/machines, each under a name as
+// The numbers that describe a machine, from a file in sim/machines, each under a name as
 // "pm.write". A file has a line "name = value" for each that differs from the defaults, which are
 // those of the SpecPMT paper's Table 1 and, where that says nothing, of a Skylake core; # begins a
 // comment.

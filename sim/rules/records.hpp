@@ -5,7 +5,7 @@
 //
 // The paper (5.1.1) replays in three steps: uncommitted page records, uncommitted undo records,
 // committed speculative records by the times of their transactions. That is unsound;
-// docs/internals/simulator.md tells how. Instead, for each line:
+// docs/internals/simulator.md shows why. Instead, for each line:
 //
 // HPMT-1 The first record of an uncommitted transaction wins over everything if it is an undo
 //    record. (If it is a speculative one, the line was hot and has committed records; undo records

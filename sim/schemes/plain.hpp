@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is not crash consistent: nothing at all, and writing data back without a log.
+// The schemes that are not crash consistent: doing nothing at all, and writing data back without a
+// log.
 #pragma once
 
 #include "schemes/scheme.hpp"

@@ -90,7 +90,7 @@ def relative(r: Results, machine: str, numbers: tuple, works: tuple[str, ...]) -
 
 
 def put_off(r: Results, machines: list[str], numbers: tuple, works: tuple[str, ...]) -> Table:
-    """Percent of the time that comes after the last commit: the log that is folded, parity that was
+    """Percent of the time that comes after the last commit: checkpoints of the log, parity that was
     deferred."""
     engines = [e for e in r.engines if e.startswith("spec") or e.startswith("logfree")]
     table = Table("Of these times, percent that were put off until after the last operation",

@@ -23,7 +23,7 @@ ENGINES = tuple(e for e in ALL if e != BASE)
 WORKS = ("overwrite-64", "overwrite-256", "overwrite-1024", "overwrite-4096", "insert-ctree", "insert-rbtree",
          "insert-hashmap", "ycsb-a")
 BOUND = 25  # percent
-# Where that is missed, or met without room for what a rebuild moves: what is reached, rounded up.
+# For workloads that exceed it, or might after a rebuild: the reached error, rounded up.
 REACHED = {"insert-ctree": 30, "insert-hashmap": 30}
 # percent of its instructions by which a program may differ from the one that was measured
 MOVED = 10

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What reading tests under each policy, what is accounted for, and what the C++ interface does with
-// events. Damage is written to the file behind the pool's back.
+// Which reads are verified under each policy, what is accounted for, and what the C++ interface
+// does with events. The tests damage the file without the pool's knowledge.
 #include <fcntl.h>
 
 #include <algorithm>
@@ -110,7 +110,7 @@ TEST_F(policy, conservative_heals_what_is_read) {
     spoil(offset_of(big.oid()) + i * 8, 8);
     EXPECT_EQ(static_cast<const large*>(scute_get(c, big.oid()))->a[i], i * 3 + 1);
   }
-  // Through a transaction: the fragments behind the first, too.
+  // Through a transaction: the fragments after the first, too.
   for (const size_t i : {3U, 600U, 1999U}) {
     spoil(offset_of(big.oid()) + i * 8, 8);
     pool.transact([&](scute::tx& tx) { EXPECT_EQ(tx.get(big).a[i], i * 3 + 1); });
@@ -188,7 +188,7 @@ struct maps {
   scute::string text;
 };
 
-// Every object of the containers, damaged in turn, is healed by the reads that use it.
+// Every object of the containers, damaged in turn, is repaired by the reads that use it.
 TEST_F(policy, conservative_containers_never_see_damage) {
   start({.policy = scute::policy::conservative});
   const auto root = pool.root<maps>();
@@ -261,7 +261,7 @@ TEST_F(policy, the_account_is_exact) {
   pool.get_verified(big);
   more(0);
   pool.transact([&](scute::tx& tx) {
-    tx.get(p);  // what is only read is not verified, in a transaction either
+    tx.get(p);  // an object that is only read is not verified, in a transaction either
     more(sizeof(small));
     tx.get(big);
     more(sizeof(large));
@@ -276,7 +276,7 @@ TEST_F(policy, the_account_is_exact) {
   });
   scute_get(c, p.oid() + 8);  // no object
   more(0);
-  // What is damaged is handed out as it is, even so.
+  // Even so, a damaged object is handed out as it is.
   spoil(offset_of(p.oid()) + 8, 1);
   EXPECT_NE(pool.get(p).a[1], 4U);
   more(sizeof(small));
@@ -362,7 +362,7 @@ TEST_F(policy, of_a_read_only_pool) {
   spoil(offset_of(p.oid()) + 8, 1);
   pool = scute::pool::open(folder / "test.pool",
                            {.readonly = true, .policy = scute::policy::conservative});
-  EXPECT_EQ(pool.get(p).a[1], 4U) << "healed in private memory";
+  EXPECT_EQ(pool.get(p).a[1], 4U) << "repaired in private memory";
 }
 
 // ---- events -----------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ struct cell {
 struct page {
   std::byte bytes[4096];
 };
-struct largest {  // of which the inline test asks no more than where it begins
+struct largest {  // the inline test checks no more than where it begins
   std::byte bytes[SCUTE_DIRECT_MAX];
 };
 struct too_large {
@@ -63,7 +63,7 @@ class readers : public scute_test::pool_test {
                    [&](scute::tx& tx) { tx.destroy(tx.make<cell>()); });
   }
 
-  // What begins at this offset is there for a T, or is refused, by readers of every kind.
+  // Readers of every kind accept the T that begins at this offset, or all of them refuse it.
   template <class T>
   void expect(bool there, uint64_t offset) {
     const auto base = scute_direct_base(pool.native_handle());
@@ -72,7 +72,7 @@ class readers : public scute_test::pool_test {
       SCOPED_TRACE(std::string(kind) + ", offset " + std::to_string(offset) + " of " +
                    std::to_string(file) + ", " + std::to_string(sizeof(T)) + " bytes");
       if (there && asks_library(r, p.oid())) {
-        return;  // which knows where objects are
+        return;  // the library knows where objects are
       }
       if (there) {
         ASSERT_NO_THROW(r.get(p));
@@ -146,8 +146,8 @@ TEST_F(readers, refuse_what_is_of_another_pool) {
   });
 }
 
-// What a transaction has opened is seen by readers that were made before, and by those of outer and
-// inner levels, whoever opened it.
+// An object that a transaction has opened is seen by readers that were made before, and by those of
+// outer and inner levels, whichever level opened it.
 TEST_F(readers, see_what_their_transaction_has_opened_since) {
   std::vector<scute::ptr<cell>> cells;
   pool.transact([&](scute::tx& tx) {
@@ -240,8 +240,8 @@ TEST_F(readers, of_a_pool_that_looks_at_every_access) {
   }
 }
 
-// Bounds of readers that were made before recovery had finished are out of date. They go on all the
-// same, and are equal to those made afterwards.
+// Bounds of readers that were made before recovery had finished are out of date. These readers
+// still work, and give the same results as those made afterwards.
 TEST(readers_of_a_crashed_pool, go_on_when_recovery_has_finished) {
   struct block {
     unsigned char bytes[400];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an audit by places in the source notices, and that it blames nobody (AUDIT-1
-// to AUDIT-4, AUDIT-6, AUDIT-7, CLOCK-1 to CLOCK-3).
+// What an audit by places in the source notices, and that it blames no correct code (AUDIT-1 to
+// AUDIT-4, AUDIT-6, AUDIT-7, CLOCK-1 to CLOCK-3).
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -97,7 +97,7 @@ TEST_F(store_audits, ReportedChangesAreNoStrays) {
     commit_set(5, true);
     EXPECT_EQ(a->strays(), 0u);
   }
-  // Told of once, seen in two commit sets.
+  // A store that is reported once, and seen in two commit sets.
   report(6);
   commit_set(6, true);
   commit_set(6, true);
@@ -125,7 +125,7 @@ TEST_F(store_audits, UnreportedChangesAreStrays) {
   EXPECT_EQ(s.file, "src/there.c");
   EXPECT_EQ(s.function, "there");
 
-  // A line that was stored to properly once, and later is not: the store that was told of is named.
+  // A line whose first store is reported and whose next one is not: the reported store is named.
   {
     const call_site at(&here.site);
     report(8);
@@ -140,7 +140,7 @@ TEST_F(store_audits, UnreportedChangesAreStrays) {
   EXPECT_EQ(s.file, "src/here.c");
 }
 
-// CLOCK-1, CLOCK-2: a commit set copies a line between the telling and the store.
+// CLOCK-1, CLOCK-2: a commit set copies a line between the report and the store.
 TEST_F(store_audits, AThreadInFlightMayStillStore) {
   report(9);
   commit_set(9, false);
@@ -153,7 +153,7 @@ TEST_F(store_audits, AThreadInFlightMayStillStore) {
   EXPECT_EQ(a->strays(), 1u);
 }
 
-// It stores behind the copy, and fences before the commit set comes to compare.
+// The thread stores after the copy, and fences before the commit set compares.
 TEST_F(store_audits, AThreadMayFenceWhileACutCompares) {
   report(14);
   a->commit_set_begins();
@@ -167,7 +167,7 @@ TEST_F(store_audits, AThreadMayFenceWhileACutCompares) {
   EXPECT_EQ(a->strays(), 1u);
 }
 
-// What a commit set has found changed and could not commit is no stray in the next one.
+// A line that a commit set has found changed, but could not commit, is no stray in the next one.
 TEST_F(store_audits, ACutThatFailsEndsNothing) {
   report(15);
   report_clock::fence();
@@ -181,7 +181,7 @@ TEST_F(store_audits, ACutThatFailsEndsNothing) {
   EXPECT_EQ(a->strays(), 1u);
 }
 
-// Code that tells of nothing was loaded behind the opening.
+// Code that reports no stores was loaded after the opening.
 TEST_F(store_audits, LaterCodeMakesStraysAdvice) {
   a->add_unreported("libold.so, libplugin.so", on_stray::report);
   EXPECT_EQ(a->unreported(), "libold.so, libplugin.so");
@@ -193,7 +193,7 @@ TEST_F(store_audits, LaterCodeMakesStraysAdvice) {
   EXPECT_EQ(a->strays(), 0u);
 }
 
-// Another thread tells of the same line, and fences, meanwhile.
+// Another thread reports the same line, and fences, meanwhile.
 TEST_F(store_audits, AnotherThreadsFenceEndsNothing) {
   report(10);
   std::thread([&] {
@@ -210,7 +210,8 @@ TEST_F(store_audits, AnotherThreadsFenceEndsNothing) {
 TEST_F(store_audits, AThreadThatHasEndedIsNotInFlight) {
   std::thread([&] { report(11); }).join();
   commit_set(11, true);
-  // While it counts as in flight strays of what was told of pass unnoticed; not for ever.
+  // While the thread counts as in flight, strays in lines that it reported pass unnoticed. That
+  // ends.
   for (int i = 0; i < 1000 && a->strays() == 0; ++i) commit_set(11, true);
   EXPECT_EQ(a->strays(), 1u);
 }
@@ -254,8 +255,8 @@ TEST_F(store_audits, CountsStandAtTheirPlaces) {
   EXPECT_EQ(a->unreported(), "libold.so");
 }
 
-// Where it was stored to, or where it was flushed (AUDIT-6, AUDIT-7); and what lines held is kept
-// in the same memory, if that is asked for.
+// The places where a line was stored to, or flushed (AUDIT-6, AUDIT-7). The contents of lines are
+// kept in the same memory, if that is requested.
 TEST_F(store_audits, WhatIsLeftHasItsPlaces) {
   const named_site stores("left.c", "stores", 71), flushes("left.c", "flushes", 72);
   {
@@ -292,7 +293,7 @@ TEST_F(store_audits, WhatIsLeftHasItsPlaces) {
   EXPECT_EQ(known.known((lines - 1) / 64), uint64_t{1} << 63);
   EXPECT_TRUE(known.was(lines - 1, 7 << 16));
   EXPECT_FALSE(known.was(lines - 1, 8 << 16));
-  known.note(lines, [](uint64_t&) { return true; });  // behind the end
+  known.note(lines, [](uint64_t&) { return true; });  // after the end
   known.forget(lines - 1);
   EXPECT_EQ(known.known((lines - 1) / 64), 0u);
   EXPECT_EQ(known.known(lines / 64), 0u);
@@ -331,7 +332,7 @@ TEST_F(store_audits, LongNamesAreCutAndManyPlacesFallTogether) {
   EXPECT_GT(named, audit::site_table::places / 2);
 }
 
-// What is behind the end, and more findings than there is room for.
+// Stores past the end, and more findings than there is room for.
 TEST_F(store_audits, NothingIsWrittenOutside) {
   a->report_store(capacity - 8, 1 << 20);
   a->report_store(~uint64_t{0} - 4, 4);
@@ -390,8 +391,8 @@ TEST_F(careless_audits, NobodyIsBlamed) {
   EXPECT_TRUE(a->may_commit());
 }
 
-// Threads store to words of the same lines; each tells, stores, flushes, and fences now and then,
-// which commits what was flushed. No commit set may find a stray, whatever comes between what.
+// Threads store to words of the same lines. Each reports, stores and flushes, and sometimes fences,
+// which commits the flushed lines. No commit set may find a stray, however the steps interleave.
 TEST_F(store_audits, ThreadsThatReportAreNeverBlamed) {
   constexpr unsigned threads = 4, shared = 6, turns = 30000;
   static std::atomic<uint64_t> medium[shared][8], view[shared][8];
@@ -411,7 +412,7 @@ TEST_F(store_audits, ThreadsThatReportAreNeverBlamed) {
         medium[line][w].store(now);
       }
     }
-    // Others store, and come to their fences, before what was copied is compared.
+    // Others store, and come to their fences, before this one compares its copies.
     std::this_thread::yield();
     for (unsigned line = 0; line < shared; ++line)
       if (has[line]) a->commit_set_has(line, changed[line]);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an operation costs, to the byte: fences, cache lines and bytes by purpose, for each level of
-// protection. The numbers follow from the format and the protocol, not from the machine, so a
-// change of them is a change of the product and belongs into the commit that makes it.
+// The exact costs of an operation: fences, cache lines and bytes by purpose, for each level of
+// protection. The numbers follow from the format and the protocol, not from the machine. So a
+// change of them is a change of the product, and belongs into the commit that makes it.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -54,7 +54,7 @@ class counting_pool {
         (std::filesystem::temp_directory_path() / ("scute-golden." + std::to_string(::getpid())))
             .string();
     check(scute_create(path_.c_str(), &o, &pool_));
-    pool_->in->idle.stop();  // comes when it comes
+    pool_->in->idle.stop();  // it works at any moment
   }
   ~counting_pool() {
     scute_close(pool_);
@@ -140,7 +140,7 @@ std::string measure() {
     };
     for (const uint64_t size : {64, 256, 1024, 4096}) {
       row("alloc_first", size, [&] { pool.alloc(size, operations); });
-      // More objects than are measured, so that slots to be had again are there in plenty.
+      // More objects than are measured, so that there are plenty of freed slots.
       pool.alloc(size, warm_up);
       pool.overwrite(size, warm_up);
       pool.free(warm_up);

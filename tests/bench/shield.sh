@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# What ./dev bench --shield measures, at a tiny size, and the report of it: all parts are there,
-# ratios are finite, counts agree, and a run that is interrupted leaves nothing but its rows. No
-# time is compared.
+# ./dev bench --shield at a tiny size, and its report: all parts are present, ratios are finite, and
+# counts agree. An interrupted run leaves nothing but its rows. No time is compared.
 source "$SCUTE_SOURCE_DIR/tests/cli/lib.bash"
 
 python=/usr/bin/python3
@@ -10,7 +9,7 @@ export PYTHONDONTWRITEBYTECODE=1 TMPDIR=$PWD/tmp
 mkdir tmp "$pools/files"
 measure=("$python" "$SCUTE_SOURCE_DIR/bench/shield" --build "$SCUTE_BINARY_DIR" --dir "$pools/files")
 nothing_left() {
-  [ -z "$(ls tmp "$pools/files" | grep -v ':$' | tr -d '\n')" ] || fail "left behind: $(ls tmp "$pools/files")"
+  [ -z "$(ls tmp "$pools/files" | grep -v ':$' | tr -d '\n')" ] || fail "left: $(ls tmp "$pools/files")"
 }
 
 expect 0 "${measure[@]}" --tiny --json results.jsonl --machine machine.json
@@ -54,8 +53,8 @@ assert facts["schemes", "redo-none"]["engine"] == "redo" and facts["schemes", "r
 assert facts["schemes", "redo-mlp"]["parity"] == 1 and facts["schemes", "spec-mlpc"]["engine"] == "spec"
 assert facts["ratio", "N = 20"]["rows"] == 20 and facts["ratio", "P = 2"]["parity"] == 2
 
-# What the audit counts: both ways flush the same; what is flushed, changed and not flushed again is committed; a fence that has
-# something to wait for commits. Opening and closing add a few.
+# The audit's counts. Both ways flush the same. Lines that are flushed, changed and not flushed again
+# are committed. A fence that has something to wait for commits. Opening and closing add a few.
 few = 64
 by = {(c.program, c.map, c.config): c.numbers for c in found.counters}
 assert len(by) == 4, by.keys()
@@ -73,7 +72,7 @@ assert {(f.rows, f.parity, f.bits, f.rate) for f in found.faults} == {(20, 1, b,
 assert all(f.trials == 3 and f.silent == 0 and f.pages == 3 * 512 for f in found.faults)
 assert sum(f.errors for f in found.faults) > sum(f.beside for f in found.faults) > 0
 
-# More parity takes more space, fewer rows do as well; engine spec has a log beside the file.
+# More parity takes more space, and so do fewer rows. Engine spec has a log next to the file.
 share = {(s.size, s.engine, s.rows, s.parity): s.share for s in found.shapes}
 for size in (16 << 20, 64 << 20):
     assert 0 < share[size, "logfree", 100, 1] < share[size, "logfree", 20, 1] < 0.2, share

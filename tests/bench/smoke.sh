@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every work of scute-bench at a tiny size, all of its outputs, and what it says to mistakes.
+# Every workload of scute-bench at a tiny size, all of its outputs, and its answers to mistakes.
 set -euo pipefail
 
 bench=$SCUTE_TEST_BENCH_EXE
@@ -14,7 +14,7 @@ shm=.
 dir=$(mktemp -d "$shm/scute-smoke.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
 
-# What a run that was killed has left behind goes away, and nothing else.
+# Files that a killed run has left are removed, and nothing else.
 sh -c 'echo $$' >dead
 touch "$dir/scute-bench.$(cat dead).redo-none" "$dir/scute-bench.$$.redo-none"
 
@@ -40,7 +40,7 @@ for what in processor memory_bytes kernel medium flush seed command; do
   grep -q "^  \"$what\": " machine.json || fail "machine.json does not name the $what"
 done
 
-# The floors and, where there are huge pages, the fair peer stand beside the objects.
+# The floors are measured next to the objects and, if there are huge pages, so is the fair peer.
 for floor in raw-logfree raw-log raw-redo; do
   grep -q "\"work\":\"overwrite_random\",.*\"system\":\"$floor\"" rows.jsonl || fail "no row of $floor"
 done
@@ -53,7 +53,7 @@ for cap in cap-2-percent cap-20-percent; do
 done
 grep -q '^### table3, ' tables.md || fail "no table 3"
 grep -q '^### stamp_load, ' tables.md || fail "no loads of STAMP"
-# Every application ran on every system of this build that is not only for who names it.
+# Every application ran on every system of this build, except systems that run only when named.
 for application in genome intruder kmeans-low kmeans-high labyrinth ssca2 vacation-low vacation-high yada; do
   for system in redo-none redo-mlpc logfree-mlpc spec-none spec-none-in-place spec-mlpc spec-flush libpmemobj no-log volatile; do
     grep -q "^  $system " list.txt || [ "$system" = libpmemobj ] || fail "--list does not name $system"
@@ -62,8 +62,8 @@ for application in genome intruder kmeans-low kmeans-high labyrinth ssca2 vacati
       fail "no row of $application, $system"
   done
 done
-# The works of ENTS: every structure and part of a benchmark, the variants of its figures with one
-# thread alone.
+# The benchmarks of ENTS: every structure and part; the variants of its figures with one thread
+# only.
 for work in ents_read_update.bplus_tree ents_read_update.skiplist ents_insert_remove.rbtree ents_insert_remove.hashmap \
   ents_tatp.location_of_one ents_tatp.location ents_tatp.whole ents_tpcc.orders ents_tpcc.whole_w1 ents_tpcc.whole_w2 \
   ents_level_insert.load_20 ents_level_50.load_60 ents_level_95.load_90; do
@@ -76,19 +76,20 @@ done
 grep -q '"work":"ents_level_50",.*"system":"level-in-place"' rows.jsonl || fail "no row of level hashing in place"
 ! grep '"work":"ents_tatp",.*"threads":2,.*"raw-pow-padded"' rows.jsonl || fail "a variant with two threads"
 ! grep '"work":"ents_tatp",.*"threads":2,.*"pow-none-padded"' rows.jsonl || fail "a way of the store with two threads"
-# The store on a disk, opened after a crash, cleaned, and what persistent caches would spare.
+# The store on a disk, opened after a crash, and cleaned; and the costs that persistent caches would
+# spare.
 for system in pow pow-none; do
   grep -q "\"work\":\"kv_put\",.*\"threads\":8,.*\"config\":\"$system\"" rows.jsonl || fail "no row of kv_put, $system"
   grep -q "\"work\":\"pow_recovery\",.*\"config\":\"$system\",.*\"stages\":{\"open\":[0-9.]*,\"load\":[0-9.]*}" rows.jsonl ||
     fail "no parts of an opening, $system"
 done
 grep -q '"work":"pow_clean","structure":"live_none",.*"bytes_metadata_per_op":0.0,.*"file_per_live"' rows.jsonl ||
-  fail "no row of a file that nobody cleans, or something was copied"
+  fail "no row of a file without a cleaner, or something was copied"
 grep '"work":"pow_clean","structure":"live_50",.*"pow-none-inline"' rows.jsonl | grep -qv '"bytes_metadata_per_op":0.0,' ||
   fail "no row of cleaning, or nothing was copied"
 for system in volatile raw-pow-cached level-in-place; do
   grep -q "\"work\":\"eadr_level_50\",.*\"system\":\"$system-eadr\"" rows.jsonl || fail "no row of $system without write-backs"
-  grep -q "\"work\":\"eadr_level_50\",.*\"system\":\"$system\"" rows.jsonl || fail "no row of $system beside that"
+  grep -q "\"work\":\"eadr_level_50\",.*\"system\":\"$system\"" rows.jsonl || fail "no row of $system to compare with"
 done
 for structure in ctree rbtree btree skiplist rtree hashmap; do
   grep -q "\"work\":\"map_insert\",\"structure\":\"$structure\"" rows.jsonl ||
@@ -96,9 +97,9 @@ for structure in ctree rbtree btree skiplist rtree hashmap; do
   grep -q "\"work\":\"table3\",\"structure\":\"$structure\"" rows.jsonl ||
     fail "no row of $structure in table 3"
 done
-[ -z "$(ls disk)" ] || fail "files left behind on the disk: $(ls disk)"
+[ -z "$(ls disk)" ] || fail "files left on the disk: $(ls disk)"
 left=$(ls "$dir")
-[ "$left" = "scute-bench.$$.redo-none" ] || fail "wrong files left behind: $left"
+[ "$left" = "scute-bench.$$.redo-none" ] || fail "wrong files are left: $left"
 
 # Choosing.
 "$bench" --tiny --dir "$dir" --filter overwrite_random --systems redo-mlpc --sizes 256 --threads 1 \

@@ -49,7 +49,7 @@ int shielded_meanwhile(const subject& s, Fn&& fn) {
   std::filesystem::remove(file);
   return e != SCUTE_OK ? e : removed;
 }
-// What a pool says that protects no file.
+// The answer of a pool that protects no file.
 int not_foreign(int e) {
   return e == SCUTE_E_INVALID ? SCUTE_OK : e;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A proper call of every exported function of the library that does more than to look something up
-// in a table: for tests of what holds for all calls, whatever they do. The list is compared with
-// what the shared library exports.
+// A correct call of every exported function of the library that does more than look something up in
+// a table. For tests of properties that all calls share. The list is compared with the exports of
+// the shared library.
 #pragma once
 
 #include <string>
@@ -11,14 +11,14 @@
 
 namespace scute::test {
 
-// What calls are made with.
+// The arguments of the calls.
 struct call_subject {
   scute_pool* pool = nullptr;
   scute_oid oid = 0;        // of an object of 5,000 bytes
   scute_tx* tx = nullptr;   // of this thread
   void* buffer = nullptr;   // of scute_obj_open()
   std::string other = {};   // where no file is
-  std::string closed = {};  // a pool that nobody has open
+  std::string closed = {};  // a pool that no process has open
 };
 
 struct every_call {

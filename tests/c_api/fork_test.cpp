@@ -203,7 +203,7 @@ TEST(fork, PointersOfTheParentFault) {
   }
 }
 
-// Whatever else a process that is killed leaves behind, it is no lock. (PROC-3)
+// A killed process leaves no lock, whatever else it leaves. (PROC-3)
 TEST(fork, AChildThatStaysKeepsNoLock) {
   for (const auto how : ways)
     for (const auto where : {scratch::memory, scratch::disk}) {
@@ -295,7 +295,7 @@ TEST(fork, AChildHasPoolsOfItsOwn) {
   EXPECT_EQ(f.count(), 1u);
 }
 
-// What a server does that forks to save (docs/guides/operate.md, "Back up").
+// The way of a server that forks to save (docs/guides/operate.md, "Back up").
 TEST(fork, AChildSavesACopy) {
   if (!threads_in_children) return;
   for (const auto where : {scratch::memory, scratch::disk}) {
@@ -324,7 +324,7 @@ TEST(fork, AChildSavesACopy) {
   }
 }
 
-// What an opening has in hand goes to no child that is made meanwhile by another thread.
+// Descriptors and mappings of an opening go to no child that another thread makes meanwhile.
 // (PROC-3, PROC-4)
 TEST(fork, WhileAnotherThreadOpens) {
   forking_pool f;

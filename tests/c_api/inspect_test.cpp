@@ -113,7 +113,7 @@ TEST(chunks, VisitCanStopAndMayNotNest) {
                      return 0;
                    },
                    &kinds));
-  std::erase(kinds, "log");  // engine spec has some for good
+  std::erase(kinds, "log");  // engine spec has some permanently
   EXPECT_GE(kinds.size(), 3u);
   EXPECT_EQ(kinds[0], "run");
   EXPECT_EQ(kinds[1], "span");

@@ -100,7 +100,7 @@ TEST_F(recovery, InTheBackground) {
   expect_over();
 }
 
-// RES-2: everything is put right once.
+// RES-2: each block is resolved once.
 TEST_F(recovery, ManyThreadsAtOnce) {
   for (const uint32_t flags : {uint32_t{SCUTE_LAZY_RECOVERY}, uint32_t{0}}) {
     f.load(image, flags);
@@ -179,7 +179,7 @@ TEST_F(recovery, CheckAndScrubFinishItFirst) {
   r.struct_size = sizeof r;
   SCUTE_OKAY(scute_scrub(f, &o, &r));
   EXPECT_EQ(r.lost, 0u);
-  EXPECT_EQ(r.damaged, 0u) << "what a crash has left is no damage";
+  EXPECT_EQ(r.damaged, 0u) << "blocks that a crash has left unresolved are no damage";
   SCUTE_OKAY(scute_recovery_wait(f, nullptr, nullptr));
   expect_over();
 }
@@ -249,10 +249,10 @@ TEST(drain, HappensByItselfWhenNothingElseDoes) {
   EXPECT_TRUE(f.read(oid) == pattern(2, 500));
 }
 
-// As in a large pool: what a range in place holds is the lock of blocks that are still to be
-// resolved. Of another range that is done when it is opened; of a new object when the transaction
-// commits, and nobody can take the lock from the lane by then
-// (engine/logfree/column_reservation.hpp, RESERVE-2). In a child, since it would hang.
+// As in a large pool: a range in place holds the lock of blocks that are still to be resolved. The
+// blocks of another range are resolved when it is opened, those of a new object when the
+// transaction commits. No thread can take the lock from the lane by then
+// (engine/logfree/column_reservation.hpp, RESERVE-2). In a child, since a failure would hang.
 TEST_F(recovery, RangesInPlaceWhereBlocksShareLocks) {
   f.close();
   for (const uint32_t stripes : {1u, 2u, 8u}) {
@@ -283,7 +283,8 @@ TEST_F(recovery, RangesInPlaceWhereBlocksShareLocks) {
 }
 
 // Two threads, each with ranges in place in blocks that the other one's lock guards, before
-// anything is resolved: who resolves waits for locks, and nobody may wait for him with one.
+// anything is resolved. A thread that resolves waits for locks, so no thread that holds one may
+// wait for it.
 TEST_F(recovery, ThreadsInPlaceWhereBlocksShareLocks) {
   f.close();
   pool::stripes::use(2);

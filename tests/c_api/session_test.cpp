@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is chosen for a session (policy, flags), and what the interface says about it.
+// The choices for a session (policy, flags), and how the interface reports them.
 #include <gtest/gtest.h>
 
 #include "support/pool_file.hpp"

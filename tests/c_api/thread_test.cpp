@@ -65,7 +65,7 @@ const ending endings[] = {
      }},
 };
 
-// More often than there are lanes: none of them may stay behind.
+// More often than there are lanes: no lane may stay taken.
 TEST(ending_thread, AbortsItsTransaction) {
   for (const ending& e : endings) {
     SCOPED_TRACE(e.how);
@@ -253,7 +253,7 @@ void* call_cancelled(void* arg) {
   }
   ::pthread_cancel(::pthread_self());
   c.result = c.what.make(s);
-  // What is open now is ended by the thread's end, or by this.
+  // The thread's end closes whatever is still open, or this does.
   scute_obj_discard(s.buffer);
   c.f.pool = s.pool;
   ::pthread_testcancel();

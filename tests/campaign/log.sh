@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Damage to the log of engine spec, at rest, under commits, and behind a kill: what one copy or
-# track lacks costs nothing, and what more costs is told.
+# Damage to the log of engine spec, at rest, under commits, and after a kill. Damage to one copy or
+# track costs nothing. The losses from more damage are reported.
 . "${BASH_SOURCE[0]%/*}/lib.bash"
 
 trials=$(budget 4 12)
@@ -11,6 +11,6 @@ has '^tracks/live '
 expect 1 log --trials 1 --logs tracks --moments rest --drill silent
 has 'nothing said so'
 has '^  repeat: .*--logs tracks --moments rest --seed 1 --trial 0$'
-# Not everything survives what it need not survive.
+# The drill requires that everything survives: it must fail.
 expect 1 log --trials 40 --logs one-copy --moments crossing --drill greedy
 expect 2 log --logs three-copies

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A pool whose program was killed: check says clean and tells no event; with damage besides it says
-# so, by its text, its status and an event, as for a pool that was closed.
+# A pool whose program was killed: check says clean, and there is no event. Damage in addition is
+# reported by text, status and an event, as for a pool that was closed.
 . "${BASH_SOURCE[0]%/*}/lib.bash"
 pool=$pools/a.pool
 records 400 >records.tsv
@@ -67,7 +67,7 @@ for engine in redo logfree spec; do
   in_out '  object  *repaired  '
 done
 
-# Beyond the redundancy: what there is is listed, and that this is not all.
+# Beyond the redundancy: the remaining objects are listed, and that there were more.
 SCUTE_PROTECTION=ml "$scute" create "$pools/ml.pool" --size 4M >/dev/null
 "$scute" kv load "$pools/ml.pool" records.tsv --quiet >/dev/null
 n=$(objects "$pools/ml.pool")

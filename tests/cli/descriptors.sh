@@ -9,7 +9,7 @@ bounded() { timeout "$wait_seconds" "$@"; }
 expect 0 bounded "$scute" create "$pool" --size 2M <&-
 expect 0 bounded "$scute" kv load "$pool" records.tsv --quiet <&-
 
-# Nothing can be read from what is closed.
+# Nothing can be read from a closed stream.
 expect 1 bounded "$scute" kv load "$pool" - --quiet <&-
 one_error_line
 in_err '^scute: standard input: Bad file descriptor'

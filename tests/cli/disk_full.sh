@@ -73,7 +73,7 @@ small=$PWD/small
 mkdir "$small"
 real() {
   run() { "$scute" "$@"; }
-  # Others use what the pool is not to have.
+  # Another file takes the room that the pool is not to have.
   leave() {
     local free
     rm -f "$small/.others"

@@ -42,7 +42,7 @@ done
 expect 1 "$scute" create "$pools/no-log.pool" --engine redo --log-cap 2M
 one_error_line
 in_err 'a log-cap is for engine spec'
-[ ! -e "$pools/no-log.pool" ] || fail "a file was left behind"
+[ ! -e "$pools/no-log.pool" ] || fail "there is a file"
 expect 1 "$scute" engine "$pools/cap-auto.pool" logfree --log-cap 2M
 in_err 'a log-cap is for engine spec'
 expect 0 env SCUTE_ROWS=7 "$scute" create "$pools/both.pool" --rows 9 --json
@@ -51,7 +51,7 @@ expect 0 env SCUTE_MODE=0640 "$scute" create "$pools/mode.pool"
 equal "$(stat -c %a "$pools/mode.pool")" 640
 expect 1 env SCUTE_ROWS=many "$scute" create "$pools/wrong.pool"
 one_error_line
-[ ! -e "$pools/wrong.pool" ] || fail "a file was left behind"
+[ ! -e "$pools/wrong.pool" ] || fail "there is a file"
 
 # A layout that is asked for must be the pool's.
 expect 0 "$scute" info "$pools/by-flag.pool"

@@ -55,7 +55,7 @@ done
 smallest=$(sed -n 's/^: Size of the file (default 64M, at least \([0-9A-Z]*\))\./\1/p' "$manual")
 expect 0 "$scute" create "$pools/smallest.pool" --size "$smallest"
 expect 1 "$scute" create "$pools/smaller.pool" --size "$((${smallest%K} - 4))K"
-[ ! -e "$pools/smaller.pool" ] || fail "a file was left behind"
+[ ! -e "$pools/smaller.pool" ] || fail "there is a file"
 for engine in auto redo logfree spec; do
   expect 0 "$scute" create "$pools/$engine.pool" --size 1M --engine $engine
 done

@@ -33,7 +33,7 @@ sys.exit(os.waitstatus_to_exitcode(status))
 END
 }
 for columns in 24 40 60 80 132; do
-  # As many records as it takes until there is something to tell.
+  # As many records as it takes until there is progress to show.
   for n in 20000 80000 320000; do
     records $n >records.tsv
     load "$columns"

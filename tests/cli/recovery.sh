@@ -40,7 +40,8 @@ valid_json
 equal "$(json lost)" 0
 equal "$(cksum <"$pool")" "$before"
 
-# A session that is closed before it is over leaves the rest to the next one; a check finishes it.
+# A session that is closed before recovery is over leaves the rest to the next one. A check finishes
+# recovery.
 expect 0 env SCUTE_LAZY_RECOVERY=1 "$scute" kv put "$pool" added value
 expect 0 "$scute" info "$pool" --json
 equal "$(json clean)" true

@@ -60,7 +60,7 @@ done
 expect 0 "$scute" scrub "$pool" --json
 equal "$(json resumed_at)" 0
 
-# Without a terminal plain lines tell how far it is, one every 5 seconds.
+# Without a terminal plain lines report the progress, one every 5 seconds.
 "$scute" scrub "$pool" --rate "$(($(json bytes) / 7))" --restart >out 2>err
 in_err '^scrub  *[0-9]*%  .*/s  ETA'
 

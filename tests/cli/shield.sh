@@ -38,8 +38,8 @@ for injury in 'flip --region object --count 20' 'lose-page --region object' 'los
   expect 0 "$scute" shield check "$file" --quiet
   cmp "$file" original || fail "$injury was not repaired"
 done
-# Nothing is injured without a trace in one of the two files, at whatever place; and what is called
-# an object is what a check finds.
+# Each injury changes one of the two files, at whatever place. One that is reported as an object's
+# is found by a check.
 for seed in 1 2 3 4 5 6 7 8 9; do
   expect 0 "$scute" shield inject "$file" --kind scribble --region object --seed $seed
   in_out ', object$'
@@ -49,7 +49,8 @@ done
 expect 0 "$scute" events "$file.scute"
 in_out repaired
 
-# Changed without us: refused, and the file left alone; then what it holds counts, or what it held.
+# Changed without Scute: refused, and the file left alone. Then its new bytes are adopted, or its
+# old ones are restored.
 printf X | dd of="$file" bs=1 seek=1234567 conv=notrunc status=none
 printf Y | dd of="$file" bs=1 seek=1234568 conv=notrunc status=none
 cp "$file" changed
@@ -99,7 +100,7 @@ mv elsewhere "$file"
 # The log of a file on a disk lies next to the file.
 cp "$file" disk.dat
 expect 0 "$scute" shield add disk.dat --engine spec --medium file --quiet
-[ -e disk.dat.scute.log ] || fail "there is no log beside it"
+[ -e disk.dat.scute.log ] || fail "there is no log next to it"
 expect 0 "$scute" shield check disk.dat
 expect 0 "$scute" shield remove disk.dat
 equal "$(echo disk.dat*)" disk.dat

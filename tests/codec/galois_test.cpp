@@ -187,7 +187,7 @@ TEST_P(Galois, Combine) {
       random.fill(range.back(), n);
       content.emplace_back(range.back(), range.back() + n);
     }
-    // Sums are places 0.. on, rows those behind them.
+    // Sums have the places from 0 on, rows the places after them.
     std::vector<void*> out(range.begin(), range.begin() + static_cast<ptrdiff_t>(sums));
     std::vector<size_t> out_place(sums);
     for (size_t s = 0; s < sums; ++s) {

@@ -31,7 +31,7 @@ class guarded_buffer {
   unsigned char* at_begin() { return begin(); }
   unsigned char* place(size_t n, bool end) { return end ? at_end(n) : at_begin(); }
 
-  // True if every byte outside [p, p + n) still has the filling; puts it back everywhere.
+  // True if every byte outside [p, p + n) still has the filling. Fills the whole buffer again.
   bool intact_outside(const unsigned char* p, size_t n) {
     bool intact = true;
     for (unsigned char* q = begin(); q != begin() + size_; ++q) {

@@ -31,7 +31,7 @@ TEST(ReedSolomonMatrix, ParityZeroIsXorAndNothingIsZero) {
     ASSERT_EQ(coefficient(0, row), 1) << row;
     for (size_t p = 0; p < parities_max; ++p) ASSERT_NE(coefficient(p, row), 0) << row;
   }
-  // What pools hold; a change here makes them unreadable.
+  // The coefficients that pools were made with: a change here makes pools unreadable.
   EXPECT_EQ(coefficient(1, 0), 0xA6);
   EXPECT_EQ(coefficient(2, 100), 0xC2);
   EXPECT_EQ(coefficient(3, 250), 0x1D);
@@ -157,7 +157,7 @@ struct column {
     return out;
   }
 
-  // What was lost is overwritten before, so that nothing of it can help.
+  // The lost rows are overwritten first, so that solve() cannot use their bytes.
   void lose(random_source& random, const std::vector<bool>& lost_row,
             const std::vector<bool>& lost_parity) {
     for (size_t r = 0; r < row.size(); ++r) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// model_test.hpp: random transactions on a container and on a standard one beside it. Some
-// transactions are aborted, and then neither may have changed; now and then the pool is reopened.
+// model_test.hpp: random transactions on a container, and the same on a standard one. Some
+// transactions are aborted, and then neither may have changed. At times the pool is reopened.
 #pragma once
 
 #include <cstdint>
@@ -47,7 +47,7 @@ class model_test : public pool_test {
         });
         model = std::move(changed);
       } catch (const abandoned&) {
-        ASSERT_EQ(objects(), before) << "an aborted transaction left objects behind";
+        ASSERT_EQ(objects(), before) << "an aborted transaction left objects";
       }
       if (i % 50 == 49 || i == count - 1) {
         if (pick(2) == 0) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A file system without room, everywhere where that can be met: SCUTE_E_NOSPC, with nothing
-// changed, and never a store or a load that finds no block. What is there can be used on.
+// A file system without room, in every operation that can meet it. The result is SCUTE_E_NOSPC,
+// with nothing changed, and no store or load finds a missing block. Existing objects remain usable.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -75,7 +75,7 @@ class full_disk : public testing::TestWithParam<parameters> {
     EXPECT_EQ(SCUTE_OK, f.free(all.back().first)) << scute_errormsg();
     all.pop_back();
     for (const auto& [oid, expected] : all) EXPECT_TRUE(f.read(oid) == expected);
-    // What was freed can be had again.
+    // Freed room can be allocated again.
     int e = SCUTE_OK;
     all.emplace_back(try_alloc(f, sizes[std::size(sizes) - 1], e),
                      pattern(7, sizes[std::size(sizes) - 1]));
@@ -133,7 +133,7 @@ TEST_P(full_disk, FillAndUse) {
       f.create(how());
       const scute_oid first = f.alloc(bytes(100));
       ASSERT_NE(first, 0u);
-      // The rest of what is to be had is taken by somebody else.
+      // Others take the rest of the free pages.
       small_disk::set_free(pages);
       auto all = fill(f);
       all.emplace_back(first, bytes(100));
@@ -190,7 +190,7 @@ TEST_P(full_disk, SparseCopy) {
   });
 }
 
-// Somebody takes a page of an object away: with parity and checksums it comes back. (BLOCK-2)
+// A hole is punched into an object: with parity and checksums its page comes back. (BLOCK-2)
 TEST_P(full_disk, PunchedHole) {
   in_own_process([] {
     pool_file f;

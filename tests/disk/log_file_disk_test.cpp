@@ -26,7 +26,7 @@ TEST(log_file_disk, NoRoomForALog) {
       small_disk::begin(pages);
       const int e = scute_create(f.path.c_str(), &o, &f.pool);
       if (e == SCUTE_OK) {
-        // What fits when it is made is enough for commits: what they overwrite has blocks.
+        // The room that a log gets when it is made is enough for commits: they overwrite blocks.
         small_disk::set_free(0);
         const scute_oid oid = f.alloc(pattern(1, 300));
         if (oid != 0) {
@@ -67,7 +67,7 @@ TEST(log_file_disk, NoRoomForALargerOne) {
       SCUTE_FAILS(SCUTE_E_NOSPC, tx.commit());
     }
     for (unsigned i = 0; i < 12; ++i) EXPECT_EQ(f.read(many[i]), pattern(i, 40000));
-    f.overwrite(many[0], pattern(7, 40000));  // goes on
+    f.overwrite(many[0], pattern(7, 40000));  // continues
     EXPECT_EQ(f.read(many[0]), pattern(7, 40000));
     f.expect_sound();
     f.close();

@@ -60,7 +60,8 @@ TEST_P(pow_full_disk, Create) {
   });
 }
 
-// It grows as far as there is room; what did not fit changed nothing; with room again it goes on.
+// The file grows as far as there is room. A section that did not fit has changed nothing. With more
+// room, the store continues.
 TEST_P(pow_full_disk, Growth) {
   in_own_process([] {
     const scratch folder;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A file system without room under a shielded file: SCUTE_E_NOSPC, with nothing changed, of
-// whatever needs a block; what is there can be used on, and with more room all goes on (BLOCK-1).
+// A file system without room under a shielded file. Calls that need a block fail with
+// SCUTE_E_NOSPC, and change nothing. Existing bytes remain usable, and with more room everything
+// continues (BLOCK-1).
 #include <gtest/gtest.h>
 
 #include <scute/shield_room.h>
@@ -73,8 +74,8 @@ TEST_P(shielded_full_disk, Grow) {
   });
 }
 
-// What FILE has of a growth that FILE.scute had no room for is no damage, and is finished or given
-// up by the next session.
+// A growth for which FILE.scute had no room has made FILE longer: that is no damage. The next
+// session finishes the growth or gives it up.
 TEST_P(shielded_full_disk, GrowAndReopen) {
   for (uint64_t pages = 0; pages < 1000; pages += 45)
     in_own_process([&] {

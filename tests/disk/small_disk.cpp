@@ -51,7 +51,8 @@ EARLY void* map(void* at, size_t n, int access, int flags, int fd, off_t offset)
   return reinterpret_cast<void*>(::syscall(SYS_mmap, at, n, access, flags, fd, offset));
 }
 
-// The file that a descriptor is of; what has data already has blocks. Null: not a regular file.
+// The file that a descriptor is of. Pages of it that have data already have blocks. Null: not a
+// regular file.
 file* find(int fd) noexcept {
   struct stat st{};
   if (::fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) return nullptr;

@@ -31,7 +31,7 @@ std::string costs() {
   for (const auto& level : levels) {
     pool_file f;
     f.create(64 * mib, level.kind);
-    f.in().idle.stop();  // its fences come when they come, and so do a checkpoint's
+    f.in().idle.stop();  // its fences, and a checkpoint's, come at any moment
     const scute_oid small = f.alloc(pattern(1, 4096)), big = f.alloc(pattern(2, mib));
     std::vector<scute_oid> several;
     for (uint64_t i = 0; i < 8; ++i) several.push_back(f.alloc(pattern(10 + i, 400)));

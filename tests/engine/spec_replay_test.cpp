@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What recovery makes of records of engine spec (SPEC-4): compared with a model of bytes. Some
-// of the logs are such as no program writes on purpose.
+// Recovery from records of engine spec (SPEC-4), compared with a model of bytes. Some of the logs
+// are such as no program writes on purpose.
 #include <gtest/gtest.h>
 
 #include <ctime>

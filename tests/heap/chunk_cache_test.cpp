@@ -56,7 +56,8 @@ TEST_P(chunk_cache, LaterLogsTakeNoSteps) {
   for (unsigned k = 0; k < times; ++k) change(3 + k);
   const auto after = f.stats();
   EXPECT_EQ(after.fallbacks - before.fallbacks, times);
-  // Decided, applied, and noted before the chain is anybody's; a log-free pool fences alike.
+  // The steps are decided, applied, and noted before a log gets the chain. A log-free pool has the
+  // same fences.
   EXPECT_EQ(after.fences - before.fences, 3 * times);
   EXPECT_EQ(f.info().chunks_free, free);
   EXPECT_EQ(lent(), chunks);
@@ -125,7 +126,7 @@ TEST_P(chunk_cache, GivesWayToObjects) {
   }
 }
 
-// What a crash leaves is lent, and nobody's.
+// Chunks that a crash leaves lent belong to no log.
 TEST_P(chunk_cache, IsFreeAfterACrash) {
   start();
   f.overwrite(oid, pattern(2, n));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The chunk header of a large object is beyond repair: it cannot be opened any more, and nobody
-// else gets the room that it takes.
+// The chunk header of a large object is beyond repair: the object cannot be opened any more, and no
+// other object gets the room that it takes.
 #include <gtest/gtest.h>
 
 #include <cstring>

@@ -20,7 +20,7 @@ state chunks(pool_file& f) {
   const int e = scute_visit_chunks(
       f,
       [](void* arg, const scute_chunk_info* c) {
-        // An empty run is as good as a free chunk, and is one once somebody needs the space.
+        // An empty run is as good as a free chunk, and becomes one when an allocation needs it.
         const bool empty = std::string(c->kind) == "free" ||
                            (std::string(c->kind) == "run" && c->used == 0) ||
                            std::string(c->kind) == "span-body";

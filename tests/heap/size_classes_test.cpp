@@ -43,7 +43,7 @@ TEST_P(size_class, EverySizeGetsTheSmallestThatFits) {
     if (c > 0) {
       ASSERT_LT(pool::payload_room(classes.slot_size(c - 1)), n);
     }
-    // Memory is not wasted: at most a quarter, but for the tiniest and the steps between fragments.
+    // At most a quarter is wasted, except for the tiniest objects and the steps between fragments.
     if (n >= 256 && n <= 4096) {
       ASSERT_LE(classes.slot_size(c), n * 5 / 4 + 64 + 32);
     }

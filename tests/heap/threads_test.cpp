@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HEAP-1, under threads: no slot is ever handed out twice, whoever frees it; and readers may look
-// at the heap while chunks change their use.
+// HEAP-1, under threads: no slot is ever handed out twice, whichever thread frees it. Readers may
+// look at the heap while chunks change their use.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -24,7 +24,7 @@ lossy_disk* disk_that(Fn&& fn) {
   return nullptr;
 }
 
-// Where an address of this process is mapped from: the file, and the offset in it.
+// The file that an address of this process is mapped from, and the offset in it.
 bool find_mapping(const void* at, mapping::file& file, uint64_t& offset) {
   const auto wanted = reinterpret_cast<uint64_t>(at);
   return any_mapping([&](const mapping& m) {

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs into a fresh prefix, moves it, and uses it as an outside project would: C and C++, shared
 # and static, through find_package and through pkg-config. Then checks what libscute.so exports
-# against the C headers. Runs in an empty folder; takes its settings from the environment (CMakeLists.txt).
+# against the C headers. Runs in an empty folder, and takes its settings from the environment
+# (CMakeLists.txt).
 set -euo pipefail
 export LC_ALL=C
 
@@ -14,7 +15,7 @@ step() { printf '==> %s\n' "$*"; }
 fail() { printf 'FAILED: %s\n' "$*"; exit 1; }
 quiet() { "$@" >log 2>&1 || { cat log; fail "$*"; } }
 
-# run PROGRAM: it must print the version that CMake was told.
+# run PROGRAM: it must print the version that CMake was given.
 run() {
   local output
   rm -f "$PWD/${1##*/}.pool"
@@ -122,7 +123,7 @@ find "$prefix/include/scute" -name '*.h' ! -name shield_hooks.h ! -name shield_v
 if sed 's/@@.*//' exports | comm -13 - declared | grep .; then
   fail "the C headers declare the functions above, but libscute.so does not export them"
 fi
-# Exported but not declared: an interface that nobody can know.
+# Exported but not declared: an interface that no user can know.
 if sed 's/@@.*//' exports | comm -23 - declared | grep .; then
   fail "libscute.so exports the symbols above, but no C header declares them"
 fi

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Libraries that are loaded into a running process share some 1,700 bytes for variables of their threads (static TLS). Scute takes 64 of
-# them at most, so that it can be loaded beside others that need such room, and so can two plugins that link libscute.a.
+# Libraries that are loaded into a running process share some 1,700 bytes for variables of their
+# threads (static TLS). Scute takes at most 64 of them. So it can be loaded next to others that need
+# such room, and so can two plugins that link libscute.a.
 set -euo pipefail
 export LC_ALL=C
 [ -z "$(ls -A)" ] || { echo "plugins.sh leaves files where it is run: in an empty folder, as ctest does"; exit 1; }
@@ -55,7 +56,7 @@ const char *plugin_run(const char *file) {
 }
 END_OF_PLUGIN
 cat >other.c <<'END_OF_OTHER'
-/* A library of others, with as much room as there is for it beside the two plugins. */
+/* Another project's library. It takes as much room as the two plugins leave. */
 static __thread char room[1200] __attribute__((tls_model("initial-exec")));
 char *other_room(void) { return room; }
 END_OF_OTHER
@@ -86,4 +87,4 @@ done
 "$CC" "${cflags[@]}" -fPIC -shared other.c -o other.so
 "$CC" "${cflags[@]}" host.c -ldl -o host
 ./host ./other.so "$lib/libscute.so" ./one.so ./two.so
-echo "libscute.so needs $((size)) bytes of static TLS; two plugins were loaded beside another library's 1200"
+echo "libscute.so needs $((size)) bytes of static TLS; two plugins were loaded next to another library's 1200"

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Instructions per operation against golden.txt: with the AVX2 kernels, which valgrind can run, and
-# a fixed seed. The file names the compiler it was made with; that one's code may differ by 2
-# percent, another one's by 25. SCUTE_UPDATE_GOLDEN=1 writes it anew.
+# a fixed seed. The file names the compiler it was made with. With that compiler the counts may
+# differ by 2 percent, with another one by 25. SCUTE_UPDATE_GOLDEN=1 writes the file again.
 set -euo pipefail
 export LC_ALL=C SCUTE_CPU=avx2
-# Which of its copies of memcpy the C library takes, and from where on it repeats one instruction,
-# depends on the machine.
+# The C library chooses its memcpy by the machine, and so the length from which on that repeats one
+# instruction.
 export GLIBC_TUNABLES=glibc.cpu.x86_rep_movsb_threshold=0x10000000
 [ -z "$(ls -A)" ] || { echo "check.sh leaves files where it is run: in an empty folder, as ctest does"; exit 1; }
 golden=$SCUTE_SOURCE_DIR/tests/instructions/golden.txt

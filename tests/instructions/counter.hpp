@@ -5,7 +5,7 @@
 #include <valgrind/callgrind.h>
 #endif
 
-// From here on callgrind counts (--instr-atstart=no); what was before that ran four times as fast.
+// From here on callgrind counts (--instr-atstart=no); code before that runs four times as fast.
 // Elsewhere this does nothing.
 inline void begin_counting() {
 #ifdef CALLGRIND_START_INSTRUMENTATION

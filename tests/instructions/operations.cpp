@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One operation, again and again, for whoever counts its instructions: all of them happen in
+// Repeats one operation, so that a tool can count its instructions: all of them happen in
 // measured().
 //   operations ENGINE OPERATION TIMES        operations --list
-// ENGINE-none: without protection. The pool has no thread of its own: what that checkpoints and
-// drains comes when it comes, and the operations after it count differently.
+// ENGINE-none: without protection. The pool has no thread of its own: that thread checkpoints and
+// drains at any moment, and operations after that have other counts.
 #include <scute/scute.h>
 #include <scute/pool.hpp>
 #include <scute/tx.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One section of a persist-on-write store, again and again, for whoever counts its instructions:
-// all of them happen in measured().
+// Repeats one section of a persist-on-write store, so that a tool can count its instructions: all
+// of them happen in measured().
 //   sections PROTECTION OPERATION TIMES        sections --list
 #include <scute/pow.hpp>
 

@@ -44,7 +44,7 @@ if way == "dup":
     called(SYS_fsync, other)
 else:
     os.fsync(other)
-print(os.pwrite(other, b"not yet durable", 1500))  # beside what is, in another line
+print(os.pwrite(other, b"not yet durable", 1500))  # in another line than the durable bytes
 view = mmap.mmap(other, 262144)
 view[2000:2011] = b"by the view"
 view.flush()
@@ -52,7 +52,7 @@ called(SYS_close, other)
 view[3000:3004] = b"late"
 view.flush()
 view.close()
-os.close(os.open(name, os.O_RDWR))  # may be had again
+os.close(os.open(name, os.O_RDWR))  # can be opened again
 print("done\n", end="", flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
 END

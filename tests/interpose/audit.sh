@@ -33,7 +33,7 @@ cat said "$file" | cmp - out || fail "standard output has more than the program'
 [ ! -s err ] || fail "something was said"
 equal "$(head -n 1 report | tr -s ' ')" "file $file"
 equal "$(tail -n 1 report)" 'result: clean'
-! grep -q 'another run' report || fail "the report was put behind another one"
+! grep -q 'another run' report || fail "the report was appended to another one"
 expect 0 "$scute" shield audit --json --output report -- cat said "$file"
 cat said "$file" | cmp - out || fail "standard output has more than the program's"
 mv report out

@@ -45,7 +45,7 @@ expect 2 "$scute" shield audit ./loads loaded "$file"
 in_out "line 0x5000: a stray store, loaded at .*loads\.c:$(line_of loaded)$"
 expect 0 "$scute" shield run ./loads loaded "$file"
 in_err "stray store: the 64 bytes at 0x5000 changed.*loaded at .*loads\.c:$(line_of loaded) (loaded)"
-[ "$(grep -c '0x5000' err)" = 1 ] || fail "told more than once: $(cat err)"
+[ "$(grep -c '0x5000' err)" = 1 ] || fail "reported more than once: $(cat err)"
 in_out 'made use of 1'
 expect 0 "$scute" shield run --strays ignore ./loads loaded "$file"
 [ ! -s err ] || fail "it was to be ignored: $(cat err)"

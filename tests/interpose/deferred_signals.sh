@@ -51,7 +51,7 @@ static void *map(const char *name, int *fd_of) {
   must(m != MAP_FAILED);
   return m;
 }
-// A record, told of as soon as it is durable.
+// Makes a record durable, and then reports it.
 static void tell(int signal) {
   (void)signal;
   const int n = ++turns;
@@ -111,7 +111,8 @@ static void in_order(int signal, siginfo_t *info, void *context) {
   must(info->si_value.sival_int == turns && signal == SIGRTMIN && context != NULL);
   ++turns;
 }
-// Two of one number on their way at once, and handlers that interrupt each other: in any order, but each with what was said of it.
+// Two signals of one number are pending at once, and handlers interrupt each other. They run in any
+// order, but each with the information that was sent with its signal.
 enum { pairs = 5000 };
 static char came[2 * pairs];
 static void in_any_order(int signal, siginfo_t *info, void *context) {
@@ -184,7 +185,7 @@ int main(int argc, char **argv) {
     every(90);
     persist_until(last);
   }
-  CASE(told_without_room) {  // the kernel keeps no signal with what it says of it
+  CASE(told_without_room) {  // the kernel has no room to queue a signal's information
     const struct rlimit none = {0, 0};
     must(setrlimit(RLIMIT_SIGPENDING, &none) == 0);
     last = wanted;
@@ -285,7 +286,7 @@ int main(int argc, char **argv) {
     int status = 0;
     must(waitpid(forked, &status, 0) == forked && status == 0);
   }
-  // What can be asked, and what comes of each way to set a handler: the same as without the shield.
+  // Queries, and each way to set a handler, have the same results as without the shield.
   CASE(asked) {
     struct sigaction old, act = {.sa_handler = &caught, .sa_flags = SA_RESTART};
     sigaddset(&act.sa_mask, SIGUSR2);
@@ -338,14 +339,14 @@ int main(int argc, char **argv) {
     }
     printf("%d %d\n", signal(SIGUSR1, SIG_ERR) == SIG_ERR, errno);
     SHOW(SIGUSR1);
-    // The kernel's own word for it, given back.
+    // The kernel's own record of the handler, set again by the program.
     must(sigaction(SIGUSR1, NULL, &old) == 0);
     char raw[32];
     must(syscall(13, SIGUSR1, NULL, raw, 8) == 0 && syscall(13, SIGUSR1, raw, NULL, 8) == 0);
     turns = 0;
     raise(SIGUSR1);
     printf("%d\n", turns);
-    // What an instruction raises is the program's own, in the kernel too.
+    // For signals that an instruction raises, the kernel has the program's own handler as well.
     for (const int *s = (const int[]){SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, 0}; *s != 0; ++s) {
       void *first;
       signal(*s, &caught);
@@ -368,7 +369,8 @@ int main(int argc, char **argv) {
 }
 C
 cat >transacts.c <<'C'
-// transacts FILE N: a transaction that has no end, and a handler that makes records durable and tells of them; the power fails behind the Nth.
+// transacts FILE N: a transaction that has no end, and a handler that makes records durable and
+// reports them. The power fails after the Nth.
 #include <libpmemobj.h>
 #include <signal.h>
 #include <stdio.h>
@@ -437,7 +439,7 @@ fails() {
 # in_file FILE AT: the file contains all records that were reported.
 in_file() {
   "$scute" shield run -- cat "$1" >seen
-  python3 - "${2:-0}" <<'P' || fail "$case_name: a record that was told of is not in the file"
+  python3 - "${2:-0}" <<'P' || fail "$case_name: a record that was reported is not in the file"
 import struct, sys
 told = [int(x) for x in open("told").read().split()]
 seen = open("seen", "rb").read()

@@ -6,12 +6,16 @@
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 cat >extends.c <<'C'
-// extends FILE WAYS COUNT: a thread for each letter of WAYS appends COUNT records of 100 letters, its own; or does another thing all the time. "f" in front: the
-// second half of the ways is a child's. Says what was lost.
-//   w v    write() and writev() by one descriptor that all share      p  pwrite() each behind what the others have asked for
-//   a A    write() with O_APPEND, pwritev2() with RWF_APPEND          s c  sendfile(), copy_file_range(), as p
-//   z t    posix_fallocate() and ftruncate() to a little more than there is     m  a mapping, whose last bytes are stored to
-//   r      reads the end: no zeros
+// extends FILE WAYS COUNT: for each letter of WAYS, a thread appends COUNT records of 100 letters,
+// its own, or repeats another operation. "f" in front: a child runs the second half of the ways.
+// Prints which records were lost.
+//   w v    write() and writev() by one descriptor that all share
+//   a A    write() with O_APPEND, pwritev2() with RWF_APPEND
+//   p      pwrite(), each at the end of the ranges that the others have taken
+//   s c    sendfile(), copy_file_range(), at places as for p
+//   z t    posix_fallocate() and ftruncate() to a little more than the file's length
+//   m      a mapping, whose last bytes are stored to
+//   r      reads the end, which has no zeros
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -91,7 +95,7 @@ static void *work(void *arg) {
     if (way == 'r') { read_end(own); continue; }
     if (fstat(own, &s) != 0) exit(4);
     if (way == 'z' && posix_fallocate(own, s.st_size, 10) != 0) exit(6);
-    if (way == 't') (void)!ftruncate(own, s.st_size + 10);  // (refused where somebody has appended meanwhile)
+    if (way == 't') (void)!ftruncate(own, s.st_size + 10);  // (refused if another thread has appended meanwhile)
     if (way == 'm') {
       const long at = (s.st_size - 1) & ~4095L;
       char *const p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, own, at);

@@ -32,7 +32,7 @@ if case_name in ("append", "write"):
     os.fsync(fd)
     assert os.fstat(fd).st_size == size + 400000
 elif case_name == "copy":
-    # What the kernel copies there lies in memory; it is the sync that finds no room, and the next one that has some.
+    # The kernel copies the bytes into memory. Both syncs find no room; after room(), one does.
     with open("letters", "rb") as letters:
         os.lseek(fd, 0, os.SEEK_END)
         assert os.sendfile(fd, letters.fileno(), 0, 400000) == 400000
@@ -45,7 +45,7 @@ else:
     more = size + 3000000
     refused(lambda: os.ftruncate(fd, more) if case_name == "truncate" else os.posix_fallocate(fd, size, 3000000))
     assert os.fstat(fd).st_size == size
-    # What is there can be changed, and that can be made durable.
+    # The bytes within the file can be changed, and the changes made durable.
     for at in (0, 4096 * 7 + 5, size - 3):
         os.pwrite(fd, b"new", at)
     os.fsync(fd)
@@ -55,7 +55,8 @@ else:
     os.fsync(fd)
 PYTHON
 cat >appends.py <<'PYTHON'
-# appends.py FILE CASE: what it appends finds no room, and what it writes elsewhere is not synced, or by a call that says so.
+# appends.py FILE CASE: the bytes that it appends find no room. The bytes that it writes elsewhere
+# are not synced, or are synced by a call that reports this.
 import errno, os, signal, subprocess, sys
 path, case_name = sys.argv[1:]
 subprocess.run(["bash", "room.sh", "8"], check=True)
@@ -76,7 +77,7 @@ if case_name != "exits":
     os.kill(os.getpid(), signal.SIGKILL)
 PYTHON
 cat >room.sh <<'ROOM'
-# room.sh PAGES: others use what the files here are not to have.
+# room.sh PAGES: another file takes all room but these pages.
 rm -f "$small/.others"
 free=$(($(stat -f -c %a "$small") - $1))
 [ "$free" -le 0 ] || head -c $((free * 4096)) /dev/zero >"$small/.others"

@@ -30,7 +30,8 @@ typedef __m256i vector;
 #define SAVE(at, v) _mm256_storeu_si256((__m256i *)(at), v)
 #endif
 
-/* Every vector register holds a pattern while 64 stores and loads are told of, each at a place of its own that the runtime enters. */
+/* Every vector register holds a pattern while the hooks report 64 stores and loads. Each is at a
+ * place of its own, which the runtime enters in its table. */
 static long sum;
 #define STORE(n) *(volatile long *)(map + 64 * (n)) = n; sum += *(volatile long *)(map + 64 * (n) + 8192);
 #define STORES(n) STORE(n) STORE(n + 1) STORE(n + 2) STORE(n + 3)

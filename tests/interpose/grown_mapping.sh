@@ -31,7 +31,7 @@ int main(int argc, char **argv) {
   at = moves ? mremap(at, less, more, MREMAP_MAYMOVE | MREMAP_FIXED, place) : mremap(at, less, more, 0);
   must(at == (moves ? place : room), "mremap");
   for (int i = page; i < 7 * page; ++i) must(at[i] == 0, "zeros");
-  must(memcmp(at + 7 * page, "behind it", 9) == 0, "behind");
+  must(memcmp(at + 7 * page, "after it", 8) == 0, "after");
   memcpy(at + 4 * page, "in the hole", 11);
   must(msync(at, more, MS_SYNC) == 0, "msync");
   puts("grown");
@@ -43,7 +43,7 @@ cc -O1 -o grows grows.c || fail "cc"
 for options in --page-in ""; do
   for how in l - lm m; do
     head -c 100000 /dev/urandom >"$file"
-    printf 'behind it' | dd of="$file" bs=1 seek=$((8 * 4096)) conv=notrunc status=none
+    printf 'after it' | dd of="$file" bs=1 seek=$((8 * 4096)) conv=notrunc status=none
     cp "$file" plain
     expect 3 ./grows plain "$how"
     "$scute" shield add "$file" >out

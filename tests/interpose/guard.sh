@@ -12,7 +12,7 @@ users_folder "$folder"
 file=$folder/file
 size=100000
 cat >use.c <<'C'
-// use FILE CASE [ARGUMENT...]: by each way to open FILE, what comes of it.
+// use FILE CASE [ARGUMENT...]: opens FILE in each way, and prints the results.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -124,7 +124,7 @@ static int status_of(pid_t child) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 100 + WTERMSIG(status);
 }
 
-// Whoever opens it is let in, or told that somebody else has it: never that he may not.
+// An open succeeds, or reports that another process has the file; never that permission is denied.
 static void one_of_many(void) {
   const int fd = open(path, O_RDWR);
   if (fd < 0 && errno != EBUSY) perror("open"), _exit(8);
@@ -170,7 +170,7 @@ int main(int argc, char **argv) {
     pthread_t t[4];
     int n = atoi(argv[3]);
     for (int i = 0; i < 4; ++i) pthread_create(&t[i], NULL, &many, &n);
-    // Children that are made in the middle of it end, and have the file when nobody else has it.
+    // Children that are made in the middle of it end, and can open the file when no process has it.
     for (int i = 0; i < n / 10; ++i) {
       const pid_t child = fork();
       if (child == 0) one_of_many(), _exit(0);
@@ -332,7 +332,7 @@ for _ in 1 2 3; do
   loops+=($!)
 done
 : >"$folder/stop"
-for l in "${loops[@]}"; do wait "$l" || fail "a program that opens beside others: $(cat loops.err)"; done
+for l in "${loops[@]}"; do wait "$l" || fail "a program that opens concurrently with others: $(cat loops.err)"; done
 idle
 equal "$(mode_of)" 0
 removed 600

@@ -7,8 +7,9 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 file=$pools/file
 cat >jumps.c <<'C'
-// jumps HOW FILE: persists without a pause while handlers jump out of it, and then five records more. `fail` at the end: the power fails there, by
-// killing the parent, who holds the view, and itself.
+// jumps HOW FILE: persists without a pause while handlers jump out of it, and then five records
+// more. `fail` at the end: the power fails there: it kills its parent, which holds the view, and
+// itself.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <libpmem.h>

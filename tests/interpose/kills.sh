@@ -75,7 +75,7 @@ for map in "${maps[@]}"; do
       wait "$run" || status=$?
       [ "$status" != 137 ] || powerless=$((powerless + 1))
     else
-      [ -z "$child" ] || kill -9 "$child" || true  # it may have come to its end
+      [ -z "$child" ] || kill -9 "$child" || true  # it may have ended
       wait "$run" || status=$?
       [ "$status" != 137 ] || kills=$((kills + 1))
     fi
@@ -100,13 +100,13 @@ for map in "${maps[@]}"; do
     model "$n" >before
     model $((n + 1)) >after
     cmp -s keys before || cmp -s keys after ||
-      fail "$map, round $round, --windows $windows, status $status, $n told: the keys are neither what was told nor one more: $(diff keys before | head -5)"
+      fail "$map, round $round, --windows $windows, status $status, $n reported: the keys are neither those of the reported operations nor of one more: $(diff keys before | head -5)"
   done
   sound "$file"
 done
-echo "$kills kills, $powerless of program and supervisor, $told operations told of, $injuries injuries repaired, $strays stray writes"
+echo "$kills kills, $powerless of program and supervisor, $told operations reported, $injuries injuries repaired, $strays stray writes"
 [ "$kills" -gt 0 ] || fail "nothing was killed"
 [ "$powerless" -gt 0 ] || fail "no supervisor was killed"
-[ "$told" -gt 100 ] || fail "too little was told"
+[ "$told" -gt 100 ] || fail "too few operations were reported"
 [ "$injuries" = $((${#maps[@]} * rounds)) ] || fail "only $injuries injuries were repaired"
 [ $((strays * 2)) -ge "$injuries" ] || fail "only $strays stray writes were repaired"

@@ -42,10 +42,10 @@ for way in persist flush memcpy memmove memset deep_flush memcpy_async memset_as
   wait "$run" || true
   wait_until gone "$child"
   told=$(tail -n 1 told)
-  [ "${told:-0}" -gt 20 ] || fail "$way: nothing was told"
+  [ "${told:-0}" -gt 20 ] || fail "$way: nothing was reported"
   "$scute" check "$file.scute" >check.out || fail "$way: $(cat check.out)"
   n=$(records)
-  [ "$n" -ge "$told" ] && [ "$n" -le $((told + 1)) ] || fail "$way: $told records were told of, and there are $n"
+  [ "$n" -ge "$told" ] && [ "$n" -le $((told + 1)) ] || fail "$way: $told records were reported, and the file has $n"
   sound "$file"
 done
 
@@ -55,8 +55,8 @@ expect 2 "$scute" shield audit -- "$program" unflushed "$file" 3
 in_out '^result: stores were never flushed'
 equal "$(records)" 3
 
-# Whatever medium the library assumes: a view needs flushes, and a program that would not flush gets
-# none.
+# Whichever medium the library assumes, a view needs flushes. A program that would not flush gets no
+# view.
 for forced in BYTE CACHE_LINE PAGE; do
   begin
   PMEM2_FORCE_GRANULARITY=$forced GRANULARITY=2 expect 0 "$scute" shield audit -- "$program" persist "$file" 3

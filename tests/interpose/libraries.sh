@@ -25,7 +25,8 @@ echo 'int quiet(void) { return 7; }' >quiet.c
 gcc -O2 -shared -fPIC -o libquiet.so quiet.c || fail "gcc"
 
 cat >loader.c <<'C'
-// loader WHEN FILE LIBRARY: loads it before or after the file is mapped, or `both`: before, and lets it go again. What happens is told in numbers.
+// loader WHEN FILE LIBRARY: loads LIBRARY `before` or `after` the file is mapped, or `both`: before,
+// and unloads it again. Prints the results in numbers.
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -61,7 +62,7 @@ int main(int argc, char **argv) {
   }
   printf("there %d\n", dlopen(argv[3], RTLD_NOW | RTLD_NOLOAD) != NULL);
   if (at == MAP_FAILED) return 2;
-  // It goes on.
+  // The mapping continues.
   strcpy(at, argv[1]);
   printf("synced %d\n", msync(at, 4096, MS_SYNC));
   void *const symbol = handle != NULL ? dlsym(handle, "flush_it") : NULL;
@@ -85,7 +86,7 @@ for kind in clwb clflushopt clflush; do
   expect 0 "$scute" shield run -- ./loader after "$file" "$PWD/lib$kind.so"
   told 'mapped 1 0;loaded 0;errno 1, named;there 0;synced 0;callable 0;'
   in_err "$PWD/lib$kind.so: it flushes cache lines by instructions of its own"
-  [ "$(head -c 5 "$file")" = after ] || fail "the mapping does not go on"
+  [ "$(head -c 5 "$file")" = after ] || fail "the mapping does not continue"
 done
 
 # Loaded through another library: the shield names the library that flushes, and neither stays

@@ -6,8 +6,9 @@
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 cat >taker.c <<'C'
-// taker WAY FILE [ends]: stores bytes, makes them durable with functions that it has taken in that way, says so, and waits to be killed or ends. Exit status
-// 77: the library is not there. taker show FILE: what a pool of libpmemobj has.
+// taker WAY FILE [ends]: stores bytes, and makes them durable with functions that it has taken in
+// that way. It says so, and waits to be killed, or ends. Exit status 77: the library is not there.
+// taker show FILE: prints what a pool of libpmemobj has.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -376,11 +377,11 @@ tried() {
   child=$(child_of "$run")
   power_failure "$run" "$child"
   wait "$run" || true
-  diff wanted out || fail "$way: it has been told something else"
+  diff wanted out || fail "$way: its calls had other results"
   checked 0 "$file"
   sound "$file"
   shown "$way" "$file" >bytes
-  cmp bytes.wanted bytes || fail "$way: told as durable, and not there"
+  cmp bytes.wanted bytes || fail "$way: reported as durable, and not there"
 
   # And it ends, under an audit.
   begin "$way" "$file"

@@ -8,8 +8,9 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 compiler=$SCUTE_BINARY_DIR/tools/pass/bin/scute-cc
 cat >syncs.c <<'C'
-// syncs FILE COUNT [LIBRARY]: maps FILE with MAP_SYNC, stores numbers up to COUNT, each flushed and fenced, says so and waits to be killed. With LIBRARY it loads
-// that first, and with COUNT 0 it waits for nothing.
+// syncs FILE COUNT [LIBRARY]: maps FILE with MAP_SYNC, and stores numbers up to COUNT, each flushed
+// and fenced. It says so, and waits to be killed. With LIBRARY it loads that first, and with COUNT 0
+// it waits for nothing.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <immintrin.h>

@@ -23,7 +23,7 @@ expect 0 "$scute" shield run -- "${reads[@]}" "$file" "$other"
 expect 1 "$scute" shield run --max-memory -5 -- "${reads[@]}" "$file"
 expect 1 "$scute" shield run --max-memory much -- "${reads[@]}" "$file"
 
-# So it is where the program's files may not become as long.
+# The same if the limit on the length of the program's files is lower.
 expect 1 bash -c 'ulimit -f 500; exec "$@"' - "$scute" shield run --max-memory none -- "${reads[@]}" "$file"
 in_err 'File too large'
 

@@ -35,7 +35,7 @@ done
 grep -q 'not removed, moved or replaced' log || fail "a log that has taken the place of standard error has nothing"
 
 for signal in TERM INT HUP QUIT USR1 USR2 ALRM PIPE XFSZ VTALRM IO WINCH RTMIN; do
-  : >out  # else what the one before has said may be there still when this one is waited for
+  : >out  # otherwise the output of the signal before could be taken for this one's
   "${run[@]}" python3 -c 'import signal, sys
 from waiting import wait_until
 def told(number, frame):

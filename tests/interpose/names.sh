@@ -66,12 +66,12 @@ END
   # Next to it.
   run bash -c 'ln -s file link && rm link && ln -s file link && mv link into/link && rm into/link && mv other moved && mv moved other &&
     touch new && rm new && ! rm gone 2>/dev/null && ! rm "" 2>/dev/null && mkdir empty && rmdir empty && rm -r into archive whole.tar' ||
-    fail "names beside the file: $?"
+    fail "names next to the file: $?"
   # An open that would create a file creates none if it fails: the protection of the file that was
   # moved away still exists.
   mv file aside
   expect 1 run python3 -c 'import os; os.open("file", os.O_RDWR | os.O_CREAT | os.O_EXCL)'
-  [ ! -e file ] || fail "a file that nobody can open"
+  [ ! -e file ] || fail "a file that no program can open"
   mv aside file
 
   # A second open by another name, and by none.

@@ -7,7 +7,8 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 file=$pools/file
 cat >stores.c <<'C'
-// stores FILE: words at 0 and 4096 through a mapping, which nothing flushes, and one at 16384 by a call; then it waits.
+// stores FILE: stores words at 0 and 4096 through a mapping, which nothing flushes, and writes one
+// at 16384 by a call. Then it waits.
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -89,7 +90,8 @@ done
 # Many runs, one after the other, whose programs are killed: each sees what the one before it has
 # stored.
 cat >counts.c <<'C'
-// counts FILE: as soon as it is free, adds 1 to the word at 0 through a mapping; prints it, and kills itself.
+// counts FILE: as soon as FILE is free, adds 1 to the word at 0 through a mapping. Prints the word,
+// and kills itself.
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -146,7 +148,8 @@ sound "$file"
 
 # Lengths.
 cat >grows.c <<'C'
-// grows FILE HOW: a child changes the file's length when its parent has closed it. Status: its error number.
+// grows FILE HOW: a child changes the file's length when its parent has closed it. Exit status: the
+// error number of that.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

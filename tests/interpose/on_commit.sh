@@ -2,12 +2,13 @@
 # When a transaction of libpmemobj reaches TX_ONCOMMIT, or pmemobj_tx_commit() has returned, its
 # changes are durable, though it has not ended yet (OBJ-3). A power failure then loses nothing. Of
 # an inner transaction it loses neither more nor less than libpmemobj does. The same holds for what
-# a program makes durable after an abort, in an aborted transaction, and in callbacks of stages.
-# (OBJ-4)
+# a program makes durable after an abort, in an aborted transaction, and in callbacks of stages
+# (OBJ-4).
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 cat >commits.c <<'C'
-// commits FILE WAY: creates; shows; or commits 5 by a transaction and has the power fail there (by killing its parent, who holds the view, and itself).
+// commits FILE WAY: creates FILE; shows it; or commits 5 by a transaction and lets the power fail
+// there (it kills its parent, which holds the view, and itself).
 #include <libpmemobj.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -171,7 +172,7 @@ int main(int argc, char **argv) {
       pmemobj_tx_abort(4);
     }
     TX_END
-  } else if (strcmp(way, "told") == 0) {  // what callbacks are told, and that there is one of them only
+  } else if (strcmp(way, "told") == 0) {  // the arguments of callbacks, and that there is only one of them
     TX_BEGIN_CB(pop, on_stage, &at, TX_PARAM_NONE) {
       set(pop, at, 0);
       TX_BEGIN_CB(pop, on_stage, &at, TX_PARAM_NONE) { puts("the same"); }
@@ -227,7 +228,7 @@ expect 0 ./commits "$file" told
 mv out told
 expect 0 "$scute" shield add "$file"
 expect 0 "$scute" shield run "${run_with[@]}" -- ./commits "$file" told
-diff told out || fail "callbacks are told something else"
+diff told out || fail "callbacks have other arguments"
 sound "$file"
 
 # An inner transaction costs no commit (OBJ-4).

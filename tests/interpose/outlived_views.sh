@@ -77,7 +77,7 @@ if child == 0:
     os.read(ended[0], 1)
     view[200:205] = b"later"
     print(tried(view.flush), tried(lambda: os.fsync(fd)), flush=True)
-    # What is mapped at its place later is no matter of that view's.
+    # A later mapping at its place does not concern that view.
     view.close()
     again = mmap.mmap(fd, 4096, prot=mmap.PROT_READ)
     again.close()

@@ -6,8 +6,8 @@ source "$(dirname "${BASH_SOURCE[0]}")/raw/lib.bash"
 
 file=$pools/file
 
-# A line of the output of --json. (The tests here can ask for the place in the source of an
-# unflushed store, and the like.)
+# audit STATUS ARGUMENTS...: the program under the audit. Its answers go to `answers`, and the
+# report, one JSON document, to `out`.
 audit() {
   expect "$1" "$scute" shield audit --json -- "$raw/$program" "$file" "${@:2}" <operations
   sed -n '/^{/,$p' out >document

@@ -65,7 +65,7 @@ for program in sorted_tree level_table item_server; do
   state_of found "$(plain_of "$program")" "$file"
   cmp found before || fail "$program: without the shield it holds something else"
 done
-echo "$killed kills, $powerless of program and supervisor, $told operations told of"
+echo "$killed kills, $powerless of program and supervisor, $told operations reported"
 [ "$killed" -gt 0 ] || fail "no program was killed"
 [ "$powerless" -gt 0 ] || fail "no supervisor was killed"
-[ "$told" -gt 100 ] || fail "too little was told"
+[ "$told" -gt 100 ] || fail "too few operations were reported"

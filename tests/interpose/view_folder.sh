@@ -17,7 +17,7 @@ memory[5000:5005] = b"stays"
 memory.flush()
 memory[1199990:1199995] = b"later"
 os.pwrite(fd, b"written", 700000)
-if "grow" in sys.argv: os.pwrite(fd, b"behind", 1200000)
+if "grow" in sys.argv: os.pwrite(fd, b"beyond", 1200000)
 if "kill" in sys.argv: os.kill(os.getpid(), signal.SIGKILL)'
 has() {  # FILE OFFSET TEXT
   [ "$(tail -c +$(($2 + 1)) "$1" | head -c ${#3})" = "$3" ] || fail "$1 has no '$3' at $2"
@@ -38,7 +38,7 @@ for f in "$file" "$other"; do
   has "$f" 700000 written
   sound "$f"
 done
-has "$file" 1200000 behind
+has "$file" 1200000 beyond
 [ "$(stat -c %s "$file")" = 1200006 ] || fail "$file has not grown"
 
 # The program may go elsewhere before it opens anything.

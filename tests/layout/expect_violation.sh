@@ -1,5 +1,5 @@
 # Sourced by the tests of the checks in this folder, which define run_check, which runs the check on
-# a tree, and plant_tree, which makes that tree anew and correct. Needs `failures`.
+# a tree, and plant_tree, which makes that tree again, and correct. Needs `failures`.
 
 # expect_violation TEXT: the check must fail and print TEXT. The tree is correct again afterwards.
 expect_violation() {

@@ -24,8 +24,9 @@ CPP = re.compile(
 
 
 def cpp_tokens(text):
-    """Yields (kind, text, line). A directive of the preprocessor ends with the token "\\n", as it does in C. The
-    parenthesis that makes a macro one with arguments, because it follows the name without a space, is "()"."""
+    """Yields (kind, text, line). A directive of the preprocessor ends with the token "\\n", as it
+    does in C. A macro has arguments if the parenthesis follows its name without a space: then the
+    parenthesis is "()"."""
     line, place, directive, define, first, words = 1, 0, False, False, True, 0
     for match in CPP.finditer(text):
         between = text[place : match.start()]

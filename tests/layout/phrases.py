@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """phrases.py [--list FOLDER] [--lower] SOURCE_DIR
 
-Holds the sentences of comments, messages and pages to the phrase book of CONTRIBUTING.md. Per group of folders it counts
-  phrases    matches of tests/layout/phrases.txt, but for those that phrases_allowed.txt excuses, in comments, string
-             literals, scripts and pages
+Holds the sentences of comments, messages and pages to the phrase book of CONTRIBUTING.md. Per group
+of folders it counts
+  phrases    matches of tests/layout/phrases.txt in comments, string literals, scripts and pages,
+             except those that phrases_allowed.txt excuses
   columns    lines with a comment that ends after column 100
   sentences  sentences of more than 25 words, in public headers and the pages of users
-and fails where a count is above that of tests/layout/phrases_counts.txt. Where it is below, it says so: --lower writes
-today's counts where they are lower. --list prints each place of a group, as "file:line: what".
+and fails where a count is above that of tests/layout/phrases_counts.txt. Where a count is below, it
+says so. --lower writes today's counts where they are lower. --list prints each place of a group, as
+"file:line: what".
 """
 
 import re
@@ -42,7 +44,7 @@ def group_of(path):
 
 
 class Paragraph:
-    """Lines of text that belong together, joined by spaces; which of them lies where."""
+    """Lines of text that belong together, joined by spaces, with the place of each line."""
 
     def __init__(self):
         self.text, self.starts = "", []
@@ -60,7 +62,8 @@ STARTS = re.compile(r"[-*] |\d+[.)] |[A-Z][A-Z_]*-\d+ |[@\\]\w+ |-{3,}|={3,}")
 
 
 def paragraphs(lines):
-    """lines: (number, words, begins). Divides where a line begins something new, is empty, or does not follow."""
+    """lines: (number, words, begins). Divides them where a line begins something new, is empty, or
+    does not follow."""
     current, last = Paragraph(), None
     for number, words, begins in lines:
         if begins or not words or last is None or number > last + 1 or STARTS.match(words):
@@ -138,7 +141,7 @@ def long_sentences(paragraph):
 
 
 def in_path(text, match):
-    """Whether the match is a part of a path or a name, as in mend/repair.hpp or logs-beside."""
+    """Whether the match is a part of a path or a name, as in mend/header.hpp or in a-b."""
     before, after = text[max(0, match.start() - 1) : match.start()], text[match.end() : match.end() + 1]
     return before in ("/", "-", "$", "{") or after == "/" or re.match(r"-\w", text[match.end() :]) is not None \
         or re.match(r"\.(hpp|h|cpp|c|txt|md|py|sh)\b", text[match.end() :]) is not None

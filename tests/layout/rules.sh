@@ -2,7 +2,7 @@
 # rules.sh SOURCE_DIR
 # Holds the rules that files write down about themselves (docs/reference/invariants.md) to their
 # names, and prints every violation as "where: what". A rule is named by the prefix of its book, 2
-# to 8 capital letters, and a number. What must be so:
+# to 8 capital letters, and a number. The requirements:
 #   1. a rule is defined once: at the beginning of a comment line, or of a row of a table in docs/
 #   2. whatever is cited, anywhere, is defined; no comment line begins with a rule that lacks the
 #      prefix
@@ -16,10 +16,10 @@ export LC_ALL=C
 root=$1
 
 roots="src include tools sim tests fuzz bench examples workloads docs"
-# What tests, scenarios and planted bugs are, and what is no test though it lies among them.
+# The files of tests, scenarios and planted bugs, and files among them that are no tests.
 naming='^(tests/|tools/explore/|src/base/(planted_bugs|fence_sites)\.inc:)'
 not_naming='^tests/layout/'
-# They look like rules.
+# Names that look like rules.
 no_prefixes='UTF|AVX|CRC|CURRENT'
 by_argument=tests/layout/rules_by_argument.txt
 index=docs/reference/invariants.md

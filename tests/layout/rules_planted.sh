@@ -53,7 +53,7 @@ grep -Fqx 'rules: 5, of which 2 rest on an argument alone' <<<"$output" ||
 echo "// $win-1 Something else." >>tree/src/pool/log.hpp
 expect_violation "$win-1: defined in src/pool/log.hpp and in src/pool/window.hpp"
 
-echo "// $win-2 Once more." >>tree/src/pool/window.hpp
+echo "// $win-2 A second time." >>tree/src/pool/window.hpp
 expect_violation "$win-2: defined in src/pool/window.hpp and in src/pool/window.hpp"
 
 echo "// $long-1 Too long." >>tree/src/pool/window.hpp
@@ -86,7 +86,7 @@ expect_violation "docs/reference/invariants.md: the index has $win-1 in src/pool
 sed -i "s/^| $log | .*/&\n&/" tree/docs/reference/invariants.md
 expect_violation "docs/reference/invariants.md: the index has $log-2 twice"
 
-# 4. What names a rule.
+# 4. Tests, scenarios and planted bugs that name a rule.
 echo 'TEST(window, Holds) {}' >tree/tests/pool/window_test.cpp
 expect_violation "$win-1: no test, scenario or planted bug names it"
 

@@ -6,7 +6,8 @@
 #   2. a type of the core's rooms, or a function that a header of theirs declares, has the word as a
 #      part of its name only in the files that words.txt lists; each of these declares such a name.
 #      So a word gets no second meaning unnoticed
-#      A word with a minus before it is a former name, with the term that stands for it now: no such name has it as a part
+#      A word with a minus before it is a former name, with the term that stands for it now: no such
+#      name has it as a part
 #   3. the rooms of the core declare nothing outside of namespace scute::core
 #   4. integer types have one spelling everywhere, the one that C has as well: uint64_t, size_t
 # Parts of a name are what underscores divide; "settled", "settles" and "settling" count as

@@ -54,9 +54,10 @@ class memory_medium final : public medium::medium {
 enum class mistake {
   none,
   no_fence,      // set() returns before the frame is durable
-  goes_on,       // after a crash the last segment is appended to, behind what may be torn (SEG-3)
-  not_again,     // what recovery has found is not stored again before anything rests on it
-  one_session,   // every session appends with the same epoch and begins generations anew (SEG-2)
+  // after a crash the last segment is appended to, after a possibly torn frame (SEG-3)
+  goes_on,
+  not_again,     // frames that recovery has found are not stored again before others rest on them
+  one_session,   // every session has the same epoch and counts generations from the start (SEG-2)
   over_the_new,  // the segment that is begun is the one that holds the newest frame
 };
 
@@ -125,7 +126,7 @@ class segment_register : public subject {
     sequence_ = newest->head.sequence;
     current_ = in;
     const auto head = *reader_->read(places_[in], [](const frame&) {}).head;
-    // What is believed is durable in all copies before anything rests on it.
+    // A frame that recovery accepts is durable in all copies before anything rests on it.
     if (mistake_ != mistake::not_again) {
       store_lines(*w_, base_, layout_, places_[in], 0, std::as_bytes(std::span(&head, 1)));
       store_lines(*w_, base_, layout_, places_[in], newest->position, lines);

@@ -175,7 +175,7 @@ TEST_P(Segment, OutlivesAnyLostPage) {
   }
 }
 
-// SEG-5: two lost pages take nothing with them but what lay in both.
+// SEG-5: two lost pages cost only the frames that lay in both.
 TEST_P(Segment, SaysWhatTwoLostPagesTake) {
   out.begin(w, s, 1, 0);
   fill();
@@ -197,7 +197,7 @@ TEST_P(Segment, SaysWhatTwoLostPagesTake) {
   }
 }
 
-// Each line in turn; what is stored again is as it was.
+// Each line in turn. Lines that are stored again are as they were.
 TEST_P(Segment, OutlivesAnyDamagedLine) {
   out.begin(w, s, 1, 0);
   fill();
@@ -231,7 +231,7 @@ TEST_P(Segment, OutlivesAnyDamagedLine) {
     }
     m.bytes = good;
   }
-  // Lines that belong to nothing: behind short rows, behind the last frame, between tracks and the
+  // Lines that belong to nothing: after short rows, after the last frame, between tracks and the
   // end.
   const uint64_t lines = layout.copies() * segment_size / line_size;
   EXPECT_LT(missed, lines / 2);
@@ -284,8 +284,8 @@ TEST_P(Segment, AFrameInAnotherPlaceIsNone) {
   EXPECT_EQ(read(), written);
 }
 
-// A power failure leaves any 8 aligned bytes of the last frame out. What is read is all of it or
-// nothing.
+// A power failure may leave any 8 aligned bytes of the last frame out. The reader finds all of the
+// frame or none of it.
 TEST_P(Segment, ATornFrameIsThereOrNot) {
   out.begin(w, s, 1, 0);
   for (int i = 0; i < 4; ++i) append(some_bytes(100 + i));
@@ -319,8 +319,8 @@ TEST_P(Segment, ATornFrameIsThereOrNot) {
 }
 
 // SEG-1: a power failure may leave the head's bytes whole in the first line and not in the XOR, and
-// the body's bytes whole in the XOR and not in the first line. What is read then can be stored
-// again, and is still all there.
+// the body's bytes whole in the XOR and not in the first line. The frame that is read then can be
+// stored again, and is complete.
 TEST_P(Segment, ATornFrameThatIsReadCanBeStoredAgain) {
   out.begin(w, s, 1, 0);
   append(some_bytes(200));

@@ -75,8 +75,8 @@ TEST_F(fake_sysfs, NothingIsBadWhereNothingIsListed) {
   EXPECT_TRUE(medium::find_bad_pages(fd, root()).empty());
 }
 
-// Where the file system of the scratch folder tells extents, a bad sector in the middle of the file
-// is found through the whole way; where it does not, there is nothing to find.
+// If the file system of the scratch folder reports extents, a bad sector in the middle of the file
+// is found through the whole way; otherwise there is nothing to find.
 TEST_F(fake_sysfs, OfADeviceAndOfAPartition) {
   const auto extents = medium::ranges_of(fd);
   const auto page_at = [&](uint64_t file) -> uint64_t {

@@ -287,7 +287,7 @@ TEST(closed_descriptors, SegmentsOfAStore) {
   }
 }
 
-// NUMBER-2: a fork handler that closes what the library had would close what the program has.
+// NUMBER-2: a fork handler that closed the library's old numbers would close the program's files.
 TEST(closed_descriptors, InAChild) {
   const scratch others;
   pool_file f;

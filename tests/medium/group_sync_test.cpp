@@ -106,7 +106,7 @@ TEST(group_sync, WhatWasStoredBeforeIsSynced) {
   EXPECT_LE(g.begun(), static_cast<uint32_t>(threads * rounds));
 }
 
-// SYNC-4: an error that the leader notes is there for everybody whom its sync served.
+// SYNC-4: every thread that the leader's sync served gets an error that the leader notes.
 TEST(group_sync, EverybodySeesTheLeadersError) {
   group_sync g;
   std::atomic<bool> inside{false}, go{false}, failed{false};

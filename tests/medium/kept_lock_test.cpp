@@ -225,7 +225,7 @@ TEST(kept_lock, AFileSystemThatKeepsNoneIsRefused) {
   const std::string path = dir.file("pool");
   make_file(path);
   in_child([&] {
-    // Everybody gets every lock.
+    // Every process gets every lock.
     ASSERT_TRUE(filter_calls({{SYS_fcntl, 1, F_OFD_SETLK, 0}}));
     EXPECT_EQ(SCUTE_E_UNSUPPORTED, code_of_opening(path));
     EXPECT_EQ(SCUTE_E_UNSUPPORTED, code_of_opening(path, medium::access::read));

@@ -217,7 +217,8 @@ TEST_P(new_file, AFolderThatMayNotBeRead) {
   EXPECT_EQ(dir.pools(), 1u);
 }
 
-// Whatever the program reads from or prints to a standard stream that is closed must not be a pool.
+// If a standard stream is closed, no pool gets its number: the program would read from it or print
+// to it.
 TEST_P(new_file, NoPoolIsAStandardStream) {
   pool_file f(GetParam());
   f.create();

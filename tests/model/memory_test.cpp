@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The memory under simulated pools: bringing it back costs no more than what was touched, and what
-// was changed without being touched is noticed.
+// The memory under simulated pools: restoring it costs no more than the touched pages. A page that
+// changed without being touched is noticed.
 #include "model/simulated_memory.hpp"
 
 #include <gtest/gtest.h>
@@ -57,7 +57,7 @@ TEST_F(Memory, RestoreOfWhatWasTouched) {
   write(69 * page + page - 1, 1, true);  // the last byte
   memory.restore(image, false);
   EXPECT_TRUE(same());
-  // What nobody announced stays.
+  // A store that was not announced stays.
   write(7 * page, 1, false);
   memory.restore(image, false);
   EXPECT_FALSE(same());
@@ -115,7 +115,7 @@ TEST_F(Memory, WritersAreCountedFromEachRestore) {
 
 // ---- with a model alone -------------------------------------------------------------------------
 
-// What happens to the memory goes to a persistence model, and to a list.
+// Passes each event of the memory to a persistence model, and to a list.
 class modelled final : public memory_listener {
  public:
   explicit modelled(simulated_memory& m) : memory_(m) {

@@ -120,7 +120,7 @@ TEST(Model, FlushOfNothingFlushesNothing) {
   EXPECT_EQ(t.durable(8, 1), ".");
 }
 
-// What changes nothing is no atom: neither a store of what is durable, nor its like over nothing.
+// A store that changes nothing is no atom: one of the durable bytes, where nothing is pending.
 TEST(Model, StoresThatChangeNothingAreLeftOut) {
   text_memory t;
   t.store(0, "........");

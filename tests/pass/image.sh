@@ -70,7 +70,7 @@ readelf -x .note.scute.shield libpart.so | grep -q '01000000 07000000' || fail "
 [ "$(flushes libpart.so | wc -l)" = 5 ] || fail "the compiler made other flushes: $(flushes libpart.so)"
 diff <(flushes libpart.so) <(rows libpart.so) || fail "< instructions, > table"
 
-step "a flush that nobody has instrumented is not in the table"
+step "a flush that was not instrumented is not in the table"
 gcc -O2 -fPIC -c -o plain.o plain.c
 "$cc" -O2 -mclwb -fPIC -shared -o libmixed.so part.c plain.o
 [ "$(comm -23 <(flushes libmixed.so) <(rows libmixed.so) | wc -l)" = 1 ] || fail "the table hides the plain object's flush"
@@ -82,13 +82,13 @@ step "nothing is exported, and nothing but the runtime's weak symbol is asked fo
 
 step "an instrumented library in a program of another compiler"
 gcc -O2 -o program main.c -L. -lpart
-told ./program | diff expected - || fail "< expected, > told"
+told ./program | diff expected - || fail "< expected, > reported"
 
 for link in "" "-no-pie" "-Wl,--gc-sections -ffunction-sections" "-Wl,-z,now -Wl,-z,relro" "-fuse-ld=gold"; do
   step "linked with '$link'"
   # shellcheck disable=SC2086
   "$cc" -O1 -mclwb $link -o program main.c part.c
-  told ./program | diff expected - || fail "< expected, > told"
+  told ./program | diff expected - || fail "< expected, > reported"
   [ -z "$(comm -23 <(flushes program) <(rows program))" ] || fail "not all flushes are in the table"
 done
 
@@ -100,7 +100,7 @@ step "objects in an archive"
 "$cc" -O1 -mclwb -c part.c
 ar rc libarchived.a part.o
 "$cc" -O1 -o program main.c -L. -larchived
-told ./program | diff expected - || fail "< expected, > told"
+told ./program | diff expected - || fail "< expected, > reported"
 
 step "loaded and unloaded: each image has a gate of its own"
 cat >loads.c <<'C'
@@ -119,7 +119,7 @@ int main(void) {
 }
 C
 "$cc" -O1 -o program loads.c
-told ./program | diff <(cat expected expected) - || fail "< expected, > told"
+told ./program | diff <(cat expected expected) - || fail "< expected, > reported"
 
 step "a runtime of another version is none"
 cat >other.c <<'C'

@@ -39,7 +39,7 @@ for source in tree.c hash.cpp; do
     printf '%-9s %-13s %10d instructions, %d.%d percent more\n' "$source" "$options" "$work" $((added / 10)) $((added % 10))
     [ "$options" = detect ] || continue
     stores=$(((work - flushing) * 1000 / flushing))
-    printf '%-9s telling of stores adds %d.%d percent\n' "$source" $((stores / 10)) $((stores % 10))
+    printf '%-9s reporting stores adds %d.%d percent\n' "$source" $((stores / 10)) $((stores % 10))
     if [ "$stores" -gt "$limit_detect" ] || [ "$added" -gt "$limit_all" ]; then
       echo "FAILED: more than it may"
       failed=1

@@ -51,7 +51,7 @@ for kind in clang scute; do
   quiet "$kind/consumer"
   rm -f log
   RECORDER_LOG=$PWD/log LD_PRELOAD=$SCUTE_PASS_RECORDER "$kind/consumer"
-  diff expected log || fail "$kind: < expected, > told"
+  diff expected log || fail "$kind: < expected, > reported"
 done
 if build other gcc g++; then fail "gcc is accepted"; fi
 grep -q 'needs clang 19 for C' output || { cat output; fail "gcc is refused for another reason"; }

@@ -64,11 +64,11 @@ for level in ${levels:--O0 -O1 -O2}; do
       rm -f log
       env RECORDER_LOG="$PWD/log" "$registers" LD_PRELOAD="$SCUTE_PASS_RECORDER" ./program ||
         fail "$level: under the recorder ($registers), it ends with $?"
-      [ -s log ] || fail "$level: nothing was told"
+      [ -s log ] || fail "$level: nothing was reported"
       [ "$(head_of log)" != any ] || continue
       check_sites log || fail "$level: sites"
       sed -E 's/ [A-Za-z_.]+:[0-9]+ / /' log >told
-      head_of log | diff -u - told || fail "$level: - expected, + told"
+      head_of log | diff -u - told || fail "$level: - expected, + reported"
     done
   fi
   if [ -n "$(head_of shadow)" ]; then
@@ -79,4 +79,4 @@ for level in ${levels:--O0 -O1 -O2}; do
     { head_of shadow | grep -vx none || true; } | diff -u - log || fail "$level: - expected, + found"
   fi
 done
-echo "as told"
+echo "as expected"

@@ -19,6 +19,6 @@ for ((seed = first; seed < first + count; ++seed)); do
   : >log
   RECORDER_LOG=$PWD/log RECORDER_SHADOW=1 LD_PRELOAD=$SCUTE_PASS_RECORDER ./program | diff expected - ||
     fail "$level: under the shadow it computes something else"
-  ! grep -m 5 stray log || fail "$level: the stores above were not told of"
+  ! grep -m 5 stray log || fail "$level: the stores above were not reported"
 done
 echo "seeds $first to $((first + count - 1)): nothing lost, nothing changed"

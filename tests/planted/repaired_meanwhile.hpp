@@ -72,9 +72,9 @@ class repaired_meanwhile : public ::testing::TestWithParam<engine_and_size> {
     for (uint64_t i = 0; i * format::fragment_payload < size; ++i)
       repair::repair_fragment(*s, nullptr, object.fragment(i), "object");
   }
-  // Whatever it is of the object that was damaged, and whatever look it is that the other thread
-  // comes in between. change(tx, nth, content, strike): opens, edits, and strikes when it is the
-  // moment.
+  // Tries each of these places of the object as the damaged one, and each look as the moment when
+  // the other thread repairs. change(tx, nth, content, strike) opens and edits, and calls strike at
+  // the right moment.
   template <typename Change>
   void commit_beside_a_repairer(std::initializer_list<uint64_t> places, Change&& change) {
     bytes content = pattern(1, GetParam().size);

@@ -21,8 +21,8 @@ constexpr uint64_t objects = 8, size = 200;
 
 class resolved_meanwhile : public ::testing::TestWithParam<bool> {
  protected:
-  // All objects are new, in one transaction, of which no parity is; or all but one are, so that it
-  // was not decided.
+  // All objects are new, by one transaction whose parity is still old; or all but one are, so that
+  // the transaction was not decided.
   void SetUp() override {
     scute_options o = options(4 * mib, {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_LOGFREE});
     o.rows = 4;

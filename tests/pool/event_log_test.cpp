@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The queue of events, what is told of them, and the ring in the pool.
+// The queue of events, the reports of them, and the ring in the pool.
 #include "pool/event_log.hpp"
 
 #include <gtest/gtest.h>
@@ -14,14 +14,14 @@ namespace scute::test {
 using namespace core;
 namespace {
 
-// Further apart than a row of the pools here: such events are not told as one.
+// Further apart than a row of the pools here: such events are not reported as one.
 constexpr uint64_t apart = mib;
 
 pool::event event_at(uint64_t offset, scute_event_kind kind = SCUTE_EVENT_OBJECT) {
   return {kind, SCUTE_OUTCOME_REPAIRED, SCUTE_FINDER_ACCESS, offset, 64};
 }
 
-// What a callback got; it notices calls that overlap, or that are out of order.
+// The events that a callback got. Notices calls that overlap, or that are out of order.
 struct listener {
   std::vector<scute_event> reported;
   std::atomic<bool> inside{false};
@@ -93,7 +93,7 @@ TEST_F(event_log, ARepairIsOneEvent) {
   const scute_oid oid = f.alloc(pattern(1, 100), 7);
   f.raw(f.offset_of(oid))[50] ^= std::byte{1};
   EXPECT_TRUE(f.read(oid) == pattern(1, 100));
-  ASSERT_EQ(seen.reported.size(), 1u) << "told at the end of the call";
+  ASSERT_EQ(seen.reported.size(), 1u) << "reported at the end of the call";
   const scute_event e = seen.reported[0];
   EXPECT_EQ(e.sequence, 1u);
   EXPECT_EQ(e.kind, SCUTE_EVENT_OBJECT);
@@ -137,7 +137,7 @@ TEST_F(event_log, SuperblocksAtOpenAndFindingsOfCheck) {
   scute_options o = options();
   listen(o);
   SCUTE_OKAY(scute_open(f.path.c_str(), &o, &f.pool));
-  ASSERT_EQ(seen.reported.size(), 1u) << "told when open returns";
+  ASSERT_EQ(seen.reported.size(), 1u) << "reported when open returns";
   EXPECT_EQ(seen.reported[0].kind, SCUTE_EVENT_SUPERBLOCK);
   EXPECT_EQ(seen.reported[0].finder, SCUTE_FINDER_OPEN);
   EXPECT_EQ(seen.reported[0].offset, 4096u);
@@ -184,7 +184,7 @@ TEST_F(event_log, AlikeAndCloseIsOne) {
   for (size_t i = 1; i < 5; ++i) EXPECT_EQ(seen.reported[i].count, 1u);
   post(event_at(5 * apart));
   drain();
-  EXPECT_EQ(seen.reported.size(), 6u) << "what was told stays as it was told";
+  EXPECT_EQ(seen.reported.size(), 6u) << "a reported event does not change";
   seen.expect_in_order();
 }
 
@@ -243,7 +243,7 @@ TEST_F(event_log, ThreadsPostWhileThreadsTell) {
     });
   for (std::thread& t : threads) t.join();
   drain();
-  EXPECT_EQ(seen.places(), posters * each) << "told, or counted as dropped";
+  EXPECT_EQ(seen.places(), posters * each) << "reported, or counted as dropped";
   seen.expect_in_order();
   EXPECT_FALSE(f.in().s.events.pending());
   EXPECT_EQ(ring().size(), 48u);
@@ -299,7 +299,7 @@ TEST_F(event_log, SessionsGoOnCounting) {
   drain();
   const uint64_t epoch = f.info().epoch;
   post(event_at(2 * apart));
-  reopen();  // closing tells what waits
+  reopen();  // closing reports the waiting events
   auto kept = ring();
   ASSERT_EQ(kept.size(), 2u);
   EXPECT_EQ(kept[1].epoch, epoch);
@@ -340,7 +340,7 @@ TEST_F(event_log, TornAndForeignLinesAreIgnored) {
   other.create(4 * mib);
   std::memcpy(other.raw(1024 + 4 * 64), line(0, 4), 64);
   EXPECT_TRUE(pool::read_event_ring(other.in().s).empty());
-  // Half of the ring is noise: the rest can be read, and counting goes on behind it.
+  // Half of the ring is noise: the rest can be read, and counting continues after it.
   for (uint64_t n = 1; n < 4; ++n)
     for (unsigned copy = 0; copy < 3; ++copy) std::memset(line(copy, n), 0x5a, 64);
   reopen();
@@ -375,7 +375,7 @@ TEST_F(event_log, ReadOnlyTellsAndWritesNothing) {
   EXPECT_TRUE(read_file(f.path) == file);
 }
 
-// A callback that calls back is told so, and nothing hangs.
+// A callback that calls back gets an error, and nothing hangs.
 struct intruder {
   pool_file* f;
   int events = 0, reported = 0;
@@ -399,7 +399,7 @@ TEST(event_log_callback, MustNotCallTheLibrary) {
   f.in().s.events.post(event_at(apart));
   const scute_info i = f.info();
   EXPECT_EQ(i.epoch, 1u);
-  EXPECT_EQ(who.reported, 3) << "what the callback posts is told after it";
+  EXPECT_EQ(who.reported, 3) << "an event that the callback posts is reported after it";
   EXPECT_EQ(who.events, SCUTE_E_INVALID);
 }
 

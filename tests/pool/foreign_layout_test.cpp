@@ -43,7 +43,7 @@ void expect_whole(const pool::foreign_plan& p, uint64_t size, uint64_t capacity)
     covered += l.covered(z, size);
   }
   EXPECT_EQ(covered, size);
-  // What a superblock with this geometry claims is accepted.
+  // A superblock that claims this geometry is accepted.
   format::superblock sb{};
   sb.file_size = g.file_size;
   sb.lanes_offset = g.lanes_offset;

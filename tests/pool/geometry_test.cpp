@@ -59,7 +59,7 @@ void expect_sound(const geometry& g, const scute_options& o) {
   EXPECT_EQ(g.data_size, g.rows * g.row_size);
   // The rows of parity follow the data and end with the zone.
   EXPECT_EQ(g.data_size + g.parity * g.row_size, g.zone_size);
-  // Chunks lie in the data rows, behind the table that describes them.
+  // Chunks lie in the data rows, after the table that describes them.
   ASSERT_GT(g.chunks, 0u);
   EXPECT_EQ(uint64_t{1} << g.chunk_shift, g.chunk_size);
   EXPECT_LE(format::chunk_table_offset + g.chunks * sizeof(format::chunk_header), g.chunk_base);
@@ -79,7 +79,7 @@ void expect_sound(const geometry& g, const scute_options& o) {
   EXPECT_EQ(c.zone, g.zone_count - 1);
   EXPECT_EQ(c.row, g.rows - 1);
   EXPECT_EQ(c.column, g.row_size - 1);
-  // What was chosen is accepted from a superblock, and means the same.
+  // The chosen geometry is accepted from a superblock, and means the same.
   const geometry back = read_geometry(claim(g));
   EXPECT_EQ(back.chunks, g.chunks);
   EXPECT_EQ(back.chunk_base, g.chunk_base);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The format of sequential logs, pinned as golden_test.cpp pins that of pools: what a pool of engine spec has in its log after a few
-// transactions, in chunks of the pool and in a file of its own, in golden_log_*.txt. SCUTE_UPDATE_GOLDEN=1 writes them anew.
+// Pins the format of sequential logs, as golden_test.cpp pins that of pools. golden_log_*.txt have
+// the log of a pool of engine spec after a few transactions, in chunks of the pool and in a file of
+// its own. SCUTE_UPDATE_GOLDEN=1 writes them again.
 #include <gtest/gtest.h>
 
 #include <sstream>
@@ -123,7 +124,7 @@ TEST_P(golden_log, AFewTransactions) {
     for (const uint64_t page : {0, 1})
       for (const uint64_t place : {0, 1})
         d.truncation_point(format::log_file_truncation_offset + page * 4096 + place * 64);
-    // As the head has it: chunks behind one another, of two copies in turn.
+    // As the head has it: one chunk after the other, of two copies in turn.
     format::log_file_head h;
     std::memcpy(&h, file.data(), sizeof h);
     engine::segment_list list;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The format, pinned: what the bytes of two pools of each engine say, field by field, must be what the files
-// golden_*.txt beside this one say. SCUTE_UPDATE_GOLDEN=1 writes them anew; a difference that was
-// not meant is a break of the format.
+// Pins the format: the bytes of two pools of each engine, printed field by field, must equal the
+// files golden_*.txt in this folder. SCUTE_UPDATE_GOLDEN=1 writes these again. An unintended
+// difference breaks the format.
 #include <gtest/gtest.h>
 
 #include <cstdarg>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Making, opening and closing pools: every documented refusal, and what is left behind.
+// Making, opening and closing pools: every documented refusal, and the files that remain.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -208,7 +208,7 @@ TEST_F(lifecycle, OutdatedCopiesGiveWayToTheNewest) {
   SCUTE_OKAY(open(path));
   const bytes now = read_at(path, 4096, 512);
   ASSERT_FALSE(old == now);
-  write_at(path, 0, old.data(), 512);  // no crash leaves one copy two writes behind both others
+  write_at(path, 0, old.data(), 512);  // no crash leaves one copy two writes older than both others
   pool_file f;
   SCUTE_OKAY(scute_open(path.c_str(), nullptr, &f.pool));
   EXPECT_EQ(f.info().clean, 1);

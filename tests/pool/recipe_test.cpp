@@ -35,7 +35,7 @@ class recipes : public testing::TestWithParam<uint32_t> {
       cells.push_back(sum);
     }
   }
-  // What the recipe makes, with `lost` cells read as noise.
+  // The cell that the recipe makes, with `lost` cells read as noise.
   uint8_t follow(const pool::recipe& r, uint32_t lost) const {
     const auto read = [&](uint32_t i) {
       return (lost >> i & 1) != 0 ? static_cast<uint8_t>(cells[i] ^ 0x5a) : cells[i];
@@ -92,7 +92,7 @@ TEST_P(recipes, NoMoreRowsThanParities) {
 
 INSTANTIATE_TEST_SUITE_P(Parities, recipes, testing::Values(1, 2, 3, 4));
 
-// A pool whose rows are full of noise: every part of a range, with what is unknown beside it.
+// A pool whose rows are full of noise: every part of a range, with unknown ranges next to it.
 class decoding : public testing::TestWithParam<uint32_t> {};
 
 TEST_P(decoding, WithRangesUnknown) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where two things meet that each work alone: threads and the cleaner, sizes at a limit, calls
+// Combinations of things that each work alone: threads and the cleaner, sizes at a limit, calls
 // inside a section.
 #include <scute/pow.hpp>
 
@@ -40,7 +40,7 @@ TEST_P(Crossings, LargestObjectsBesideOthers) {
       const auto put = [&](size_t n) {
         auto s = db.section(m);
         words.edit(1) = std::string(n, 'x');
-        words.edit(2) = "beside it";
+        words.edit(2) = "alongside";
         s.commit();
       };
       size_t n = protect == SCUTE_POW_NONE ? 73200 : 63600;
@@ -52,7 +52,7 @@ TEST_P(Crossings, LargestObjectsBesideOthers) {
     store db(file, o);
     const map<uint64_t, std::string> words(db, "words");
     EXPECT_EQ(words.at(1).size(), kept);
-    EXPECT_EQ(words.at(2), "beside it");
+    EXPECT_EQ(words.at(2), "alongside");
   }
 }
 

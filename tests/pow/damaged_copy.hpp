@@ -35,7 +35,7 @@ class damaged_copy {
         try {
           open();
           throw std::logic_error("segment " + std::to_string(i) + " has lost a frame at line " +
-                                 std::to_string(lost.position) + ", and nobody is told");
+                                 std::to_string(lost.position) + ", and that is not reported");
         } catch (const core::failure& f) {
           if (f.code() != SCUTE_E_CORRUPT) throw;
         }

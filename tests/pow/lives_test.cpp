@@ -106,7 +106,7 @@ TEST_P(Lives, AFaceEndsInsideASection) {
     goes->erase(1);
     goes.reset();
     EXPECT_EQ(stays.at(1), "before");
-    stays.edit(1) = "once more";
+    stays.edit(1) = "edited again";
     EXPECT_EQ(code_of([&] { s.commit(); }), errc::aborted);
   }
   EXPECT_EQ(stays.at(1), "before");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What persist-on-write stores are explored with. Also the homes of their planted bugs
+// The scenarios that explore persist-on-write stores. Also the homes of their planted bugs
 // (tests/planted).
 #pragma once
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What docs/guides/recover.md says of damage beyond the redundancy: what a lost page holds then,
-// what can still be done with a lost object, that a check ends with what can be repaired, and whom
-// a lost page ends.
+// The statements of docs/guides/recover.md about damage beyond the redundancy: the content of a
+// lost page, the calls that a lost object still permits, checks that repair as much as possible,
+// and the processes that a lost page ends.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/wait.h>

@@ -27,7 +27,7 @@ QEMU Virtual CPU version 2.5+|other-$arch
 Xeonic Epycure|other-$arch
 |other-$arch
 END
-[ "$("$python" "$tool" kind --cpuinfo missing)" = "other-$arch" ] || fail "a processor that nobody describes"
+[ "$("$python" "$tool" kind --cpuinfo missing)" = "other-$arch" ] || fail "a processor without a description"
 printf 'CPU implementer\t: 0x41\n' >cpuinfo
 [ "$("$python" "$tool" kind --cpuinfo cpuinfo)" = "other-$arch" ] || fail "a processor without a name"
 

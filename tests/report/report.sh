@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The report of a run that never was: tables, targets, plots, what becomes of explanations and of
-# rows and machines that it does not know.
+# The report of an invented run: tables, targets, plots, explanations, and rows and machines that
+# the report does not know.
 . "$SCUTE_SOURCE_DIR/tests/report/lib.bash"
 
 mkdir raw
@@ -19,7 +19,7 @@ Beads get stuck.
 
 ## free
 
-Nobody knows.
+The cause is unknown.
 
 ## kv_put
 
@@ -125,10 +125,10 @@ grep -q '^| what PMDK gains by eADR, on average *| 21 % *| 25\.0 to 25\.0 %' $r 
 
 # Both peers stand in every cell, floors in the tables of objects.
 grep -q '^| libpmemobj-huge .* ±[0-9]*% (1\.2.×) ' $r || fail "no row of libpmemobj-huge"
-grep -q '^| libpmemobj  *|.* ±[0-9]*% \*\*0\.[78].×\*\* ' $r || fail "libpmemobj beside libpmemobj-huge"
+grep -q '^| libpmemobj  *|.* ±[0-9]*% \*\*0\.[78].×\*\* ' $r || fail "libpmemobj next to libpmemobj-huge"
 sed -n '/^### alloc, 1 thread/,/^Fences/p' $r >alloc
 for floor in raw-logfree raw-log raw-redo; do
-  grep -q "^| $floor  *| .* \*\*[0-9.]*×\*\* ([0-9.]*×) |" alloc || fail "no $floor beside the objects"
+  grep -q "^| $floor  *| .* \*\*[0-9.]*×\*\* ([0-9.]*×) |" alloc || fail "no $floor next to the objects"
 done
 
 # Rows of the default that lose, with what explanations.md says: a heading is a name or the
@@ -138,7 +138,7 @@ grep -q '^| hashmap get  *| map_get  *| hashmap.* 0\.6.× .* 1\.0.× |  *NOT EXP
 grep -q '^| free 4 KiB 2 threads  *| free  *| 4 KiB, 2 threads  *|  *0\.6.× |  *0\.7.× |  *|$' slower || fail "free of 4 KiB"
 grep -q '^\*\*ycsb_a 100 B zipfian\*\*.*: Beads get stuck\.$' slower || fail "explanation of ycsb_a"
 grep -q '^\*\*.*\*\*ctree insert\*\*, .*\*\*hashmap get\*\*, .*: NOT EXPLAINED$' slower || fail "what is not explained"
-has slower '**free 4 KiB**, **free 4 KiB 2 threads**: Nobody knows.'
+has slower '**free 4 KiB**, **free 4 KiB 2 threads**: The cause is unknown.'
 ! grep -q '^| \(hashmap insert\|free 64 B\) ' slower || fail "hashmap insert and free of 64 bytes are not slower"
 has $r '**kv_put 8 threads**: Only one wire.'
 grep -q '^\*\*.*\*\*maps\*\*, .*\*\*pow rbtree\*\*, .*\*\*run time\*\*: NOT EXPLAINED$' $r || fail "unexplained misses"

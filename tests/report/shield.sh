@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The report of a run of the shield that never was: ratios, goals, parts, the paper's numbers,
-# plots, the index, and mistakes.
+# The report of an invented run of the shield: ratios, goals, parts, the paper's numbers, plots, the
+# index, and mistakes.
 . "$SCUTE_SOURCE_DIR/tests/report/lib.bash"
 
 mkdir raw
@@ -28,14 +28,14 @@ grep -q '^| maps in pages of 2 MiB, per fence  *| geometric mean  *|  *≤ 2\.5�
 has "$r" 'Of each file at least 90 % was in pages of 2 MiB.'
 grep -q '^| maps with values of 256 bytes, windows  *| the worst of them  *|  *≤ 2× |  *2\.10× |  *\*\*missed\*\* |$' "$r" || fail "the worst map"
 grep -q '^| server over a socket  *| wall time of its clients  *|  *≤ 1\.15× |  *1\.10× |  *met |$' "$r" || fail "goal of the server"
-grep -q '^| look-ups when warm  *| geometric mean  *|  *≤ 1\.05× |  *1\.40× |  *\*\*missed\*\* |$' "$r" || fail "goal of what is warm"
+grep -q '^| look-ups when warm  *| geometric mean  *|  *≤ 1\.05× |  *1\.40× |  *\*\*missed\*\* |$' "$r" || fail "goal of warm look-ups"
 grep -q '^### A server over a socket$' "$r" || fail "no table of the server"
 grep -q '^| space  *| of files from 512 MiB on, N = 100, P = 1  *|  *≤ 2\.5 % |  *2\.59 % |  *\*\*missed\*\* |$' "$r" || fail "goal of space"
 
 grep -q '^| faults  *| trials that came back, of those that the geometry permits |  *≥ 95 % |  *95\.83 % |  *met |$' "$r" ||
   fail "goal of survival"
 grep -q '^| N = 100, P = 1 | *8 | 100 (100) | 100 (90) | 40 (50) |$' "$r" || fail "Figure 12"
-grep -q '^| all of 100 trials recover at error rates up to *| 1e-8 *| 1e-07 (N = 100, P = 1, 8 bits) ' "$r" || fail "Figure 12 beside ours"
+grep -q '^| all of 100 trials recover at error rates up to *| 1e-8 *| 1e-07 (N = 100, P = 1, 8 bits) ' "$r" || fail "Figure 12 next to ours"
 
 # Parts of the breakdown are differences.
 grep -q '^| parity  *|  *0\.25 |  *|$' "$r" || fail "parity"
@@ -49,10 +49,10 @@ for figure in 11 12 13 14 15 16 17; do
 done
 [ "$(grep -c '^What differs: ' "$r")" = 7 ] || fail "a figure without what differs"
 grep -q '^| Pavise with its ignore-list, PMDK benchmarks, mean *| 2\.16× *| maps 1\.40× (of 2); maps in pages of 2 MiB 1\.40× (of 1); maps with values of 256 bytes 1\.71× (of 2) ' "$r" ||
-  fail "Figure 11 beside ours"
-grep -q '^| run time at N = 1, over that at 100 *| higher *| N = 1: 1\.14× ' "$r" || fail "Figure 13 beside ours"
+  fail "Figure 11 next to ours"
+grep -q '^| run time at N = 1, over that at 100 *| higher *| N = 1: 1\.14× ' "$r" || fail "Figure 13 next to ours"
 has "$r" 'rtree 2.10×, '
-grep -q '^| main source of the overhead .*| parity: 25 % of what is added ' "$r" || fail "Figure 15 beside ours"
+grep -q '^| main source of the overhead .*| parity: 25 % of what is added ' "$r" || fail "Figure 15 next to ours"
 grep -q '^| 512 MiB | *2\.59 % | *6\.59 % | *3\.59 % |$' "$r" || fail "space"
 lacks "$r" 'not in this run'
 
@@ -83,7 +83,7 @@ grep '"set": "overhead"' raw/results.jsonl >short/results.jsonl
 expect 0 "$python" "$tool" --reports "$reports" shield short
 has short/report.md 'not measured'
 lacks short/report.md '(Figure 17)'
-[ "$(cd short && echo *.png)" = "fragments.png overhead.png" ] || fail "plots of what was not measured: $(cd short && echo *.png)"
+[ "$(cd short && echo *.png)" = "fragments.png overhead.png" ] || fail "plots of unmeasured quantities: $(cd short && echo *.png)"
 mkdir again
 cp short/{results.jsonl,machine.json} again
 expect 0 "$python" "$tool" --reports "$reports" shield again

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""synthetic.py FILE: results of a run that never was, with rows of every work.
+"""synthetic.py FILE: results of an invented run, with rows of every workload.
 
 The numbers follow from the names alone, so that two calls write the same file."""
 import json

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What each protection level notices and repairs (Pangolin's Table 2), and what a check may not do.
+// The damage that each protection level notices and repairs (Pangolin's Table 2), and the changes
+// that a check may not make.
 #include <gtest/gtest.h>
 
 #include "support/damage.hpp"

@@ -156,7 +156,8 @@ TEST_P(never_used, NoiseAndADamagedDescriptor) {
   }
 }
 
-// Where there is parity these count for it: the noise is found, and becomes what the parity tells.
+// Where there is parity, these headers count for it: the noise is found, and the headers get the
+// bytes that the parity gives.
 TEST_P(never_used, NoiseInHeaders) {
   noise_in_headers();
   f.open();

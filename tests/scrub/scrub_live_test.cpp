@@ -292,7 +292,7 @@ TEST(scrub_policy, NoScrubBeforeItIsDue) {
   f.create(o);
   f.fill();
   for (uint64_t i = 0; i < 2000; ++i) f.overwrite(f.root, pattern(i, 200));
-  // Whatever has something to do is awake from the last commit on.
+  // A thread that has something to do is awake from the last commit on.
   wait_until(&other_threads_sleep);
   EXPECT_EQ(f.stats().scrubs, 0u);
 }

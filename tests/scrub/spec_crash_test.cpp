@@ -334,8 +334,8 @@ TEST_F(spec_crash_mlp, ALostPageIsRebuiltOrReported) {
   RecordProperty("told", static_cast<int>(all));
 }
 
-// Whatever was done, and whichever way: two looks of the pool's own thread after the last
-// transaction, which come every 20 ms.
+// Nothing is exposed after two looks of the pool's own thread after the last transaction, whatever
+// the transactions did. The looks come every 20 ms.
 TEST(spec_exposure, EndsBehindTheSecondLook) {
   spec_image f;
   f.reopen();

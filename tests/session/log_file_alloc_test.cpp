@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What allocations cost on a disk: chunks come into use, become runs and get further slots with the
-// transaction that needs them (PEND-1), so a transaction waits for one sync, whatever it allocates.
+// The costs of allocations on a disk. Chunks come into use, become runs and get further slots with
+// the transaction that needs them (PEND-1). So a transaction waits for one sync, whatever it
+// allocates.
 #include <functional>
 
 #include "session/log_file.hpp"

@@ -39,7 +39,7 @@ basic_scenario changes(const std::string& name, scute_engine engine) {
 basic_scenario grows(const std::string& name, scute_engine engine) {
   auto s = begin(name, {9'001, 100'000, 1, engine});
   s.step("grow by a little", [](foreign_subject& f) { f.grow(9'500); })
-      .step("write behind the old end", [](foreign_subject& f) { f.write({{9'000, 300, 'a'}}); })
+      .step("write past the old end", [](foreign_subject& f) { f.write({{9'000, 300, 'a'}}); })
       .step("grow by fragments", [](foreign_subject& f) { f.grow(31'000); })
       .step("write there",
             [](foreign_subject& f) { f.write({{9'400, 200, 'b'}, {30'000, 1000, 'c'}}); })
@@ -72,7 +72,7 @@ basic_scenario replaced(const std::string& name, scute_engine engine) {
             [](foreign_subject& f) {
               f.replace({{1024, 64, 'e'}, {share - 64, 128, 'f'}, {share + 8960, 40, 'g'}});
             })
-      .step("write beside them", [](foreign_subject& f) { f.write({{1000, 70, 'h'}}); })
+      .step("write next to them", [](foreign_subject& f) { f.write({{1000, 70, 'h'}}); })
       .step("and replace again", [](foreign_subject& f) { f.replace({{960, 64, 'i'}}); });
   return s;
 }
@@ -96,7 +96,7 @@ const std::vector<foreign_entry>& foreign_scenarios() {
       basic_scenario (*make)(const std::string& name, scute_engine engine);
     } kinds[] = {
         {"changes", "a shielded file is changed in several places at once", changes},
-        {"replaced", "lines of a shielded file are replaced by who knows them", replaced},
+        {"replaced", "lines of a shielded file are replaced by a caller that knows them", replaced},
         {"grows", "a shielded file gets longer", grows},
         {"zones", "a shielded file over two zones is changed and gets longer", zones},
         {"added", "a file comes under the shield", added},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What shielded files are explored with: they come under the shield, are changed and grow, and the
-// power fails at every moment. Also the homes of the planted bugs of foreign pools (tests/planted).
+// The scenarios that explore shielded files: they come under the shield, are changed and grow, and
+// the power fails at every moment. Also the homes of the planted bugs of foreign pools
+// (tests/planted).
 #pragma once
 
 #include <functional>

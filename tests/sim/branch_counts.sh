@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Mispredictions of a core beside those of cachegrind's simple predictor, for one program: of the
-# same order where branches are random, and no more where they are not.
+# Compares mispredictions of a core with those of cachegrind's simple predictor, for one program: of
+# the same order where branches are random, and no more where they are not.
 set -euo pipefail
 
 . "${BASH_SOURCE[0]%/*}/lib.bash"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a core foresees: kernels whose answers are known.
+// The predictions of a core, by kernels whose answers are known.
 #include "machine/branches.hpp"
 
 #include <gtest/gtest.h>
@@ -94,7 +94,7 @@ TEST(Branches, IndirectTargetsByHistory) {
 TEST(Branches, WhatGoesStraightOnIsForeseen) {
   branches b;
   EXPECT_TRUE(b.foresees({code, code + 4, block_exit::falls}, code + 4));
-  EXPECT_TRUE(b.foresees({code, code + 4, block_exit::falls}, code));  // rep movs, once more
+  EXPECT_TRUE(b.foresees({code, code + 4, block_exit::falls}, code));  // rep movs, the next turn
   EXPECT_TRUE(b.foresees({code, code + 4, block_exit::jumps}, code + 400));
 }
 

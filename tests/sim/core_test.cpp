@@ -79,7 +79,8 @@ TEST(Core, LoadsHaveWhatStoresHold) {
   EXPECT_NEAR(store_and_load(s, 8, 8), (5 + 1) / 4.0, 0.1);
   s.forward = 9;
   EXPECT_NEAR(store_and_load(s, 8, 8), (9 + 1) / 4.0, 0.1);
-  // More than one store has: until that one is made, behind a fence if there is one.
+  // A load of more bytes than one store has waits until that store is made, after a fence if there
+  // is one.
   s.pm_accept = 1000;
   const auto behind_fence = [&](unsigned loaded) {
     program p(s);
@@ -113,7 +114,7 @@ TEST(Core, AColdLineMayHaveToCome) {
   EXPECT_GT(play(false), 150);
 }
 
-// What an instruction computes with is not needed for its address.
+// The operands that an instruction computes with are not needed for its address.
 TEST(Core, LoadsBeginBeforeTheRest) {
   program p(plain());
   for (unsigned i = 0; i < 8; ++i) {
@@ -141,7 +142,7 @@ TEST(Core, LoadFencesHoldWhatFollows) {
   EXPECT_GT(play(true), 8 * 150);
 }
 
-// PMEM-4: non-temporal stores leave no copy, and a load of their line comes behind them.
+// PMEM-4: non-temporal stores leave no copy, and a load of their line comes after them.
 TEST(Core, StreamedLinesAreReadBehind) {
   settings s = plain();
   s.pm_accept = 500;
@@ -174,7 +175,7 @@ TEST(Core, AWriteBackMayHoldItsLine) {
   EXPECT_GT(play(true), 450);
 }
 
-// Blocks of 4 KiB: the lines behind the third one are there when they are asked for.
+// Blocks of 4 KiB: the lines after the third one are there when they are asked for.
 TEST(Core, WhatComesNextIsFetchedAhead) {
   const auto play = [](unsigned ahead, int step) {
     settings s = plain();

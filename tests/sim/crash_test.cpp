@@ -73,7 +73,7 @@ INSTANTIATE_TEST_SUITE_P(All, Consistent,
                            return name + "_" + std::to_string(std::get<1>(tested.param));
                          });
 
-// What is not crash consistent is seen to be so.
+// A scheme that is not crash consistent is found out.
 TEST(Inconsistent, IsNoticed) {
   EXPECT_NE(play("none", 1, 5).wrong, 0U);
   EXPECT_NE(play("no-log", 1, 5).wrong, 0U);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Loops of a few instructions, in the emulator on the model of the machine at hand: what that
-# machine itself takes for them (docs/internals/simulator.md) within the bound of each. Measured
-# with scute-sim-kernels NAME --clock.
+# Loops of a few instructions, in the emulator on the model of this machine. Each takes the time
+# that the machine itself takes (docs/internals/simulator.md), within the loop's bound. That time
+# was measured with scute-sim-kernels NAME --clock.
 set -euo pipefail
 
 . "${BASH_SOURCE[0]%/*}/lib.bash"

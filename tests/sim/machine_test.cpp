@@ -151,7 +151,7 @@ settings without_translation() {
 
 TEST(Kernel, PointerChaseShowsEachLevel) {
   settings s = without_translation();
-  s.l1_sets = 16;  // 8 KiB, and 48 KiB behind it
+  s.l1_sets = 16;  // 8 KiB, and 48 KiB below it
   s.l2_sets = 64;
   EXPECT_NEAR(chase(s, ram, 4 << 10), 0.5, 0.01);      // 2 cycles
   EXPECT_NEAR(chase(s, ram, 32 << 10), 5.5, 0.05);     // and 20 more
@@ -296,7 +296,7 @@ TEST(PersistentMemory, VersionsOfALineKeepTheirOrder) {
   EXPECT_GE(m.write(7, from_ns(10)), late) << "PMEM-4";
 }
 
-// CORE-1: a store that waits holds up the ones behind it; CORE-2, CORE-3: a fence waits for
+// CORE-1: a store that waits holds up the ones after it; CORE-2, CORE-3: a fence waits for
 //         write-backs.
 TEST(Core, StoresAreMadeInOrder) {
   struct recorder final : observer {
@@ -389,7 +389,7 @@ TEST(Core, ALineTakesItsWayOutOfTheCaches) {
 
 TEST(Kernel, AThirdLevelHasWhatHasLeftTheSecond) {
   settings s = without_translation();
-  s.l1_sets = 16;  // 8 KiB, 48 KiB, and 256 KiB behind them
+  s.l1_sets = 16;  // 8 KiB, 48 KiB, and 256 KiB below them
   s.l2_sets = 64;
   s.l3_sets = 256;
   s.l3_cycles = 40;

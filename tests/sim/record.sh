@@ -12,7 +12,7 @@ for name in stream-fence-load branches-pattern; do
   same() { sed -E 's/"(work|machine)": "[^"]*", //g' "$1"; }
   [ "$(same result)" = "$(same again)" ] || { printf 'not the same:\n%s\n%s\n' "$(cat result)" "$(cat again)"; exit 1; }
 done
-# What is broken off within a line is told.
+# A record that is broken off within a line is reported.
 head -c "$(($(wc -c <written) - 3))" written >broken
 echo "r 10" >>broken
 if "$SCUTE_BINARY_DIR/sim/scute-sim-replay" "$machines/here.machine" none broken 2>errors; then echo "a broken record"; exit 1; fi

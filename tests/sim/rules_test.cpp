@@ -24,7 +24,7 @@ log_record commit(uint32_t transaction, uint64_t time) {
 
 using records = std::vector<log_record>;
 
-// What line 0 is restored from: the number of the record, or -1 for what is in place.
+// The number of the record that line 0 is restored from, or -1 for the bytes in place.
 int source(const records& all, const rule_set& rules) {
   records numbered = all;
   for (size_t i = 0; i < numbered.size(); ++i) numbered[i].bytes = static_cast<uint32_t>(i);
@@ -63,7 +63,7 @@ TEST(Holes, CommittedPageOverUndo) {
 // left. HPMT-5: the next time is above all that was found, and above the horizon.
 TEST(Holes, TimesBeginAgain) {
   const records all{line(1, 50), commit(1, 51), line(2, 1), commit(2, 2)};
-  EXPECT_EQ(source(all, rule_set{}), 0);  // what a restarted clock makes of it
+  EXPECT_EQ(source(all, rule_set{}), 0);  // the result of a restarted clock
   EXPECT_GT(recovery(all, 0, rule_set{}).next_time(), 51U);
   EXPECT_GT(recovery(all, 90, rule_set{}).next_time(), 90U);
 }

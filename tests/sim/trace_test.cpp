@@ -43,7 +43,7 @@ TEST(Trace, TransactionsAreTheSchemes) {
                            "r 10000000000 8 s\nm 5 0 0\nm 3 0 0\n";
   EXPECT_EQ(play(text, "none").pm_lines, 0U);
   EXPECT_EQ(play(text, "no-log").pm_lines, 1U);
-  // Record of 72 bytes: two lines, the second one once more with the commit record; and the data.
+  // A record of 72 bytes: two lines, the second one again with the commit record; and the data.
   EXPECT_EQ(play(text, "ede").pm_lines, 4U);
   EXPECT_GT(play(text, "software-undo").ns, play(text, "ede").ns);
 }

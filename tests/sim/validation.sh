@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The model of the machine at hand beside what was measured on it (sim/report/validation.jsonl): of
-# five works, three engines' ratios to libpmemobj within the bound of each work, and the programs
-# still those that were measured. And the check can fail.
+# Compares the model of this machine with measurements on it (sim/report/validation.jsonl). For five
+# workloads, three engines' ratios to libpmemobj are within the workload's bound. The programs are
+# still those that were measured. The check can fail.
 set -euo pipefail
 
 . "${BASH_SOURCE[0]%/*}/lib.bash"
@@ -11,8 +11,8 @@ validate() {
 }
 committed=$SCUTE_SOURCE_DIR/sim/report/validation.jsonl
 validate --measured "$committed" --kept kept
-# The same runs, beside a machine on which libpmemobj takes half of the time, and beside another
-# program.
+# The same runs, compared with a machine on which libpmemobj takes half of the time, and with
+# another program.
 python3 - "$committed" <<'PYTHON'
 import json, sys
 lines = [json.loads(line) for line in open(sys.argv[1])]

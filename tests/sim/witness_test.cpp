@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Power failures in a program that somebody else runs: right recoveries are found right, and
+// Power failures in a program that another process runs: right recoveries are found right, and
 // planted bugs are noticed.
 #include "crash/witness.hpp"
 
@@ -82,7 +82,7 @@ TEST(Witness, NoticesPlantedBugs) {
       "spec", [](scheme& s) { dynamic_cast<spec_hpmt&>(s).rules.line_before_commit = false; }));
 }
 
-// A store between transactions is counted, and its word is nobody's.
+// A store between transactions is counted, and its word belongs to no transaction.
 TEST(Witness, LeavesStoresOutsideOfTransactionsAlone) {
   run to(small_machine(1), "ede");
   to.watch_crashes([](uint64_t, uint64_t n) { return std::vector<uint64_t>(n / 8); });

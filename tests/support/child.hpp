@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A child process that runs a function, which must come to an end.
+// A child process that runs a function, which must end.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ class child {
     pid_ = how == made_by::fork ? ::fork() : static_cast<pid_t>(::syscall(SYS_fork));
     if (pid_ != 0) return;
     body();
-    // What a child notes is lost with it; its words are not.
+    // A child's test results are lost with it; its printed words are not.
     std::fflush(nullptr);
     ::_exit(::testing::Test::HasFailure() ? 1 : 0);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pools with known contents that damage can be done to, and the test of what is left.
+// Pools with known contents that tests can damage, and the test of the contents that remain.
 #pragma once
 
 #include <map>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The engine of pools whose test names none. SCUTE_TEST_ENGINE chooses it for a run: an engine's
-// name, or `rotate`, where each suite has one of the three by its name. Nothing in it: what the
-// library chooses. A test that asks for it depends on it. With SCUTE_TEST_ASKED=FILE each is
-// written there as it asks, so that runs with further engines (cmake/run-cases.sh) repeat these
-// tests and no others.
+// name, or `rotate`, where each suite has one of the three by its name. Empty: the library's
+// choice. A test that asks for the engine depends on it. With SCUTE_TEST_ASKED=FILE the name of
+// each test that asks is written there, so that runs with further engines (cmake/run-cases.sh)
+// repeat these tests and no others.
 #pragma once
 
 #include <fcntl.h>

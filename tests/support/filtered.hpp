@@ -17,8 +17,8 @@ namespace scute::test {
 struct filtered_call {
   uint32_t number;
   int argument;    // that is looked at; -1: every call of that number
-  uint32_t is;     // what its lower half is
-  uint32_t error;  // what the call fails with; 0: it does nothing and succeeds
+  uint32_t is;     // the value of its lower half
+  uint32_t error;  // the error of the call; 0: it does nothing and succeeds
 };
 
 inline bool filter_calls(const std::vector<filtered_call>& calls) {

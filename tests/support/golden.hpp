@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Texts that are pinned in files beside the tests. SCUTE_UPDATE_GOLDEN=1 writes the files anew.
+// Texts that are pinned in files next to the tests. SCUTE_UPDATE_GOLDEN=1 writes the files again.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +13,8 @@
 
 namespace scute::test {
 
-// file: from the source tree's root. what: that has changed if the text is another one.
+// file: its path from the root of the source tree. what: the subject that has changed if the text
+// differs.
 inline void compare_golden(const std::string& file, const std::string& text, const char* what) {
   const std::string path = source_path(file);
   if (std::getenv("SCUTE_UPDATE_GOLDEN") != nullptr) {

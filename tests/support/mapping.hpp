@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What this process has mapped, by /proc/self/maps. A file is known there by a device and an inode:
-// a library of another file system may have the number of a file under a test. The device is not
-// always that of fstat() (btrfs, overlayfs), so what maps say of a descriptor's file is found out
-// by mapping it.
+// The mappings of this process, from /proc/self/maps. A file is known there by a device and an
+// inode: a library of another file system may have the inode number of a file under a test. The
+// device is not always that of fstat() (btrfs, overlayfs), so a descriptor's file is mapped to
+// learn how maps names it.
 #pragma once
 
 #include <sys/mman.h>

@@ -26,7 +26,7 @@ class mounts {
   static constexpr unsigned long overlayfs_magic = 0x794c7630, fuse_magic = 0x65735546;
 
   // The calling process, which has one thread, and its children have mounts of their own from now
-  // on. What is mounted lies in this folder. False: the system lets nobody do that here.
+  // on. The mounts lie in this folder. False: the system does not allow that to any user here.
   explicit mounts(std::string folder) : folder_(std::move(folder)) {
     const uid_t user = ::geteuid();
     const gid_t group = ::getegid();

@@ -5,8 +5,8 @@
 
 namespace scute::test {
 
-// What the tests take a page to be, in bytes, written out so that a wrong constant of the library
-// is noticed.
+// The size of a page that the tests assume, in bytes. It is written out here, so that a wrong
+// constant of the library is noticed.
 inline constexpr uint64_t page = 4096;
 
 }  // namespace scute::test

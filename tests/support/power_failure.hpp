@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a power failure leaves of a pool's file, put together from images of it.
+// States of a pool's file that a power failure may leave, put together from images of it.
 #pragma once
 
 #include <algorithm>

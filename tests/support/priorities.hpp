@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Threads of two real-time priorities that share one processor: the higher one runs whenever it is
-// able to, and the lower one only while the higher one sleeps. So whoever waits for the other one
-// by yielding waits for ever.
+// able to, and the lower one only while the higher one sleeps. So a thread that waits for the other
+// one by yielding waits for ever.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -47,8 +47,8 @@ inline bool take_priority(int priority) {
   return false;
 }
 
-// Two threads of each priority, in a process of their own (which is killed if they do not come to
-// an end): body(number, rounds), the lower ones for as long as the higher ones run.
+// Two threads of each priority, in a process of their own (which is killed if they do not end):
+// body(number, rounds), the lower ones for as long as the higher ones run.
 template <typename Prepare, typename Body, typename End>
 void with_two_priorities(Prepare&& prepare, Body&& body, End&& end) {
   in_child([&] {

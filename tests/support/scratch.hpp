@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A folder for a test's files, removed at its end, and the bytes of files as tests see them: behind
-// the library's back.
+// A folder for a test's files, removed at its end, and functions that read and write files without
+// the library.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -39,7 +39,8 @@ class scratch {
   scratch& operator=(const scratch&) = delete;
 
   std::string file(const char* name) const { return (path_ / name).string(); }
-  // Files but for logs of pools, POOL.log or POOL.log.new, which come and go with their pools.
+  // Counts files, except logs of pools, POOL.log or POOL.log.new, which come and go with their
+  // pools.
   size_t pools() const {
     size_t n = 0;
     for (const auto& entry : std::filesystem::directory_iterator(path_))

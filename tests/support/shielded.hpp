@@ -60,7 +60,7 @@ struct shielded {
     SCUTE_OKAY_E(scute_shield_read(pool, offset, b.data(), n));
     return b;
   }
-  // What the library reads, and what the file has, are what was written.
+  // Expects that the library reads, and that the file has, the written bytes.
   void expect_content() const {
     EXPECT_TRUE(read(0, content.size()) == content);
     expect_file();
@@ -96,7 +96,7 @@ struct shielded {
     SCUTE_OKAY_E(scute_shield_locate(pool, offset, &oid, &at, nullptr));
     return (oid & 0x0000'ffff'ffff'ffffu) + at;
   }
-  // As a device does, and as nobody could who opens the file.
+  // Changes a byte as a device does, and as no program that opens the file could.
   void flip(uint64_t offset, unsigned char mask = 0x40) const {
     unsigned char byte = read_at(path, offset, 1)[0];
     byte ^= mask;

@@ -4,7 +4,7 @@
 # Programs in Python that a test writes wait with waiting.py.
 export PYTHONPATH=${BASH_SOURCE[0]%/*}${PYTHONPATH:+:$PYTHONPATH} PYTHONDONTWRITEBYTECODE=1
 
-# Longer than anything takes that comes to an end at all, on a machine whose processors are taken.
+# Longer than anything takes that ends at all, on a busy machine.
 wait_seconds=${SCUTE_TEST_WAIT_SECONDS:-120}
 
 # wait_until COMMAND...: runs the command again and again until it succeeds. Fails the test after so
@@ -33,7 +33,7 @@ fcntl.ioctl(int(sys.argv[1]), termios.FIONREAD, n)
 sys.exit(n[0] != 0)' "$2" && sleeps_in "$1" 0 7 271
 }
 
-# gone PID: it has ended, though nobody may have waited for it.
+# gone PID: it has ended, though its parent may not have waited for it.
 gone() { [ ! -e "/proc/$1" ] || grep -q '^State:.Z' "/proc/$1/status" 2>/dev/null; }
 
 # until_said PATTERN FILE PID: the file has a line that matches, which the process writes. Fails the

@@ -21,8 +21,7 @@
 
 namespace scute::test {
 
-// Longer than anything takes that comes to an end at all, on a machine whose processors are taken
-// (SCUTE_TEST_WAIT_SECONDS).
+// Longer than anything takes that ends at all, on a busy machine (SCUTE_TEST_WAIT_SECONDS).
 inline std::chrono::seconds patience() {
   const char* const said = std::getenv("SCUTE_TEST_WAIT_SECONDS");  // NOLINT(concurrency-mt-unsafe)
   return std::chrono::seconds(said != nullptr ? std::strtol(said, nullptr, 10) : 120);

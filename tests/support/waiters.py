@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""waiters.py [SOURCE_DIR]: the tests that wait for another thread or process, from what they and their helpers call.
+"""waiters.py [SOURCE_DIR]: prints the tests that wait for another thread or process, judged by the
+calls that they and their helpers make.
 
-A line each: "FOLDER FILTER" is for --gtest_filter of test-FOLDER, "FOLDER/NAME" a script. Rather one too many than one too few: a test
-counts when its body, a function or a fixture of its own file or a header of tests/ that it names, makes threads or processes or waits.
+A line each: "FOLDER FILTER" is for --gtest_filter of test-FOLDER, "FOLDER/NAME" a script. Prints
+rather one too many than one too few. A test counts when its body makes threads or processes, or
+waits. The functions, fixtures and headers of tests/ that it names count as well.
 """
 import pathlib
 import re
@@ -24,7 +26,7 @@ def without_comments(text):
 
 
 def chunks(text):
-    """What stands at the left margin, to the line that closes it."""
+    """The declarations that begin at the left margin, each to the line that closes it."""
     chunk = []
     for line in without_comments(text).splitlines():
         if re.match(r"(inline )?namespace\b|#|}\s*//|$", line) and not chunk:
@@ -76,7 +78,7 @@ def main():
             if re.match(r"lib\b", path.name) or folder.name in ("layout", "support"):
                 continue
             text = re.sub(r"^\s*#.*$", "", path.read_text(), flags=re.M)
-            # Programs in folders beside it: scute-NAME, or of its own name.
+            # Programs in folders next to it: scute-NAME, or of its own name.
             for name in {path.stem, *re.findall(r"\bscute-(\w+)", text)}:
                 text += "".join(p.read_text() for p in sorted((folder / name).glob("*.c")))
             if SCRIPT.search(text):

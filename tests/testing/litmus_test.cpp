@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What may and what may not be durable after each of some small programs, and why. The manuals
-// promise little: whatever they leave open is allowed here.
+// The images that may be durable after each of some small programs, and why. The manuals promise
+// little: all that they leave open is allowed here.
 //
 // Sections of the Intel Software Developer's Manual, by name, since their numbers move:
 //   [atomic]  vol. 3, Guaranteed Atomic Operations: an aligned quadword is stored whole
@@ -15,8 +15,8 @@
 //   [clwb]    vol. 2, CLWB and CLFLUSHOPT: write back a line as all caches of the coherence domain
 //             hold it, after older stores of this processor to it; ordered only by fences
 //   [sfence]  vol. 2, SFENCE: orders what this processor did before it
-// Where a store counts as durable once it has left the caches (ADR), and with durable caches once
-// it is visible (eADR), is a matter of the platform.
+// The platform decides whether a store counts as durable once it has left the caches (ADR), or once
+// it is visible (eADR, durable caches).
 #include <gtest/gtest.h>
 
 #include "model/litmus.hpp"

@@ -149,7 +149,7 @@ scenario damaged(scute_protection level) {
                        EXPECT_EQ(st.bytes()[offset + 8], std::byte{0x5c});
                        EXPECT_THROW(st.damage(st.bytes().size() - 1, noise), std::out_of_range);
                      })
-      .step("count, which heals it", count)
+      .step("count, which repairs it", count)
       .observe([](scute::pool& p) {
         const counter& c = p.get_verified(p.root<counter>());
         return std::to_string(c.value) + (c.filler[5] == 0 ? "" : " and noise");

@@ -158,7 +158,7 @@ TEST(Recorder, FindsTheOtherHalfOfAWordFirst) {
             (text_list{std::string("found 0 \0\0\0\0half", 16), "streamed 0 word", "fenced"}));
 }
 
-// Where caches are durable, it matters what a store came before, wherever it is.
+// Where caches are durable, the order of stores matters, also of stores to different lines.
 TEST(Recorder, FindsStoresAtOnceWithDurableCaches) {
   program p(true);
   p.in_place(8, "12345678");

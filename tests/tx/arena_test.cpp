@@ -68,8 +68,8 @@ TEST(arena_memory, WhatIsKeptIsBounded) {
   EXPECT_LE(resident(p, size) * page, mib);
 }
 
-// Who has edited other large objects before meets the pages of the one that he edits now all the
-// same.
+// The arena keeps the pages of the object that is edited now, although the transactions before have
+// edited other large objects.
 TEST(arena_memory, FormerObjectsDoNotKeepOthersFromTheirPages) {
   tx::arena a;
   for (uint64_t i = 0; i < 40; ++i) {  // each too small for the next one's buffer

@@ -22,7 +22,7 @@ namespace {
 class canary : public testing::TestWithParam<uint64_t> {
  protected:
   void SetUp() override {
-    // A child of fork() may not use the parent's pool, so it begins this test anew.
+    // A child of fork() may not use the parent's pool, so it begins this test again.
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     f.create(4 * mib);
     oid = f.alloc(pattern(1, GetParam()));

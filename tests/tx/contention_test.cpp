@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Threads that write the same objects without a lock. What was acknowledged is kept here, outside
-// the pool: an object holds one version that was, whole, and a counter has counted every success.
+// Threads that write the same objects without a lock. The test keeps all acknowledged versions
+// outside the pool. An object holds one of them, whole, and a counter has counted every success.
 // With all column blocks on eight stripes as well, so that lanes meet in stripes all the time.
 #include <gtest/gtest.h>
 
@@ -203,8 +203,8 @@ TEST_P(contention, InPlace) {
   }
 }
 
-// An object is freed once, whoever else frees it, changes it or has it open in place; what is
-// allocated then does not get its slot twice.
+// An object is freed once, whichever other threads free it, change it or have it open in place. Its
+// slot is not allocated twice afterwards.
 TEST_P(contention, FreedOnce) {
   for (const size_t size : {100u, 9000u}) {
     std::vector<scute_oid> victims;

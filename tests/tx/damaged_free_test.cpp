@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // VERIFY-2: objects whose header is damaged, and that are freed. Nothing of the damage gets into
-// the parity, and nobody is told of a conflict.
+// the parity, and no conflict is reported.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -78,8 +78,8 @@ TEST_P(damaged_free, BehindItsFree) {
   for (const bool alone : {true, false}) free_with_each_bit(moment::behind_the_free, alone);
 }
 
-// "scute_tx_free needs no valid payload", nor a header that can be repaired; and nobody is told of
-// a loss.
+// "scute_tx_free needs no valid payload", nor a header that can be repaired; and no loss is
+// reported.
 TEST_P(damaged_free, BeyondRepair) {
   for (const size_t field :
        {offsetof(format::fragment_header, tag), offsetof(format::fragment_header, type),
@@ -95,7 +95,7 @@ TEST_P(damaged_free, BeyondRepair) {
   EXPECT_EQ(f.info().lost, 0u);
 }
 
-// What a free reads does not grow with the object.
+// The number of bytes that a free reads does not grow with the object.
 TEST_P(damaged_free, ReadsOneFragment) {
   const scute_oid oid = make();
   const uint64_t before = f.stats().verified_bytes;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who reads what another thread frees or makes anew, without the lock that the program should hold,
-// reads something of it or is told that it is freed. It is not damaged, and nobody is told so
-// (VERIFY-1).
+// A thread reads an object while another one frees it or makes it again, without the lock that the
+// program should hold. It reads bytes of the object, or gets SCUTE_E_FREED. The object is not
+// damaged, and no damage is reported (VERIFY-1).
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -53,7 +53,7 @@ TEST_P(late_reader, AFragmentThatTheObjectDoesNotHaveAnyMore) {
   EXPECT_EQ(verify(other, 8150), SCUTE_E_FREED);
   EXPECT_EQ(f.in().s.lost.load(), 0u);
   EXPECT_EQ(f.stats().losses, 0u);
-  // Damage is told as before.
+  // Damage is reported as before.
   for (uint64_t i = 0; i < 300; ++i) {
     const pool::cell c = pool::cell_of(f.in().s.geo, o.payload + 5000 + i);
     f.raw(o.payload + 5000 + i)[0] ^= static_cast<std::byte>(i * 7 | 1);

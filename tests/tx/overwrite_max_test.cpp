@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What scute_overwrite_max() promises goes through, in pools that fill up, with each engine.
+// Overwrites of the size that scute_overwrite_max() promises succeed, in pools that fill up, with
+// each engine.
 #include <gtest/gtest.h>
 
 #include <cstring>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Objects that are gone, or turn out to be damaged, behind a transaction's back.
+// Objects that are freed, or turn out to be damaged, while a transaction has them open.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -33,7 +33,7 @@ TEST(stale_object, FreedByAnotherTransaction) {
   }
 }
 
-// An object beyond repair stays refused in the transaction that has been told once.
+// An object beyond repair that was refused once stays refused in the same transaction.
 TEST(stale_object, RefusedOnceIsRefusedAgain) {
   pool_file f;
   f.create();
@@ -56,7 +56,7 @@ TEST(stale_object, RefusedOnceIsRefusedAgain) {
 }
 
 // Damage that struck the header of an object that is open is no other transaction's doing: it is
-// repaired, and the commit goes on.
+// repaired, and the commit continues.
 TEST(stale_object, HeaderDamagedMeanwhile) {
   for (const auto engine : {SCUTE_ENGINE_REDO, SCUTE_ENGINE_LOGFREE})
     for (const bool whole : {true, false})
@@ -93,7 +93,7 @@ TEST(stale_object, HeaderDamagedMeanwhile) {
       }
 }
 
-// What was refused leaves nothing in the table of open objects, which would be full after a few
+// Refused objects leave nothing in the table of open objects, which would be full after a few
 // dozen.
 TEST(stale_object, RefusedOpensLeaveNoTrace) {
   pool_file f;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a program leaves to others to make durable: lines without a fence, and lines that were
+// Lines that a program leaves to others to make durable: lines without a fence, and lines that were
 // flushed too early (AUDIT-6, AUDIT-7, AUDIT-8).
 #include <gtest/gtest.h>
 

@@ -100,7 +100,7 @@ void program_run::write_back_copy(bool commit, const char* when) {
   if ((loading_ || kind_.pages) && !v.load()) note(where + "load failed");
   if (!copy_->same()) note(where + "the view and the medium differ after it");
   if (v.counters().damaged != damaged) note(where + "undamaged lines were taken for damaged");
-  if (!commit && dropped != result.unflushed) note(where + "a line that was dropped was not told");
+  if (!commit && dropped != result.unflushed) note(where + "a dropped line was not reported");
   // Pages that were being loaded count as the medium has them, all others as the view did.
   if (commit)
     for (uint64_t at = 0; at < died.size(); at += view::page_size) {
@@ -287,7 +287,7 @@ void program_run::run() {
     quiet_ = true;
     if (!v.write_back(nullptr, 0, v.size(), view::write_reason::end)) note("a write-back failed");
     if (kind_.pages && !v.load()) note("load failed");
-    if (kind_.damage && !file_.medium.heal(0, v.size())) note("cannot be healed");
+    if (kind_.damage && !file_.medium.heal(0, v.size())) note("cannot be repaired");
     if (!file_.same()) note("after the end: the view and the medium differ");
     if (file_.medium.wrong != nullptr) note(file_.medium.wrong);
     ++states_;

@@ -97,7 +97,7 @@ const std::vector<view_entry>& view_scenarios() {
     add("pages", "pages come when they are touched, and the process dies at every moment", pages);
     program_kind damage;
     damage.damage = damage.contents = true;
-    add("damage", "lines of the medium change behind the view's back", damage);
+    add("damage", "lines of the medium change without a store to the view", damage);
     return list;
   }();
   return all;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a log of whole objects writes: every object that changed, once, in one batch, and no more
-// lines than that takes.
+// The writes of a log of whole objects: every changed object, once, in one batch, and no more lines
+// than that takes.
 #include "workloads/stores/append_store.hpp"
 
 #include <gtest/gtest.h>

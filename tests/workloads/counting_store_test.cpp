@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the counting store counts, and what the lists, the radix tree and the hash map promise in
-// their head comments about the changes of one transaction.
+// The counts of the counting store, and the promises of the head comments of the lists, the radix
+// tree and the hash map about the changes of one transaction.
 #include "workloads/stores/counting_store.hpp"
 
 #include <gtest/gtest.h>

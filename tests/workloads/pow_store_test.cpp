@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a persist-on-write store writes for the objects of workloads, in each of its ways; that a
-// section that throws leaves nothing; and where the objects are.
+// The writes of a persist-on-write store for the objects of workloads, in each of its ways. A
+// section that throws leaves nothing. Also tests where the objects are.
 #include "workloads/stores/pow_store.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is counted of STAMP's transactions is what they do: numbers that follow from the inputs
-// alone.
+// The counts of STAMP's transactions are right: they are numbers that follow from the inputs alone.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

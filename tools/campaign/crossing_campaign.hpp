@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // crossing_campaign.hpp: damage and an unclean end together.
 // A process with a pool of engine logfree is killed when its last transaction has returned and is
-// durable, or without any; a row, or a long scribble, becomes noise; in some trials others that
-// open it are killed in their turn. The next process that opens the pool reads everything at once,
-// before recovery has come anywhere. All of that is within the redundancy, so every byte has to
-// come back, whatever the order of the reads.
+// durable, or before it has made any. Then a row, or a long scribble, becomes noise. In some trials
+// further processes that open the pool are killed as well. The next process that opens it reads
+// everything at once, before recovery has come anywhere. All of that is within the redundancy, so
+// every byte has to come back, whatever the order of the reads.
 //
 // With engine spec that holds when all was checkpointed before the kill, as it is in half of the
-// trials. In the other half the log log has records that nothing has checkpointed; then an object
+// trials. In the other half the log has records that nothing has checkpointed; then an object
 // in their columns may be refused with an error, or the log be reported as incomplete. Nothing may
 // be wrong without that.
 #pragma once

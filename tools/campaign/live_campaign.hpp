@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// live_campaign.hpp: faults rain on a pool while threads work
-// on it; at the end every object is compared with a model in memory.
+// live_campaign.hpp: faults rain on a pool while threads work on it; at the end every object is
+// compared with a model in memory.
 //
 // gentle  Each fault is placed so that it can be repaired by itself: no two open ones in one column
-// block
-//         (4 KiB of each row). After each shower everything is repaired, by a check while the
+//         block (4 KiB of each row). After each shower everything is repaired, by a check while the
 //         threads rest or by a scrub while they work, and the blocks are free again. Nothing may be
 //         lost, and nothing wrong. Only lost pages fall while a commit writes (see live_state.hpp).
 //         At mlp, where payloads have no checksums, only lost pages fall on the zones.

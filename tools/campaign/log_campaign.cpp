@@ -267,7 +267,7 @@ class log_trials {
     return read(model, done, p, how_.spoil == drill::greedy);
   }
 
-  // A session behind `done` transactions that makes all that are planned. Killed, or closed.
+  // A session after `done` transactions, which makes all the planned ones. Killed, or closed.
   uint64_t work(const log_model& model, uint64_t done, bool close) const {
     log_worker worker(pool_, model, oids_, done);
     worker.wait(model.transactions());
@@ -290,7 +290,7 @@ class log_trials {
     waitpid(pid, nullptr, 0);
   }
 
-  // ---- what is there then -----------------------------------------------------------------------
+  // ---- the state afterwards ---------------------------------------------------------------------
 
   // strict: everything has to be there, and nothing reported as lost, whatever the prospects are.
   std::string read(const log_model& model, uint64_t done, log_picture::prospects p, bool strict) {

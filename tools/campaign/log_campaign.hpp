@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// log_campaign.hpp: damage to the log of engine spec: flipped
-// bits, overwritten pages, pages that are zeros, in POOL.log, with one copy or two, or in the log
-// inside a pool, eight tracks and their XOR. A process overwrites objects, one transaction after
-// the other.
+// log_campaign.hpp: damage to the log of engine spec: flipped bits, overwritten pages, pages that
+// are zeros. The log is POOL.log, with one copy or two, or lies inside a pool, in eight tracks and
+// their XOR. A process overwrites objects, one transaction after the other.
 //
-// rest      The pool is closed, and its log damaged anywhere. Nothing of it is needed: every byte has to be there, nothing may be reported as lost, and so it has to stay in another session that is killed.
-// live      The log is damaged anywhere while the process commits; then the process has the pool checked, continues, and is killed. As
-//           above: what the log had lost was checkpointed (LOGSCRUB-3).
-// crossing  The process is killed in the middle of its work; then the log is damaged. Damage that
-// leaves one copy, or all tracks except one, costs nothing. Beyond that an object may be refused
-// with an error, or be of an older version; never anything
-//           else, where it has a checksum. Opening has to tell what is missing where the log itself
-//           proves it (GAP-1, GAP-2; log_picture.hpp knows when), names the place, and tells it
-//           once.
+// rest      The pool is closed, and its log damaged anywhere. Nothing of the log is needed: every
+//           byte has to be there, and nothing may be reported as lost. That has to stay so in
+//           another session, which is killed.
+// live      The log is damaged anywhere while the process commits. Then the process has the pool
+//           checked, continues, and is killed. As above: the records that the log had lost were
+//           checkpointed (LOGSCRUB-3).
+// crossing  The process is killed in the middle of its work, and then the log is damaged. Damage
+// that
+//           leaves one copy, or all tracks except one, costs nothing. Beyond that an object may be
+//           refused with an error, or be of an older version; never anything else, where it has a
+//           checksum. Where the log itself proves that records are missing, opening has to report
+//           the place, once (GAP-1, GAP-2; log_picture.hpp knows when).
 #pragma once
 
 #include "log_picture.hpp"

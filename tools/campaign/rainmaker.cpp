@@ -80,8 +80,8 @@ void rainmaker::strike(const scute_injection& what) {
 }
 
 void rainmaker::shower() {
-  // Where two pages of a column are lost, a thread that reads them through a pointer gets a signal;
-  // at mlpc a verified read reports it before.
+  // If two pages of a column are lost, a thread that reads them through a pointer gets a signal; at
+  // mlpc a verified read reports the loss before.
   const bool pages = s_.how.pages && (!s_.how.wild || s_.how.level == SCUTE_PROTECT_MLPC);
   constexpr uint32_t widths[] = {1, 8, 16, 32, 64};
   for (uint64_t n = 5 + random_.below(40); n != 0 && !s_.stop; --n) {

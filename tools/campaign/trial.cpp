@@ -100,7 +100,7 @@ void trial::read(scute_pool* pool, const verdict& v, outcome& out) const {
   }
 }
 
-// An enumeration tells every object, or says that it could not; and nothing else.
+// An enumeration reports every object, or that it could not; and nothing else.
 void trial::enumerate(scute_pool* pool, outcome& out) const {
   std::set<scute_oid> reported;
   scute_oid oid = SCUTE_OID_NULL;

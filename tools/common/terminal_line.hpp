@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// terminal_line.hpp: how far a long command has come: one
-// changing line on a terminal, a plain line now and then elsewhere, nothing when quiet. A failed
-// report is no reason to fail.
+// terminal_line.hpp: how far a long command has come: one changing line on a terminal, a plain line
+// now and then elsewhere, nothing when quiet. A failed report is no reason to fail.
 #pragma once
 
 #include <chrono>
@@ -19,14 +18,14 @@ class terminal_line {
  public:
   using clock = std::chrono::steady_clock;
 
-  // `elsewhere`: between two plain lines, where `to` is no terminal; zero: no lines there.
+  // `elsewhere`: the time between two plain lines where `to` is no terminal; zero: no lines there.
   terminal_line(std::FILE* to, bool quiet, clock::duration elsewhere);
   ~terminal_line() { clear(); }
   terminal_line(const terminal_line&) = delete;
   terminal_line& operator=(const terminal_line&) = delete;
 
   bool is_terminal() const noexcept { return terminal_; }
-  // What a line may have of; elsewhere any length.
+  // The characters that fit into a line; unlimited where `to` is no terminal.
   size_t room() const noexcept;
   // True as often as a line should be shown; the time runs from the last one that was due.
   bool is_due() noexcept;

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# shield.sh SCUTE [OPERATIONS]: one of PMDK's own examples, a hash map in a libpmemobj pool, as
-# Debian ships it: under the shield it is killed with SIGKILL while it works, its file is damaged at
-# rest and while it runs, and at the end not one key may be missing or too many. A program that has
-# done its operations (80,000 in each of five rounds) before its kill comes has ended by itself, and
-# no kill is reported. ./dev demo --shield
+# shield.sh SCUTE [OPERATIONS]: runs one of PMDK's own examples, a hash map in a libpmemobj pool, as
+# Debian ships it, under the shield. It is killed with SIGKILL while it works, and its file is
+# damaged at rest and while it runs. At the end not one key may be missing or too many. A program
+# that has done its operations (80,000 in each of five rounds) before its kill comes has ended by
+# itself, and no kill is reported. ./dev demo --shield runs this.
 set -euo pipefail
 export LC_ALL=C
 

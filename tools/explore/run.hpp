@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs scenarios in processes of their own, a few at a time, and tells how they went.
+// Runs scenarios in processes of their own, a few at a time, and reports the results.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// asm_text.hpp: inline assembly as text: statements, their
-// prefixes, mnemonics and operands. Knows nothing of LLVM.
+// asm_text.hpp: inline assembly as text: statements, their prefixes, mnemonics and operands. Knows
+// nothing of LLVM.
 #pragma once
 
 #include <cstddef>

@@ -29,8 +29,8 @@ struct known_call {
   unsigned a, b;
 };
 
-// Where the form that checks has another name (-D_FORTIFY_SOURCE), it has the same arguments in
-// front.
+// The checking form of a function (-D_FORTIFY_SOURCE) may have another name; it begins with the
+// same arguments.
 constexpr known_call known[] = {
     {"memcpy", 0, extent::argument, 2, 0},
     {"memmove", 0, extent::argument, 2, 0},

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The part of `./dev bench` after the measuring: `python3 tools/report COMMAND`.
 
-  write [FOLDER...]       FOLDER/report.md and plots, from FOLDER/results.jsonl and machine.json; without
-                          FOLDER, those of every kind of processor
-  adopt RAW FOLDER        the same, with the results of a run that has just ended brought there from RAW
-  compare OLD NEW         what changed between two files of results; exit status 1 if something regressed
-  shield [FOLDER...]      the report of the shield, as `write` does it of the others; with --adopt RAW, as `adopt`
-  kind                    the kind of this machine's processor
-  check PAGE...           that the index of the kinds is current, and each PAGE's tables from reports are
+  write [FOLDER...]    writes FOLDER/report.md and plots, from FOLDER/results.jsonl and
+                       machine.json; without FOLDER, those of every kind of processor
+  adopt RAW FOLDER     copies the results of a run that has just ended from RAW to FOLDER, and
+                       writes its report
+  compare OLD NEW      prints the changes between two files of results; exit status 1 if something
+                       regressed
+  shield [FOLDER...]   writes the report of the shield as `write` does for the others; with --adopt
+                       RAW, as `adopt`
+  kind                 prints the kind of this machine's processor
+  check PAGE...        checks that the index of the kinds, and each PAGE's tables from reports, are
+                       current
 """
 from __future__ import annotations
 

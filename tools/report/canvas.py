@@ -2,7 +2,7 @@
 """The kinds of charts, and how a figure becomes files.
 
 A figure is a grid of panels that share one legend outside of them. It is written twice: PNG at 150
-dots per inch, and SVG whose text stays text. Neither holds a date or a random name, so that the same
+dots per inch, and SVG whose text stays text. Neither holds a date or a random name, so the same
 results give the same files."""
 from __future__ import annotations
 
@@ -163,7 +163,8 @@ def bars(axes: Axes, panel: Panel, series: Sequence[str], groups: Sequence[str],
 
 def curves(axes: Axes, panel: Panel, series: Sequence[str], places: Mapping[str, float],
            format_y: Callable[[float], str], logarithmic: bool = True) -> None:
-    """A line per system over an axis of sizes; both axes logarithmic, or both linear and from zero."""
+    """A line per system over an axis of sizes. Both axes are logarithmic, or both linear from
+    zero."""
     for name in series:
         points = [(x, panel[name][g]) for g, x in places.items() if g in panel.get(name, {})]
         if not points:

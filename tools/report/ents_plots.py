@@ -49,7 +49,8 @@ def works(c: Canvas, rows: Rows) -> list[Picture]:
 
 
 def _panels(rows: Rows) -> list[tuple[str, Rows]]:
-    """Look-ups and updates with TATP and TPC-C, as in the paper, and insertions and removals; values of each size."""
+    """Panels of look-ups and updates with TATP and TPC-C, as in the paper, and of insertions and
+    removals; one for each size of values."""
     out = []
     for work, text in ((READS, "half look-ups, half updates; transactions"),
                        ("ents_insert_remove", "half insertions, half removals")):
@@ -182,7 +183,8 @@ def _eadr_label(row: Row) -> str:
 
 
 def level(c: Canvas, rows: Rows) -> list[Picture]:
-    """Throughput over the load factor, for the four settings of YCSB, and of the insertions in between."""
+    """Throughput over the load factor, for the four settings of YCSB and for the insertions between
+    them."""
     padded = [f"{base}-padded" for base in BASES]
     rows = rows.filter(lambda r: r.name in padded or not any(r.name.startswith(f"{base}-") for base in BASES))
     loads = {name: float(name.removeprefix("load_")) / 100 for name in rows.distinct("structure")}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Instructions per operation, which are the same on every processor: tests/instructions counts them, and a run
-keeps what they were in its tree."""
+"""Instructions per operation, which are the same on every processor. tests/instructions counts
+them, and a run keeps the counts of its tree."""
 from __future__ import annotations
 
 from dataclasses import dataclass, field
@@ -17,8 +17,8 @@ GOALS = {"overwrite 64": 1000, "overwrite 256": 1400, "overwrite 3 of 64": 2300,
 
 @dataclass(frozen=True)
 class Counts:
-    """of[operation][engine], sections[section][protection]; how: compiler and kernels; engines and protections: in the
-    order of the file."""
+    """of[operation][engine], sections[section][protection]; how: compiler and kernels; engines and
+    protections: in the order of the file."""
     how: str = ""
     engines: tuple[str, ...] = (DEFAULT,)
     of: dict[str, dict[str, int]] = field(default_factory=dict)

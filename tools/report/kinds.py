@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Kinds of processors: a short name for what a run was made on, and the folders of the committed reports.
+"""Kinds of processors: a short name for the processor of a run, and the folders of the committed
+reports.
 
-A kind is the maker and the family, as a reader would say it: intel-xeon, amd-epyc. Times of one kind say
-little about another, so each has a report of its own."""
+A kind is the maker and the family, as a reader would say it: intel-xeon, amd-epyc. Times of one
+kind say little about another, so each has a report of its own."""
 from __future__ import annotations
 
 import platform
@@ -24,7 +25,8 @@ NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 
 
 def kind_of(processor: str, architecture: str) -> str:
-    """intel-xeon of "Intel(R) Xeon(R) Processor"; other-ARCHITECTURE of one that has no family here."""
+    """The kind of "Intel(R) Xeon(R) Processor" is intel-xeon. A processor without a family here is
+    other-ARCHITECTURE."""
     words = set(re.findall(r"[a-z0-9]+", re.sub(r"\((?:r|tm|c)\)", " ", processor.lower())))
     for family, kind in FAMILIES:
         if words.issuperset(family.split()):

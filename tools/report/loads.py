@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""SpecPMT's Table 2 next to ours: what the average transaction of an application of STAMP changes."""
+"""SpecPMT's Table 2 next to ours: the changes of STAMP's average transactions, by application."""
 from __future__ import annotations
 
 from typing import Any

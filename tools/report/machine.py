@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a run was measured on: scute-bench describes it, the commit and the peers' versions are added."""
+"""The machine of a run: scute-bench describes it; the commit and the peers' versions are added."""
 from __future__ import annotations
 
 import datetime

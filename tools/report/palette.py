@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How a system looks: the same colour, hatch and marker in every plot, and the same place in the order.
+"""How a system looks: the same colour, hatch and marker in every plot, and the same place in the
+order.
 
 The hues are Okabe and Ito's, which people with colour vision deficiencies can tell apart. Relatives
 share a hue and differ in lightness; hatches and markers repeat the difference for print in grey."""
@@ -130,7 +131,7 @@ def part(i: int) -> str:
 
 
 def look(name: str) -> Look:
-    """Of a name that is not known: one of a few spare looks, by the name alone, the same each time."""
+    """An unknown name gets one of a few spare looks, by the name alone: the same one each time."""
     if name in _LOOKS:
         return _LOOKS[name]
     base = name.split(" ")[0]

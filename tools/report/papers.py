@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Our rows next to the published ones.
 
-papers.json holds only what a paper's text or tables state, with the place; `ours` says which rows give
-the same ratio here. A claim whose `ours` is null says why there is none."""
+papers.json holds only claims of a paper's text or tables, with the place; `ours` says which rows
+give the same ratio here. A claim whose `ours` is null says why there is none."""
 from __future__ import annotations
 
 import json

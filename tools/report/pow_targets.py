@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What persist-on-write files want to reach. An identifier is the heading under which explanations.md explains a miss."""
+"""The targets of persist-on-write files. An identifier is the heading under which explanations.md
+explains a miss."""
 from __future__ import annotations
 
 from typing import Iterator
@@ -79,7 +80,8 @@ def _disk(rows: Rows) -> Iterator[Verdict]:
 
 
 def live_rate(row: Row) -> float | None:
-    """GiB of live data per second: of the objects alone. The file has MIB of them and of their heads, of 48 bytes."""
+    """GiB of live data per second, of the objects alone. The file has MIB of objects and of their
+    heads, which have 48 bytes each."""
     mib = int(row.structure.split("m_")[0])
     live = mib * live_share(row) / 100 * row.size / (row.size + 48)
     return live / 1024 / (row.ns / 1e9) if row.ns > 0 else None

@@ -27,7 +27,8 @@ class Ratio:
 
 
 def throughput_over(rows: Rows, row: Row | None, against: str) -> float | None:
-    """How many times the throughput of the peer of this name in the same work; none where one of the two is not there."""
+    """The throughput over that of the peer of this name in the same workload; None if one of the
+    two is missing."""
     peer = None if row is None else rows.peer(row, against)
     return None if row is None or peer is None or row.ns <= 0 else peer.ns / row.ns
 

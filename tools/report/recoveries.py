@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Opening persist-on-write files and cleaning them: tables, curves, and what the time of opening goes with (ENTS, Table 4)."""
+"""Opening persist-on-write files and cleaning them: tables, curves, and the quantities with which
+the time of opening varies (ENTS, Table 4)."""
 from __future__ import annotations
 
 import math
@@ -43,7 +44,8 @@ def _cell(value: float | None) -> str:
 
 
 def correlations(rows: Rows) -> str:
-    """Of each phase's time, whole and per byte of the file, with what varies: next to the paper's Table 4."""
+    """The correlations of each phase's time, whole and per byte of the file, with each parameter,
+    next to the paper's Table 4."""
     own = [r for r in rows.where(work=RECOVERY, name=BARE) if _stage(r, "open") > 0]
     if len(own) < 3:
         return ""

@@ -67,7 +67,7 @@ def _belongs(work: str, works: tuple[str, ...]) -> bool:
 
 def _sections(rows: Rows, canvas: Canvas) -> str:
     out = ""
-    shown: set[str] = {"table3"}  # beside the paper's
+    shown: set[str] = {"table3"}  # next to the paper's
     for head, works, plots, table in SECTIONS:
         here = rows.filter(lambda r: _belongs(r.work, works))
         if not len(here):

@@ -24,7 +24,8 @@ def counts(shape: Shape) -> bool:
 
 
 def survival(results: Results) -> float | None:
-    """Percent of the trials that the redundancy covers, byte by byte, in which every page came back."""
+    """Of the trials that the redundancy covers, byte by byte, the percent in which all pages came
+    back."""
     within = sum(f.within for f in results.faults)
     return 100 * sum(f.within_back for f in results.faults) / within if within else None
 

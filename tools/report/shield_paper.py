@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Pavise's figures next to ours. pavise.json holds what the paper's text states, with the place, and what differs."""
+"""Pavise's figures next to ours. pavise.json holds the claims of the paper's text, with the place,
+and the differences."""
 from __future__ import annotations
 
 import json

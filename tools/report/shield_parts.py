@@ -62,7 +62,8 @@ def names() -> list[str]:
 
 
 def means(results: Results) -> dict[str, float]:
-    """Of engine redo, over the works: the share of what the shield adds."""
+    """The parts' shares of the time that the shield adds, with engine redo: means over the
+    workloads."""
     shares: dict[str, list[float]] = {}
     for column in columns(results):
         added = sum(column.parts.values()) - 1

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The report of the shield: plots and tables of one run, the goals, and Pavise's figures next to ours."""
+"""The report of the shield: plots and tables of one run, the goals, and Pavise's figures next to
+ours."""
 from __future__ import annotations
 
 import statistics
@@ -101,7 +102,7 @@ def _section_overhead(results: Results, c: Canvas) -> str:
 
 
 def _openings(results: Results) -> str:
-    """Medians over the rounds and the works: they all have the same file."""
+    """Medians over the rounds and the workloads, which all have the same file."""
     lines = []
     for name in results.sets():
         for config in results.configs(name):

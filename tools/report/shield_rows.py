@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The lines that bench/shield writes, and the ratios in them.
 
-A ratio is made of times of the same round, so that a slow moment of the machine is in both; reported is the median over the rounds, and half the interquartile range."""
+A ratio is made of times of the same round, so that a slow moment of the machine is in both. The
+report has the median over the rounds, and half the interquartile range."""
 from __future__ import annotations
 
 import json
@@ -73,7 +74,8 @@ class Shape:
 
 @dataclass(frozen=True)
 class Faults:
-    """Trials of one rate and size of errors over a shielded file and what protects it. Pages are of 4 KiB."""
+    """Trials of one rate and size of errors over a shielded file and its FILE.scute. Pages have 4
+    KiB."""
     size: int
     rows: int
     parity: int

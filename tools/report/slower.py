@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every row in which the default is slower than libpmemobj, whether or not a target is about it, and what
-explanations.md says to it."""
+"""Every row in which the default is slower than libpmemobj, whether or not a target is about it,
+and its explanation in explanations.md."""
 from __future__ import annotations
 
 import re
@@ -24,8 +24,8 @@ def explanations(files: Iterable[Path]) -> dict[str, str]:
 
 
 def heading(name: str, explained: dict[str, str]) -> str | None:
-    """The longest heading that is this name or the beginning of it: "ycsb", "ycsb_a" and "ycsb_a 100 B" are
-    of "ycsb_a 100 B zipfian". One with no text below it explains nothing."""
+    """The longest heading that is this name or the beginning of it: "ycsb", "ycsb_a" and
+    "ycsb_a 100 B" fit "ycsb_a 100 B zipfian". A heading with no text below it explains nothing."""
     fits = [h for h, text in explained.items() if text and re.match(re.escape(h) + r"(?![A-Za-z0-9])", name)]
     return max(fits, key=len, default=None)
 
@@ -52,7 +52,8 @@ def _ratio(rows: Rows, row: Row, peer: str) -> float | None:
 
 
 def lost(rows: Rows) -> list[tuple[str, list[tuple[Row, float]]]]:
-    """For the fair peer, and then for the other where the fair one has no row: the rows that lose to it."""
+    """The rows that lose to the fair peer, and, where that has no row, those that lose to the other
+    one."""
     found: list[tuple[str, list[tuple[Row, float]]]] = [(PEER_HUGE, []), (PEER, [])]
     for row in rows.where(name=DEFAULT):
         for peer, losses in found:

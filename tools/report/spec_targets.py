@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What speculative logging wants to reach. An identifier is the heading under which explanations.md explains a miss."""
+"""The targets of speculative logging. An identifier is the heading under which explanations.md
+explains a miss."""
 from __future__ import annotations
 
 from typing import Iterator

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Plots of STAMP, as the SpecPMT paper has them: speed-up over libpmemobj (Figure 12), time over the volatile
-version's (Figure 1), bytes written (Figure 14), throughput over the cap of the log (after Figure 15)."""
+"""Plots of STAMP, as the SpecPMT paper has them: speed-up over libpmemobj (Figure 12), time over
+the volatile version's (Figure 1), bytes written (Figure 14), throughput over the cap of the log
+(after Figure 15)."""
 from __future__ import annotations
 
 from matplotlib.axes import Axes

@@ -14,7 +14,8 @@ from stamp_plots import APPLICATIONS, RUN
 
 
 def cell(row: Row, rows: Rows) -> str:
-    """Time, spread, and the throughput relative to the fair peer beside it and, in brackets, to the other."""
+    """Time, spread, and the throughput relative to the fair peer and, in brackets, to the other
+    one."""
     out = f"{units.time(row.ns)} ±{row.spread * 50:.0f}%"
     if row.gb_per_s is not None:
         out += f", {row.gb_per_s:.2f} GB/s"
@@ -89,7 +90,7 @@ def by_structure(rows: Rows, level: str, known: Iterable[str] = series.STRUCTURE
 
 
 def applications(rows: Rows, level: str) -> str:
-    """STAMP's. What its transactions change stands beside the paper's table."""
+    """STAMP's. The changes of its transactions are next to the paper's table (loads.py)."""
     return by_structure(rows.where(work=RUN), level, APPLICATIONS)
 
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What Scute wants to reach, and what the rows say to it.
+"""The targets of Scute, and whether the rows meet them.
 
-Throughput is held against libpmemobj in huge pages, which Scute has as well; libpmemobj as it comes stands next to it and decides nothing."""
+Throughput is held against libpmemobj in huge pages, which Scute has as well. libpmemobj as it comes
+stands next to it and decides nothing."""
 from __future__ import annotations
 
 from typing import Iterator

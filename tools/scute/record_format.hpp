@@ -4,8 +4,8 @@
 //   tsv   key<TAB>value. In either, \t \n \r \0 and \\ stand for tab, newline, return, NUL and
 //         backslash; every other byte stands for itself.
 //   json  {"key": "...", "value": ...} per line, or an array of them. A value that is not a string
-//   keeps its JSON text.
-//         Bytes that are not UTF-8 go into "key_base64" and "value_base64" instead.
+//         keeps its JSON text. Bytes that are not UTF-8 go into "key_base64" and "value_base64"
+//         instead.
 #pragma once
 
 #include <string>

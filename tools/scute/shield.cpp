@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// shield.cpp: scute shield add|adopt|remove FILE, and the
-// commands that look into what protects a file, by its name
+// shield.cpp: scute shield add|adopt|remove FILE, and the commands that look into FILE.scute, by
+// the name of FILE.
 #include "command.hpp"
 #include "failure.hpp"
 #include "open_pool.hpp"

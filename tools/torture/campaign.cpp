@@ -203,8 +203,8 @@ void campaign::create_round() {
   create_again(path);
 }
 
-// Whatever the kill has left, the program that is started next makes its pool, in both ways, and
-// nothing remains.
+// Whatever the kill has left, the program that is started next makes its pool, in both ways, and no
+// other file remains.
 void campaign::create_again(const std::string& path) {
   const bool fresh = dice_.one_in(2);
   scute::options o = how_.pool();

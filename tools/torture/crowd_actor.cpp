@@ -62,7 +62,7 @@ class crowd_actor final : public actor {
     return *object_ = made.oid;
   }
   uint64_t number_at() const override { return index_ * word_size; }
-  // Where the object lies others may have stored in place what they are going to take back.
+  // Others may have stored to the object in place, and roll that back later.
   uint64_t number_in(const scute::pool& pool) const override {
     void* at = nullptr;
     int e = SCUTE_E_CONFLICT;
@@ -143,8 +143,8 @@ class crowd_actor final : public actor {
             "{}: in object {:#x} common word {} of {} counts {}, and all others together {}.",
             name(), root_, copy, where_.copies, found, sum));
   }
-  // Where headers do not tell, of two that have written a word the later one stands, so that only
-  // words with one writer can be counted on, and only if no member opens the object whole.
+  // Below mlpc headers do not reveal changes: of two members that write a word the later one wins.
+  // So only words with one writer are certain, and only if no member opens the object whole.
   static bool headers_decide(const scute::pool& pool) {
     return pool.info().protection == SCUTE_PROTECT_MLPC;
   }

@@ -10,14 +10,15 @@
 
 namespace scute_torture {
 
-// stale: the file of an earlier kill comes back, so that committed transactions are lost byte:  one
-// byte of an object is flipped behind the library's back, after recovery has ended (which may
-//        repair it: until then it cannot tell such a byte from one that the kill left half-written)
-// column: one byte of an object and of all parity over it are, before recovery has ended
-// write: an object's bytes are changed by a proper transaction that nobody told the model of
-// extra: an object appears that no writer made
-// hoard: an object stays when everything was to be freed
-// lock:  a child of a worker has the pool open when its parent was killed
+// stale   the file of an earlier kill comes back, so that committed transactions are lost
+// byte    one byte of an object is flipped in the file, after recovery has ended (before that,
+//         recovery cannot tell such a byte from one that the kill left half-written, and may repair
+//         it)
+// column  one byte of an object and of all parity over it are flipped, before recovery has ended
+// write   a proper transaction, which the model does not know of, changes an object's bytes
+// extra   an object appears that no writer made
+// hoard   an object stays when everything was to be freed
+// lock    a child of a worker has the pool open when its parent was killed
 const std::vector<std::string>& drills();
 
 // After a kill, before the judge looks; `earlier` is a copy of the pool as another kill left it.

@@ -121,7 +121,7 @@ void campaign::judge_structures(const scute::pool& pool) {
   if (report.damaged != 0)
     throw violation(
         fmt::format("the check finds {} damaged structures:{}", report.damaged, findings));
-  // Nor does the recovery of a killed session report anything but recovery.
+  // The recovery after a kill reports nothing but recovery, either.
   if (const uint64_t repaired = pool.info().repaired; repaired != 0) {
     for (const scute_event& e : pool.events())
       findings += fmt::format("\n  kind {} at {:#x}, {} bytes, object {:#x}",

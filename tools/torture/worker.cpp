@@ -27,7 +27,8 @@ struct proof {  // root of a pool that a creator finished
 };
 constexpr uint64_t proof_number = 0x5c07e;
 
-// Where the killed one stopped: what was confirmed is in the pool, what was announced may be.
+// Continues where the killed worker stopped: its confirmed transactions are in the pool, and the
+// announced one may be.
 void resume(const scute::pool& pool, const actor& a, ledger::page& page, ledger& book) {
   const uint64_t announced = page.announced, confirmed = page.confirmed;
   const uint64_t found = a.number_in(pool);

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which sources a change touches: of the C and C++ files of a tree, those that have changed, and those that include one of these,
-directly or through others.
+"""Which sources a change touches: of the C and C++ files of a tree, those that have changed, and
+those that include one of these, directly or through others.
 
   git diff --name-only COMMIT | python3 tools/touched ROOT
 
-An include is taken for every file whose path ends with it, so there may be one source too many, and there is none too few. Where
-how all of them are judged has changed, all are printed.
+An include counts for every file whose path ends with it. So there may be one source too many, and
+there is none too few. If a file that decides how all sources are judged has changed, all are
+printed.
 """
 
 import posixpath

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The verdict on a run of the tests, from the JUnit file of ctest: failures first, each with the end of its output and the command that
-repeats it alone; the ten slowest tests; how many passed.
+"""The verdict on a run of the tests, from the JUnit file of ctest: failures first, each with the
+end of its output and the command that repeats it alone; the ten slowest tests; how many passed.
 
   python3 tools/verdict FILE [--preset P] [--all] [--also FAILED=COMMAND]... [--seconds N]
 
-A test that is a part of a GoogleTest program counts as its cases (cmake/run-cases.sh prints how many). The last line is
-"N passed, N failed". Exit status: 1 if something failed, or nothing was run.
+A test that is a part of a GoogleTest program counts as its cases (cmake/run-cases.sh prints how
+many). The last line is "N passed, N failed". Exit status: 1 if something failed, or nothing was
+run.
 """
 
 import argparse

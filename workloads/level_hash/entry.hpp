@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What level hashing keeps, as its paper measures it (Zuo, Hua, Wu: Write-Optimized and
+// The entries of level hashing, as its paper measures it (Zuo, Hua, Wu: Write-Optimized and
 // High-Performance Hashing Index Scheme for Persistent Memory, OSDI 2018): keys of 16 bytes, values
 // of 15.
 #pragma once

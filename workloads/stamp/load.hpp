@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the average transaction of an application does: the columns of Table 2 of the SpecPMT paper
-// (ASPLOS 2023), which are about bytes that were there before, and the new objects, which the paper
-// does not tell apart.
+// The changes of an application's average transaction: the columns of Table 2 of the SpecPMT paper
+// (ASPLOS 2023), which are about bytes that existed before, and the new objects, which the paper
+// does not count apart.
 #pragma once
 
 #include <cstdint>

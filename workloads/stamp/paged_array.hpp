@@ -38,7 +38,7 @@ class paged_array {
   // Where the array begins: a field of the user's root.
   using root = ptr<directory>;
 
-  // All elements are zero. The caller keeps the result in his root.
+  // All elements are zero. The caller keeps the result in its root.
   static root make(S& s, uint64_t length) {
     root first{};
     uint64_t left = pages_of(length);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the customers of a travel agency want, as a sequence of tasks for each thread, and what the
-// agency has to offer at first.
+// The requests of a travel agency's customers, as a sequence of tasks for each thread, and the
+// agency's offers at first.
 #pragma once
 
 #include <algorithm>

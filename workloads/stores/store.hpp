@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a map needs of the place where its nodes live, so that one template of a map runs on Scute,
-// on libpmemobj and in plain DRAM, and the three differ in nothing but that.
+// The interface of the places where a map's nodes live. One template of a map runs on Scute, on
+// libpmemobj and in plain DRAM, and the three differ in nothing else.
 //
 // A store S has
 //   S::ptr<T>   a reference to an object: trivially copyable, null when all its bits are zero

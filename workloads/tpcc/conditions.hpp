@@ -10,8 +10,8 @@
 //   condition 5   an order has no carrier exactly if it is among the new orders
 //   condition 6   and each order for itself
 //   conditions 8 and 9   what a warehouse and a district were paid is the sum of the payments
-//   condition 10  a customer's balance is what was delivered to it less what it paid; so is, by 12,
-//                 its total of payments
+//   condition 10  a customer's balance is what was delivered to it less what it paid
+//   condition 12  a customer's total of payments is, with condition 10, what it paid
 //   stock         the number ordered of an item since the beginning is that in its rows of stock
 #pragma once
 
@@ -50,7 +50,7 @@ std::string check(const database<S>& db) {
       paid_to_district[(p.warehouse - 1) * districts + p.district - 1] += p.amount;
       paid_to_warehouse[p.warehouse - 1] += p.amount;
     }
-    // At first what was delivered cost nothing.
+    // The orders that were delivered at first cost nothing.
     if (c.account.balance != -paid || c.account.paid != paid || c.account.payments != payments)
       return wrong("condition 10: a customer's balance", i / how.customers);
   }

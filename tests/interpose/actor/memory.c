@@ -165,7 +165,7 @@ static void stored_behind_the_end(const char *file) {
   char *at = map(fd, page, PROT_READ | PROT_WRITE, MAP_SHARED, file_size);
   fill(at, 150, 23);
   say("as long", ftruncate(fd, file_size + 100));
-  say("behind", checksum(at + 100, page - 100));
+  say("past the end", checksum(at + 100, page - 100));
   char room[page];
   say("pwrite", pwrite(fd, "x", 1, file_size + 200));
   say("pread", pread(fd, room, page, file_size));

@@ -49,7 +49,7 @@ static void longer(const char *file) {
   char *at = map(fd, file_size, PROT_READ | PROT_WRITE, MAP_SHARED, 0);
   say("ftruncate", ftruncate(fd, file_size + 1000));
   say("end", lseek(fd, 0, SEEK_END));
-  say("write behind it", write(fd, "appended", 8));
+  say("write past it", write(fd, "appended", 8));
   say("posix_fallocate", posix_fallocate(fd, file_size + 2000, 3000));
   say("fallocate", fallocate(fd, 0, 0, file_size + 6000));
   say("fallocate of blocks", fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, file_size + 9000));

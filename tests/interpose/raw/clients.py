@@ -84,9 +84,9 @@ def main():
         if isinstance(result, str):
             sys.exit(result)
         if of_client(found, client) not in result:
-            sys.exit(f"client {client}: its items are neither what it was told of, nor one operation more")
+            sys.exit(f"client {client}: its items are neither those of its answered operations, nor of one more")
     if any(not key.startswith("client") for key in found):
-        sys.exit("there is an item that nobody has set")
+        sys.exit("there is an item that no client has set")
 
 
 main()

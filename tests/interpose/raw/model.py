@@ -81,5 +81,5 @@ for worker in range(workers):
         apply(next_state, mine[told][1])
     here = part_of(found, worker)
     if here not in (state, next_state):
-        sys.exit(f"worker {worker}, {told} told of: {differences(here, state)}")
-print(f"{len(answered)} told of, {len(found)} keys")
+        sys.exit(f"worker {worker}, {told} answered: {differences(here, state)}")
+print(f"{len(answered)} answered, {len(found)} keys")

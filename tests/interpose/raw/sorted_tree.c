@@ -225,7 +225,7 @@ static int has_parent(const struct node *n) {
   return parent->first == number_of(n) || slot_of(parent, n->low);
 }
 
-// (Of a root only a sibling is asked.)
+// (For a root, only a sibling is looked for.)
 static void recover(void) {
   for (uint64_t level = root()->level + 1; level-- > 0;)
     for (struct node *n = leftmost(level); n; n = sibling_of(n)) {
@@ -306,7 +306,7 @@ static void check(void) {
         low = n->slot[i].key + 1;
       }
       for (unsigned i = count; i < slots; ++i)
-        if (n->slot[i].key != end_key) wrong(n, "there is something behind its end");
+        if (n->slot[i].key != end_key) wrong(n, "there is something after its end");
       if (level == 0) {
         keys += count;
       } else {

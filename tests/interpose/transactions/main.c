@@ -3,9 +3,8 @@
 //    transactions make FILE
 //    transactions list KIND: one, atomic, two
 //    transactions CASE END FILE [SECOND]: does the case, prints what its calls returned, and stores
-//       one plain word durably. END says how it then ends, or ends in the middle of a case that has
-//       one: closes, exits, dies (SIGKILL), waits (says "here", and waits to be killed)
-//       one: closes, exits, dies (SIGKILL), waits (says "here", and waits to be killed)
+//       one plain word durably. END says how the program then ends: closes, exits, dies (SIGKILL),
+//       waits (says "here", and waits to be killed). A case with an end in its middle ends there
 //    transactions show FILE: all that is in it
 //    transactions watch ALIKE FILE SECOND: while another program does the case in_turns, reads both
 //       files, not their views, and says how often the second was ahead. ALIKE is a pool that was

@@ -142,7 +142,7 @@ static void inner_aborts(void) {
       told("inner", pmemobj_tx_errno());
     }
     TX_END
-    work_failed("the outer one goes on");
+    work_failed("the outer one continues");
   }
   TX_ONABORT {
     told("outer", pmemobj_tx_errno());

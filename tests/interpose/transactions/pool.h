@@ -46,9 +46,9 @@ struct test_case {
 };
 extern const struct test_case cases_of_one[], cases_of_atomic_calls[], cases_of_two[];
 
-/* Where a case ends in the middle: it does not return, unless nothing was asked for. */
+/* Called where a case may end in its middle. Returns only if no such end was requested. */
 void here(void);
-/* Whatever a call returns is one more line of output. */
+/* Prints the result of a call, as one line of output. */
 void told(const char *what, long result);
 /* A store that is durable when the call returns. */
 void tell(struct pool *where, uint64_t number);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Two pools, one thread. In a transaction of the first, some call makes the second durable.
-// Whatever call does so: earlier reports of the first are durable then as well.
+// Whichever call does so, earlier reports of the first are durable then as well.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -63,7 +63,7 @@ static void second_begins(void) {
       told("inner", pmemobj_tx_errno());
     }
     TX_END
-    work_failed("the outer one goes on");
+    work_failed("the outer one continues");
   }
   TX_ONABORT {
     told("outer", pmemobj_tx_errno());

@@ -87,7 +87,7 @@ int main(int argc, char **argv) {
   request.mode = UFFDIO_WRITEPROTECT_MODE_DONTWAKE;
   if (called(SYS_ioctl, fd, UFFDIO_WRITEPROTECT, (long)&request, 0) != 0) return 93;
   if (!changes(word)) {
-    puts("nobody wakes who waits");
+    puts("no thread wakes the waiting one");
     fflush(stdout);
     _exit(1);
   }

@@ -1,5 +1,5 @@
 ; options: flush
-; What is a fence on this processor, and what is not.
+; Instructions that are fences on this processor, and others that are not.
 target triple = "x86_64-pc-linux-gnu"
 
 ; CHECK-LABEL: define void @fences(
@@ -59,7 +59,7 @@ define void @assembly(ptr %p, i64 %v) {
   ret void
 }
 
-; The compiler's library has the locked instructions inside.
+; Calls of the compiler's library, which has the locked instructions inside.
 ; CHECK-LABEL: define void @library(
 ; CHECK: scute_shield_fence_stub{{.*}}(i64 3,
 ; CHECK: call void @__atomic_store_16

@@ -1,5 +1,6 @@
 ; options: flush
-; Assembly with flushes: by itself it can be left out, among others it runs and is told of before; with stores, after.
+; Assembly with flushes. A flush alone can be left out. Among other instructions it runs, and is
+; reported before; if the assembly stores as well, after.
 target triple = "x86_64-pc-linux-gnu"
 
 ; CHECK-LABEL: define void @alone(
@@ -62,7 +63,7 @@ define void @both(ptr %p) {
   ret void
 }
 
-; In a comment, in a name, in a directive: nothing.
+; A flush in a comment, in a name or in a directive is none.
 ; CHECK-LABEL: define void @nothing(
 ; CHECK-NOT: scute_shield
 ; CHECK: ret void

@@ -35,7 +35,7 @@ define void @others(ptr %p) {
   ret void
 }
 
-; A function that tells of something has no red zone: the stubs are called below its stack pointer.
+; A function that reports something has no red zone: the stubs are called below its stack pointer.
 ; CHECK: attributes #{{[0-9]+}} = { noredzone }
 
 declare void @llvm.x86.clwb(ptr)

@@ -1,5 +1,6 @@
 ; options: detect
-; What functions of the C library store is told of before they are called; a string's length is asked for first.
+; Stores of functions of the C library are reported before the call; a string's length is computed
+; first.
 target triple = "x86_64-pc-linux-gnu"
 
 declare i64 @read(i32, ptr, i64)
@@ -51,7 +52,7 @@ define void @checked(ptr %p, ptr %s, i64 %n) {
   ret void
 }
 
-; What it only reads, and what goes to the stack, is not told of.
+; Memory that it only reads, and memory on the stack, is not reported.
 ; CHECK-LABEL: define void @quiet(
 ; CHECK-NOT: scute_shield_store_stub
 ; CHECK: ret void
@@ -62,7 +63,7 @@ define void @quiet(ptr %p, ptr %s, i64 %n) {
   ret void
 }
 
-; A function of the program's own that has such a name tells of its stores itself.
+; A function of the program's own that has such a name reports its stores itself.
 ; CHECK-LABEL: define void @own(
 ; CHECK-NOT: call i64 @strlen(
 ; CHECK: call ptr @stpcpy(

@@ -1,5 +1,6 @@
 ; options: detect
-; What a loop repeats is told of before it, once: one address, or a walk in steps of at most a line.
+; A store that a loop repeats is reported once, before the loop: one address, or a walk in steps of at
+; most a line.
 target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
 target triple = "x86_64-pc-linux-gnu"
 
@@ -42,7 +43,7 @@ done:
   ret void
 }
 
-; Downwards: from the lowest.
+; Downwards: the range begins at the lowest address.
 ; CHECK-LABEL: define void @down(
 ; CHECK: entry:
 ; CHECK: %[[LOW:.*]] = {{.*}}ptr %p, i64 -792
@@ -64,7 +65,7 @@ done:
   ret void
 }
 
-; Whole lines between the steps: in the loop.
+; Whole lines between the steps: the store is reported in the loop.
 ; CHECK-LABEL: define void @sparse(
 ; CHECK: loop:
 ; CHECK: scute_shield_store_stub{{.*}}(ptr %a, i64 8,
@@ -82,7 +83,7 @@ done:
   ret void
 }
 
-; A fence in the loop.
+; A fence in the loop: the store is reported in the loop.
 ; CHECK-LABEL: define void @fencing(
 ; CHECK: loop:
 ; CHECK: scute_shield_store_stub{{.*}}(ptr %p, i64 8,
@@ -101,7 +102,7 @@ done:
   ret void
 }
 
-; Another node each time, under one name.
+; Another node each time, under one name: the store is reported in the loop.
 ; CHECK-LABEL: define void @chain(
 ; CHECK: loop:
 ; CHECK: scute_shield_store_stub{{.*}}(ptr %n, i64 8,

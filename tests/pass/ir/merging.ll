@@ -1,5 +1,6 @@
 ; options: detect
-; One test for what a block stores to one object, as far as no line lies between; calls and fences end it.
+; One test for all stores of a block to one object, as long as no line lies between them. Calls and
+; fences end it.
 target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
 target triple = "x86_64-pc-linux-gnu"
 
@@ -18,7 +19,7 @@ define void @neighbours(ptr %p) {
   ret void
 }
 
-; The object is tested, and not the address.
+; The test is of the object, and not of the address.
 ; CHECK-LABEL: define void @sides(
 ; CHECK: ptrtoint ptr %p to i64
 ; CHECK: %[[B:.*]] = getelementptr i8, ptr %p, i64 -8
@@ -33,7 +34,7 @@ define void @sides(ptr %p, ptr %q) {
   ret void
 }
 
-; A whole line lies between them: two ranges behind one test. The second address is computed there.
+; A whole line lies between them: two ranges after one test. The second address is computed there.
 ; CHECK-LABEL: define void @apart(
 ; CHECK: ptrtoint ptr %p to i64
 ; CHECK: br i1
@@ -73,7 +74,7 @@ define void @calls(ptr %p) {
   ret void
 }
 
-; A flush is none of the things that end it.
+; A flush does not end it.
 ; CHECK-LABEL: define void @flushes(
 ; CHECK: scute_shield_store_stub{{.*}}(ptr %p, i64 16,
 ; CHECK: scute_shield_flush_stub
@@ -90,7 +91,8 @@ define void @flushes(ptr %p) {
   ret void
 }
 
-; An index that is known only later, computed where it is told of; what another block needs of the object, if it is little.
+; An index that the program computes later is computed where its store is reported. Bytes that another
+; block stores to the object are reported there as well, if they are few.
 ; CHECK-LABEL: define void @ahead(
 ; CHECK: entry:
 ; CHECK: scute_shield_store_stub{{.*}}(ptr %p, i64 64,
@@ -130,7 +132,7 @@ define void @copies(ptr %p, ptr %q, i64 %n, i32 %m) {
   ret void
 }
 
-; The lanes of a scatter, and a masked store as if nothing was masked.
+; The lanes of a scatter are reported, and a masked store as if nothing was masked.
 ; CHECK-LABEL: define void @vectors(
 ; CHECK: scute_shield_store_stub{{.*}}, i64 4,
 ; CHECK: scute_shield_store_stub{{.*}}, i64 4,

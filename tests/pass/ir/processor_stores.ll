@@ -1,5 +1,6 @@
 ; options: detect
-; What the processor's intrinsics store is told of: masked stores as if nothing was masked, saved registers as much as they may be.
+; Stores of the processor's intrinsics are reported: masked stores as if nothing was masked, and saved
+; registers with the largest size that they may have.
 target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
 target triple = "x86_64-pc-linux-gnu"
 
@@ -44,7 +45,7 @@ define void @saved(ptr %p, ptr %q) #0 {
   ret void
 }
 
-; Nobody knows which registers; or the tiles are among them.
+; The saved registers are unknown, or the tiles are among them.
 ; CHECK-LABEL: define void @saved_more(
 ; CHECK: scute_shield_store_stub{{.*}}(ptr %p, i64 12288,
 ; CHECK: call void @llvm.x86.xsave64(
@@ -64,7 +65,7 @@ define void @control(ptr %p) #0 {
   ret void
 }
 
-; A load is none.
+; A load is no store.
 ; CHECK-LABEL: define <8 x i32> @loaded(
 ; CHECK-NOT: scute_shield_store_stub
 ; CHECK: ret <8 x i32>

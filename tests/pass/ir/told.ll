@@ -1,5 +1,5 @@
 ; options: detect
-; PASS-2: what was told on every path is not told again.
+; PASS-2: a store that was reported on every path is not reported again.
 target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
 target triple = "x86_64-pc-linux-gnu"
 
@@ -34,7 +34,7 @@ b:
   ret void
 }
 
-; A path with a call on it.
+; A path with a call on it: the store is reported again.
 ; CHECK-LABEL: define void @called(
 ; CHECK: scute_shield_store_stub
 ; CHECK: call void @other

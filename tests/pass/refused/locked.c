@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // options: detect
-// What a locked instruction stores to is a store like others.
+// The store of a locked instruction is a store like others.
 void f(long *p) {
 #ifdef CONTROL
   __asm__ volatile("lock incq (%0)" : : "r"(p) : "memory");

@@ -107,7 +107,8 @@ testing::scenario contenders(const level& l) {
   });
   for (unsigned t = 0; t < 2; ++t) {
     s.in_thread(t).step("count in the small one", [t](scute::pool& p) { update(p, t, 0); });
-    // Where headers do not tell, of two that opened it whole the later one stands.
+    // Below mlpc headers do not reveal changes: of two that opened the object whole the later one
+    // wins.
     if (l.protection.protection == SCUTE_PROTECT_MLPC)
       s.in_thread(t).step("count in both", [t](scute::pool& p) { both(p, t); });
     s.in_thread(t).step("count in the large one", [t](scute::pool& p) { update(p, t, 1); });

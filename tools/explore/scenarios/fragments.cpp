@@ -4,7 +4,7 @@
 // its headers. The changes of the other scenarios to small objects are made here to parts of large
 // ones, since a transaction may write a further fragment and leave the first header alone. (A ring
 // through such a fragment was once lost when its object was freed next: no scenario had an object
-// that is edited behind its first fragment and then freed.)
+// that is edited after its first fragment and then freed.)
 #include "scenarios/catalogue.hpp"
 #include "scenarios/directory.hpp"
 

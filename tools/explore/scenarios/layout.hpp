@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where things lie in a pool file, by
-// docs/reference/format.md: for steps that damage them without the library's knowledge, and for
-// objects that are to meet in one column.
+// The places of things in a pool file, by docs/reference/format.md: for steps that damage them
+// without the library's knowledge, and for objects that are to meet in one column.
 #pragma once
 
 #include <scute/testing.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What scenarios of engine logfree have in common: objects that meet in columns, rings whose
+// Parts that the scenarios of engine logfree share: objects that meet in columns, rings whose
 // members must be of one version whatever happens, and deaths in the middle of a commit.
 #pragma once
 

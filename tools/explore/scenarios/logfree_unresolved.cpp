@@ -26,7 +26,7 @@ testing::scenario start(const level& kind, const std::string& name) {
   return s;
 }
 
-// ---- who writes what ----------------------------------------------------------------------------
+// ---- writers ------------------------------------------------------------------------------------
 
 testing::scenario bystanders(const level& kind, uint64_t seed) {
   auto s = start(kind, "unresolved-columns");

@@ -256,8 +256,8 @@ testing::scenario first_touch(const level& l, uint64_t) {
   return s;
 }
 
-// Checkpoints whose truncation point stays behind what another thread commits meanwhile, in a log
-// that is turned over (CLOG-1).
+// Checkpoints whose truncation point stays below the records that another thread commits meanwhile,
+// in a log that is turned over (CLOG-1).
 testing::scenario overtaken(const level& l, uint64_t) {
   auto s = spec_scene("spec-overtaken", l, 2);
   for (unsigned t = 0; t < 2; ++t)

@@ -124,7 +124,7 @@ testing::scenario switches(const level& l) {
   return s;
 }
 
-// GOAL-1, GOAL-3: the log of a killed pool is gone, of which nothing was needed; the opening
+// GOAL-1, GOAL-3: a pool was killed, and its log, of which nothing was needed, is gone. The opening
 // without it is cut short, and repeated.
 testing::scenario lost(const level& l) {
   scute_options o = options(l, SCUTE_ENGINE_SPEC);
@@ -211,8 +211,8 @@ testing::scenario threads(const level& l, uint64_t) {
   return s;
 }
 
-// The same of three lanes: during a checkpoint, ranges in place that end well and do not, a
-// transaction larger than the log, and the the end of the process
+// The same with three lanes: checkpoints concurrently with ranges in place, which end well or do
+// not, a transaction larger than the log, and the end of the process
 // (CLOG-7, SPEC-7, LOGFILE-4, LOGFILE-6).
 testing::scenario crowd(const level& l, uint64_t) {
   testing::scenario s = with_directories(std::string("log-file-crowd/") + l.name, l.protection, 3);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What scenarios of engine spec begin with: two directories with an object of each size, in a pool
+// The beginning of scenarios of engine spec: two directories with an object of each size, in a pool
 // whose log is as small as can be.
 #pragma once
 

@@ -32,7 +32,7 @@ void die_with_old_parity(const testing::stage& at, const std::function<void(chan
 }
 
 // Columns that an opening has left unresolved: others are written, some are resolved by a
-// checkpoint, all are, or none; and then the the power fails again (UNRES-1, UNRES-3, UNRES-4).
+// checkpoint, all are, or none; and then the power fails again (UNRES-1, UNRES-3, UNRES-4).
 testing::scenario unresolved_by(const std::string& name, const level& l, unsigned at_once) {
   auto s = spec_scene(name, l, 2);
   s.resolve_at_once(at_once);
@@ -81,8 +81,8 @@ testing::scenario turns_by(const std::string& name, const level& l, unsigned at_
   return s;
 }
 
-// What the log has brought back is damaged, or lost, before its columns are resolved: what they
-// tell is older, and no one is told it (UNRES-2, PAGE-9).
+// An object that the log has restored is damaged, or lost, before its columns are resolved. The
+// columns decode to an older version, which no reader gets (UNRES-2, PAGE-9).
 testing::scenario unresolved_damage(const level& l) {
   auto s = spec_scene("spec-unresolved-damage", l, 2);
   s.resolve_at_once(1).may_lose();
