@@ -59,7 +59,7 @@ class entry_image {
   uint32_t flags_;
 };
 
-// What has ended: only an entry, or also the lane's transaction, which had undo entries.
+// The thing that has ended: only an entry, or also the lane's transaction, which had undo entries.
 enum class ending : uint8_t { entry, in_place };
 
 class lane_log {
