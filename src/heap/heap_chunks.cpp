@@ -252,7 +252,7 @@ std::vector<uint64_t> heap::lend(pool::lane& l, size_t n) {
         ++z.available;
         z.search_from = std::min(z.search_from, c->index);
       }
-    } catch (...) {  // NOLINT(bugprone-empty-catch): what is left stays lent
+    } catch (...) {  // NOLINT(bugprone-empty-catch): the rest stays lent
     }
     throw;
   }

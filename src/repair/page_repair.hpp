@@ -22,7 +22,7 @@
 //    notes): a thread that has those waits for no other. So two pages repair at once unless they
 //    share a column block, and work on other blocks continues.
 // PAGE-3 A thread that faults while it holds the stripe itself is in the middle of a commit, or of
-//    a decode. pool::in_flight_write tells how far it came (INFLIGHT-2), and the page is given what
+//    a decode. pool::in_flight_write says how far it came (INFLIGHT-2), and the page is given what
 //    the rest of its work expects:
 //      reading           the column as it is
 //      parity, exclusive the new parity of its piece, in DRAM

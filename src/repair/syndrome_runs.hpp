@@ -39,9 +39,8 @@ struct syndrome_run {
 };
 
 struct syndrome_run_cuts {
-  std::vector<std::vector<syndrome_run>>
-      ways;               // few large syndrome runs first; all are different
-  bool too_many = false;  // another way was left out because of that
+  std::vector<std::vector<syndrome_run>> ways;  // few large syndrome runs first; all are different
+  bool too_many = false;                        // another way was left out because of that
 };
 // damaged: rows whose fragments in these columns fail their checksums. most: the largest number of
 // syndrome runs that is of any use.

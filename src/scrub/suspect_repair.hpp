@@ -34,7 +34,7 @@ struct finding {
 // The counts of a zone; `lost` is complete at the end of the zone.
 struct repair_tally {
   uint64_t damaged = 0, repaired = 0, lost = 0;
-  uint64_t objects = 0, object_bytes = 0;  // live ones that were found odd
+  uint64_t objects = 0, object_bytes = 0;  // live ones among the suspects
 };
 
 // Without repair: whether the columns would restore the fragment. Then h is its header.

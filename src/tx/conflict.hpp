@@ -3,20 +3,17 @@
 // the other one fails with SCUTE_E_CONFLICT.
 //
 // CONFLICT-1 A fragment that is about to be written still has the header that the transaction has
-//    read. This is tested when no other thread can change the fragment any more: in engine redo
-//    under the object's lock (pool/object_locks.hpp), in engine logfree under the window. A header
-//    counts as another transaction's only if that very header was tested: damage may have changed
-//    it.
-// CONFLICT-2 Bytes that the transaction has read of a fragment are of one version, that of the
-//    header (tx/verify.hpp). Everything derived from the medium since, without a lock, is derived
-//    from that version: checksums, and which bytes differ. It is not believed before CONFLICT-1 has
-//    been tested. A read counts only if no range of the fragment was open in place, or opened,
-//    meanwhile.
-// CONFLICT-3 While a transaction has ranges of a fragment open in place no other transaction
-//    commits to the fragment, nor frees it, nor opens ranges of it in place. Its stores are on the
-//    medium, and no other thread reads them as the object's bytes. An aborted transaction closes
-//    its ranges when no recovery can restore their old bytes any more, neither from parity nor from
-//    an undo entry.
+//    read: tested when no other thread can change it any more. In engine redo that is under the
+//    object's lock (pool/object_locks.hpp), in engine logfree under the window. A header is another
+//    transaction's only if that very header was tested: damage may have changed it.
+// CONFLICT-2 Bytes that the transaction has read of a fragment are of the header's version
+//    (tx/verify.hpp), and so is all that it derived from the medium since, without a lock:
+//    checksums, and which bytes differ. None of it is believed before CONFLICT-1 was tested. A read
+//    counts only if no range of the fragment was open in place, or opened, meanwhile.
+// CONFLICT-3 While a transaction has ranges of a fragment open in place, no other one commits to
+//    it, frees it, or opens ranges of it in place; no other thread reads its stores on the medium
+//    as the object's bytes. An aborted transaction closes its ranges when no recovery can restore
+//    their old bytes any more, neither from parity nor from an undo entry.
 // CONFLICT-4 Without object checksums (protection below mlpc) changes leave headers as they are.
 //    Then CONFLICT-1 only finds out whether the object was freed meanwhile. Each of two
 //    transactions writes the bytes that differ from the other's, so the later one stands.

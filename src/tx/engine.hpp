@@ -90,7 +90,7 @@ struct recovery_report {
   uint64_t undone = 0;     // transactions whose in-place ranges were rolled back
 };
 
-// Is told how far recovery has come, for threads that have to rebuild lost pages meanwhile.
+// Learns how far recovery has come, for threads that have to rebuild lost pages meanwhile.
 class recovery_watch {
  public:
   // The logs have been read; nothing has been written yet.

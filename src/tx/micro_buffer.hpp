@@ -18,9 +18,9 @@ struct micro_buffer {
   heap::object where;
   uint64_t size = 0;
   uint32_t type = 0;
-  bool fresh = false;  // allocated by this transaction
-  bool freed = false;  // to be freed by it
-  bool span = false;   // `freed` one is no slot (a freed chunk may get another use)
+  bool fresh = false;          // allocated by this transaction
+  bool freed = false;          // to be freed by it
+  bool span = false;           // `freed` one is no slot (a freed chunk may get another use)
   std::byte* bytes = nullptr;  // of the whole object; only what `open` lists was copied
   range_set open;              // ranges the user may change in `bytes`
   range_set known;             // ranges of `bytes` that hold the object's bytes (open or read)

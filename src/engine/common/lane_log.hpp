@@ -113,7 +113,7 @@ class lane_log {
     std::vector<uint64_t> spare;  // no longer needed; always has room for those of the other two
     undo_area area;               // where the next undo entry goes
     uint64_t undo_count = 0;
-    uint64_t undo_transaction = 0;  // whose they are; 0 once it has ended
+    uint64_t undo_transaction = 0;  // their transaction; 0 once it has ended
     bool undo_decided = true;       // see undo_decided()
     uint64_t oldest = 0;            // no valid entry of the ring has a lower sequence (LOG-5)
     uint64_t undone = 0;            // in the second word of the status line

@@ -158,7 +158,7 @@ class resolution final : public pool::resolver {
     bool adds_up = false;
     std::vector<found> open;  // invalid, and neither of its versions is known
     std::vector<found>
-        doubtful;  // valid, in doubt, in columns that do not add up and tell no other version
+        doubtful;  // valid, in doubt, in columns that do not add up and decode to no other version
     std::byte syndrome[pool::syndrome_max];
   };
 

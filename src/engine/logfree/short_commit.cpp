@@ -280,7 +280,7 @@ void short_commit::write_parity() noexcept {
   cost_step(cost_part::plan);
   w.take_back();
   if (!w.enter())
-    return leave_alone();  // ranges are held in place, and something else was not to be had
+    return leave_alone();  // in-place ranges hold columns, and others were not available
   {
     const pool::in_flight_scope here(s_, l_, pool::in_flight_write::phase::reading);
     if (find_pieces()) {

@@ -41,7 +41,7 @@ void speculative::look_at_log_file() noexcept {
     // (If the recovery was in this session's memory only, the next one finds all of it again.)
     tell(seen_log_, commit_log(s_, *location, list, truncation_point, last_frames_));
     seen_log_.truncation_point = truncation_point;
-  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): its opening tells
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): its opening reports it
   }
 }
 

@@ -119,7 +119,7 @@ bool log_room::take_off(pool::lane& l) noexcept {
     location_.retain(list_);
     location_.take_back(l, back);
     return true;
-  } catch (...) {  // NOLINT(bugprone-empty-catch): what is left lent the next open takes back
+  } catch (...) {  // NOLINT(bugprone-empty-catch): the next open takes back chunks left lent
     return false;
   }
 }

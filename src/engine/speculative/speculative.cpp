@@ -241,7 +241,7 @@ void speculative::make_room(pool::lane& l, lane_state& mine, commit_log::stream_
   if (room_->make(l, mine.records, turn)) return;
   const commit_log::need need = log_->need_of(l.index, mine.records);
   if (may == growth::never) room_->refuse(need);
-  // Lending runs steps in this lane: what is planned waits.
+  // Lending runs steps in this lane: the planned records wait.
   lane_state planned;
   std::swap(planned.records, mine.records);
   std::swap(planned.blocks, mine.blocks);

@@ -89,7 +89,7 @@ class unresolved_columns final : public pool::resolver {
 
   pool::state& s_;
   block_table& table_;
-  std::vector<part> parts_;  // by block; never changed: a fault handler may read them
+  std::vector<part> parts_;      // by block; never changed: a fault handler may read them
   std::vector<block> blocks_;    // oldest first
   std::vector<uint32_t> place_;  // by number: 1 + where in blocks_, or none
   std::unique_ptr<std::atomic<bool>[]> open_;
