@@ -8,10 +8,9 @@
 // LOCK-2 Each lock is tested: the file is opened again, and a lock of that open file must be
 //    refused. A file system that grants both keeps no locks, and its files are refused
 //    (SCUTE_E_UNSUPPORTED).
-// LOCK-3 If that thread cannot be made (no thread is available, or a filter of system calls keeps
-//    it in the program's table), or cannot open the file (no /proc; permissions that let no process
-//    open it twice), the lock is on the open file which the library has anyway, by a registered
-//    descriptor (PROC-3). LOCK-2 holds as far as the file can be opened.
+// LOCK-3 If that thread cannot be made or cannot open the file (below), the lock is on the open
+//    file which the library has anyway, by a registered descriptor (PROC-3). LOCK-2 holds as far as
+//    the file can be opened.
 // LOCK-4 The thread lives from the first lock to the end of the last one. It takes no signals
 //    except those of SIG-2, allocates nothing, and waits only for requests, one at a time. A thread
 //    that asks holds its mutex and no other lock of the library; fork() does not wait for it.
@@ -20,7 +19,9 @@
 //
 // On LOCK-1: no child has the open file, whether it was made by fork(), vfork(), posix_spawn() or a
 // system call. A mapping instead of a descriptor would not do: overlayfs and others map a file of a
-// lower layer, and the lock goes with the descriptor. On LOCK-3: such a lock is unlocked, not only
+// lower layer, and the lock goes with the descriptor. On LOCK-3: perhaps no thread is available, or
+// a filter of system calls keeps it in the program's table. The file cannot be opened without
+// /proc, or if its permissions let no process open it twice. Such a lock is unlocked, not only
 // closed. So a child that has the descriptor until it runs another program does not keep it. Only
 // in this case a program that closes all descriptors ends its locks.
 //

@@ -24,8 +24,8 @@
 // is too old for that, the fork handler wipes the page.
 //
 // On PROC-3: a lock belongs to an open file, and ends with its last descriptor. A fork handler that
-// closes a descriptor in the child comes too late if the parent is killed before the child runs,
-// and no handler runs in children of posix_spawn() and vfork().
+// closes a descriptor in the child comes too late if the parent is killed before the child runs. In
+// children of posix_spawn() and vfork() no handler runs.
 //
 // On PROC-5: the tables of the system's own libraries are their own concern. A child of a raw
 // system call may meet an allocator that is locked for ever.

@@ -14,7 +14,7 @@
 //    replayed or rolled back any more (LOG-3). So any lane may overwrite it at once, and the heap
 //    may give it another use without asking a lane (HEAP-3).
 // CCACHE-2 The bytes of an earlier log are not erased. Links and undo entries carry epoch, lane and
-//    transaction, a lane counts each of its transactions once in an epoch, and a transaction's
+//    transaction, and a lane counts each of its transactions once in an epoch. A transaction's
 //    chunks come here only at its end. So these bytes never pass for a part of a later log.
 // CCACHE-3 Chunks in the chunk cache count as free. A thread that finds no room for objects takes
 //    all of them back before it gives up, whichever thread put them there, and so does closing: no

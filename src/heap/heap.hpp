@@ -3,9 +3,9 @@
 // "What is allocated"). The heap keeps only bitmaps, which it derives from the headers chunk by
 // chunk on first use.
 //
-// HEAP-1 A slot is handed out only from a bitmap, and returns to it only after the header write
-//    that freed it (or the abort of the transaction that wanted it) is durable: no two transactions
-//    ever have the same slot.
+// HEAP-1 A slot is handed out only from a bitmap. It returns only after the header write that freed
+//    it (or the abort of the transaction that wanted it) is durable. So no two transactions ever
+//    have the same slot.
 // HEAP-2 A chunk's bitmap is built before any transaction frees a slot of it, so that no free can
 //    fall between the scan and its publication.
 // HEAP-3 Before a chunk is put to another use, no lane's log can be replayed into it any more.

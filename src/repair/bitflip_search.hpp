@@ -9,8 +9,8 @@
 //    sum by a word that depends on nothing else. So the sum of every choice is an XOR of such
 //    words, and the payload is read once.
 // BITFLIP-2 The cost of a choice is the number of syndrome runs that it does not take the likeliest
-//    way; with one parity, the number that it takes for the fragment's own. Choices are tried in
-//    the order of cost, and of each cost all of them or none.
+//    way. With one parity that is the number that it takes for the fragment's own. Choices are
+//    tried in the order of cost, and of each cost all of them or none.
 // BITFLIP-3 Wrong bytes are accepted once in 2^32 choices, and attempts_max choices are tried. All
 //    are tried, whatever is found: two that the checksum accepts refute each other, and neither is
 //    believed. So only a fragment whose truth is not among the choices can get wrong bytes.
@@ -25,8 +25,8 @@
 //    2^32.
 //
 // On BITFLIP-3: a fragment that is beyond repair is taken for repaired with a probability of 2048 *
-// 2^-32 = 2^-21 at most, and with the same again each time it is tried after other fragments of its
-// columns were repaired.
+// 2^-32 = 2^-21 at most. The same probability applies again each time it is tried after other
+// fragments of its columns were repaired.
 //
 // On BITFLIP-4: noise over several rows, or more flips than can be told apart, costs few attempts
 // then, or none.

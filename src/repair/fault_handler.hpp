@@ -9,8 +9,8 @@
 // FAULT-2 Only faults that the access itself raised are handled. Locks may not be taken for a
 //    signal that a process sent, or for a notice about a page that no thread touches now
 //    (BUS_MCEERR_AO). The page of such a notice is revoked, and repaired on the next access.
-// FAULT-3 A fault on a page that is readable by now (another thread was faster) is tried again, a
-//    bounded number of times in a row; then the page counts as lost.
+// FAULT-3 If the page of a fault is readable by now (another thread was faster), the access is
+//    tried again, a bounded number of times in a row. Then the page counts as lost.
 // FAULT-4 The program itself gets no byte of a rebuilt page that fails its checksum: if the object
 //    at the address of its access is not sound, the fault goes to the handler before (PAGE-6 for
 //    the library's own).

@@ -10,9 +10,9 @@
 // MIX-2 Up to three clusters are tried in every mixture, more only page by page (a fragment lies in
 //    three at most). That is 7 attempts at most, everything decoded first.
 // MIX-3 A scribble of a row's length begins in one row and ends in the next one, in the same page
-//    column: there the damage changes its side at one byte. So if nearly all bytes differ from one
-//    end of the fragment, or of its part of a page, on, 32 at least, a cut is tried at each of
-//    them. The bytes before the cut are from one image, those after it from the other.
+//    column: there the damage changes its side at one byte. Suppose that nearly all bytes, 32 at
+//    least, differ from one end of the fragment, or of its part of a page, on. Then a cut is tried
+//    at each of them. The bytes before the cut are from one image, those after it from the other.
 // MIX-4 Each attempt that fits in form (pool::covered) is accepted by mistake with a probability of
 //    2^-32; with Adler-32 more, the shorter the fragment. For a fragment beyond repair that makes 7
 //    * 2^-32, 1.6e-9, and up to 3.8e-6 where MIX-3 applies.

@@ -2,7 +2,7 @@
 // Notes in the pool itself, for the next opening: which pages are lost, or half repaired.
 //
 // NOTE-1 A page of the data rows or the parity is noted, durably, before the first byte of its
-//    repair is written, and the note is removed, durably, after the last. So a repair that was cut
+//    repair is written. The note is removed, durably, after the last. So a repair that was cut
 //    short is known and done again; without payload checksums nothing else would show it.
 // NOTE-2 A line of notes is written to one copy and fenced before the other copies are. So of its
 //    three copies one is whole at any moment, and the one with the highest sequence counts.

@@ -6,7 +6,7 @@
 //    consistent. Without checksums of payloads that is never known, so such columns are reported
 //    and left.
 // CHECK-2 Data that was found sound may be damaged before its columns are examined. So before a
-//    parity is recomputed everything with bytes in its columns is examined again, and nothing is
+//    parity is recomputed everything with bytes in its columns is examined again. Nothing is
 //    written unless the columns add up to the same as before that.
 //
 // On CHECK-2, found by an attack from outside: one flipped bit while a check ran, and the object

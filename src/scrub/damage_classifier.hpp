@@ -5,9 +5,9 @@
 // commit an object fails its checksum, and its columns cannot restore it: neither its old nor its
 // new bytes need exist as a whole. A thread that is descheduled there may leave it so for long.
 //
-// CLASSIFY-1 A fragment is damaged if it fails its checksum, and still has the very same bytes
-//    after every lane that had decided a transaction at the first read has applied it. Then no
-//    thread is writing it, and no log-free commit has its columns open.
+// CLASSIFY-1 A fragment that fails its checksum is damaged if it has the very same bytes when all
+//    transactions that were decided at the first read are applied. Then no thread is writing it,
+//    and no log-free commit has its columns open.
 // CLASSIFY-2 A further fragment that the object does not use is vouched for by the first one,
 //    header and payload. So the first one belongs to the bytes that are read twice.
 //

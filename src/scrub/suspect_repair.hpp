@@ -3,7 +3,7 @@
 //
 // SUSPECT-1 CHECK-1 (scrub/check.hpp) holds here as well. The parity of a column is recomputed only
 //    if every fragment with a byte in it was found sound between two equal readings of its
-//    syndrome, and a third one, at the moment of writing, is equal too. Columns of fragments that
+//    syndrome. A third one, at the moment of writing, must be equal too. Columns of fragments that
 //    are lost, or whose fragments are not known, keep their syndrome: it may restore them.
 // SUSPECT-2 Objects come before columns. Lost fragments are tried again as long as anything else
 //    could be repaired since. A column, or a fragment, that other threads change whenever it is

@@ -21,8 +21,8 @@ class arena {
   arena& operator=(const arena&) = delete;
 
   // Takes room for `size` payload bytes, 64-byte aligned and uninitialised. Before it are `front`
-  // bytes of room for headers (a multiple of 32), whose end serves as the front canary until it is
-  // filled in; after it is the back canary. Big buffers take memory only where they are touched.
+  // bytes of room for headers (a multiple of 32); its end serves as the front canary until it is
+  // filled in. After it is the back canary. Big buffers take memory only where they are touched.
   std::byte* take(uint64_t size, uint64_t front) {
     const uint64_t lead = round_up(front, 64);
     const uint64_t total = lead + size + canary_size;

@@ -11,7 +11,7 @@
 //    checksums, and which bytes differ. None of it is believed before CONFLICT-1 was tested. A read
 //    counts only if no range of the fragment was open in place, or opened, meanwhile.
 // CONFLICT-3 While a transaction has ranges of a fragment open in place, no other one commits to
-//    it, frees it, or opens ranges of it in place; no other thread reads its stores on the medium
+//    it, frees it, or opens ranges of it in place. No other thread reads its stores on the medium
 //    as the object's bytes. An aborted transaction closes its ranges when no recovery can restore
 //    their old bytes any more, neither from parity nor from an undo entry.
 // CONFLICT-4 Without object checksums (protection below mlpc) changes leave headers as they are.
@@ -29,8 +29,8 @@
 // transaction is aborted they are gone, with the header unchanged. So a read from the medium counts
 // only if the fragment was closed before, and nothing was opened in place until after it
 // (overlays::revision()). (Found by an attack from outside.) If no checksum can show that a copy is
-// the object's, it counts only if nothing was opened or closed in place while it was taken, and
-// open ranges are copied from the overlay. (Found by tests of contention.)
+// the object's, it counts only if nothing was opened or closed in place while it was taken. Open
+// ranges are copied from the overlay. (Found by tests of contention.)
 //
 // On CONFLICT-3: state::overlaid says what is open in place; it changes under the columns' stripes,
 // or the object lock. If ranges were closed earlier, the next transaction that commits there could

@@ -170,7 +170,7 @@ class engine : public heap::step_engine {
 
   // Makes a transaction durable: all of it, or on an exception nothing. Throws SCUTE_E_CONFLICT if
   // a member changed since the transaction read it; SCUTE_E_NOSPC if its log finds no room;
-  // SCUTE_E_IO if the medium failed, in which case only the next recovery knows the outcome.
+  // SCUTE_E_IO if the medium failed. In the last case only the next recovery knows the outcome.
   virtual void commit(pool::lane& l, const write_set& w) = 0;
 
   // A short way to the same for 1 to small_members_max small objects, and nothing else. in_place:

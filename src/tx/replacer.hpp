@@ -6,10 +6,10 @@
 // header are touched.
 //
 // REPLACE-1 Checksums are updated from the bytes that the caller has verified, and only where the
-//    medium holds the same; the parity by the difference to these very bytes (COL-3), since the
-//    medium may be damaged a moment later.
-// REPLACE-2 A header is trusted if its fragment was verified within the last half minute, and it is
-//    the same, byte by byte, as it was then, or as this class has written it since. Any other is
+//    medium holds the same. The parity changes by the difference to these very bytes (COL-3), since
+//    the medium may be damaged a moment later.
+// REPLACE-2 A header is trusted if its fragment was verified within the last half minute. It must
+//    be the same, byte by byte, as it was then, or as this class has written it since. Any other is
 //    verified first, with all that it vouches for: no checksum can be derived from a damaged one,
 //    and the difference would reach the parity.
 // REPLACE-3 If anything is not as it should be, or is not settled, nothing is written, and the

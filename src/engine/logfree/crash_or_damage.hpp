@@ -15,9 +15,9 @@
 //    lane's note (pool/in_place_note.hpp) is torn.
 // CAUSE-5 A column may not add up although no cell in it fails its checksum. It is the trace of a
 //    crash if one of its cells has no checksum and a transaction may have been storing there.
-// CAUSE-6 It is also the trace of a crash if one of its cells belongs to a member of one of its
-//    lane's last two transactions in this block and epoch: a lane has one window in its parity
-//    phase, and one deferred. Otherwise its parity was damaged, or unused space.
+// CAUSE-6 It is also the trace of a crash if a member of one of a lane's last two transactions in
+//    this block and epoch has a cell in it. A lane has one window in its parity phase, and one
+//    deferred. Otherwise its parity was damaged, or unused space.
 //
 // On CAUSE-2: such a header has a tag of an unresolved epoch and of a lane that exists. Its tag is
 // neither that of the version that comes back, nor older than that in the same lane and epoch. Its

@@ -32,8 +32,8 @@
 //    its parity is recomputed if nothing else decides.
 // LF-6 Chunk headers, zone descriptors and the root anchor change through the log only, whose
 //    replay comes first. So resolution always knows where fragments lie.
-// LF-7 A column that a crash has left unresolved is resolved before the first write to it, and so
-//    is the whole ring of each member with a tag of an unresolved epoch. The same holds for every
+// LF-7 A column that a crash has left unresolved is resolved before the first write to it. So is
+//    the whole ring of each member with a tag of an unresolved epoch. The same holds for every
 //    place in the bytes that are overwritten (repair/page_layout.hpp, LAYOUT-2).
 // LF-8 A chunk gets a new use only when no window that had members in it is deferred, and, after a
 //    crash, when all of it is resolved. A slot that the transaction frees is free already at 4: a

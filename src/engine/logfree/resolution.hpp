@@ -17,7 +17,7 @@
 //    while its parity is not done the column of that header does not add up. The scan needs no
 //    checksum there.
 // RES-4 Columns that do not add up are explained by invalid fragments first, each decoded by
-//    itself; then by valid ones with a tag of an unresolved epoch whose columns decode to another
+//    itself. Next come valid ones with a tag of an unresolved epoch whose columns decode to another
 //    valid version. The columns that remain hold unowned bytes or torn parity of decided
 //    transactions, and are recomputed. The table is engine/logfree/recovery_decision.hpp.
 // RES-5 A complete ring is finished as a whole, block by block, before any thread may write one of
@@ -63,9 +63,9 @@
 // earlier session may have resolved the block of another member, and a transaction that has no part
 // in the ring may have opened a window there since. (Found by the explorer.)
 //
-// On RES-8: an answer rests on the parity of a block that adds up (its data was durable before any
-// of that parity was stored); on the members of a ring that is found to be complete; on the bytes
-// whose parity is recomputed.
+// On RES-8: an answer rests on the parity of a block that adds up, whose data was durable before
+// any of that parity was stored. It also rests on the members of a ring that is found to be
+// complete, and on the bytes whose parity is recomputed.
 //
 // On RES-9: which columns do not add up is determined in that block alone, after everything in it
 // was asked. (Found by an attack from outside: a row of noise, then reads at once. Threads that

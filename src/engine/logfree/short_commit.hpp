@@ -6,17 +6,17 @@
 // SHORT-1 The window is one like any other, from its plan to its deferral (WIN-1 to WIN-6). Its
 //    lane describes it alike: pieces, columns and stripes. So a thread that rebuilds a lost page,
 //    drains, or resolves after a crash sees no difference.
-// SHORT-2 Members are whole objects of one fragment, header and payload one after the other in DRAM
-//    as in the pool, each in one row, no two of them in one column. Everything else goes the
-//    general way. So do a member that another transaction has changed, or that has not changed,
-//    damage, and a medium that has failed.
+// SHORT-2 Members are whole objects of one fragment, each in one row, no two of them in one column.
+//    In DRAM as in the pool the payload follows the header. Everything else goes the general way.
+//    So do a member that another transaction has changed, or that has not changed, damage, and a
+//    medium that has failed.
 // SHORT-3 Headers are sealed from the buffer alone, their ring included, before anything is locked.
 //    The bytes that differ are found under the window, when the member is known to be the one that
 //    was read (LF-9). So nothing that was read while another thread could change it counts
 //    (tx/conflict.hpp, CONFLICT-2).
-// SHORT-4 Before the window is entered the parity of all members has been touched
-//    (docs/internals/logfree.md, "A lost page of parity is a lost undo log"), and all the memory
-//    that it can need is reserved.
+// SHORT-4 Before the window is entered all the memory that it can need is reserved. The parity of
+//    all members has been touched (docs/internals/logfree.md, "A lost page of parity is a lost undo
+//    log").
 // SHORT-5 The columns of a member with ranges in place are held since its first range. So its
 //    header vouches for its image, with the final bytes of the ranges. If another thread has taken
 //    the reservation meanwhile, or a page was lost with the bytes stored there, the transaction

@@ -193,9 +193,9 @@ class commit_log {
   // Adds all segments of the list after those that are present. The list is durable.
   void add(const segment_list& longer);
   // Takes off the segments after the first `kept` chunks of the list. Returns false, with nothing
-  // changed, if one of them is not free, or if the checkpoint would have fewer than are kept for
-  // it, or shall have more than the least. The segment of `lane`, the caller's, counts as free if
-  // it has no frames that are needed.
+  // changed, if one of them is not free. The same if the checkpoint would have fewer than are kept
+  // for it, or shall have more than the least. The segment of `lane`, the caller's, counts as free
+  // if it has no frames that are needed.
   bool take_off(uint32_t lane, const segment_list& shorter);
 
   // ---- for the search for damage (log_scrubber.hpp): any thread ---------------------------------

@@ -11,8 +11,8 @@
 //    frame, prove that something decided is missing. It is reported as lost, at that place; no
 //    record says any more which objects it changed. In a shared stream the later frame must be one
 //    that was durable.
-// GAP-3 A segment without a head has lost it if no copy of the head could be what a store of one
-//    has left, torn or not; or if it cannot be read. Places that cannot be read in too many copies
+// GAP-3 A segment without a head has lost it if it cannot be read, or if no store of a head, torn
+//    or not, could have left the bytes of any copy. Places that cannot be read in too many copies
 //    have lost frames, too.
 // GAP-4 Damage that looks like a torn end is not reported: the last frames of a lane, damaged in
 //    all copies.

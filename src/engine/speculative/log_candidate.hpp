@@ -54,11 +54,11 @@ struct log_candidate {
 // clean: the pool was closed properly.
 log_candidate look(const pool::state& s, medium::log_paths::name n, bool clean);
 
-// Clears the name `coming` where it can. A log that no pool can need is removed: that of a creation
-// that was killed before anything was appended, though its head may say `in use` before its pool
-// has a name; or that of the pool that is being replaced. A file of zeros is removed, too. Another
-// log is set aside. A file that is no log stays, and does no harm. A thread that makes a log now
-// has it locked.
+// Clears the name `coming` where it can. A log that no pool can need is removed. It may be of a
+// creation that was killed before anything was appended; its head may say `in use` before its pool
+// has a name. Or it is that of the pool that is being replaced. A file of zeros is removed, too.
+// Another log is set aside. A file that is no log stays, and does no harm. A thread that makes a
+// log now has it locked.
 void clear_coming(pool::state& s) noexcept;
 // LOGFILE-7: frees the name, for the log with the head `heir` if that is given. The file there is
 // removed if no pool can need it, otherwise set aside. Throws SCUTE_E_EXISTS.

@@ -184,10 +184,10 @@ std::optional<uint64_t> speculative::record_room(uint64_t chunks) {
   return room_->records_for(chunks);
 }
 
-// In memory: while transactions come in, each look checkpoints half of the dirty bytes, the oldest
-// first, so hot ones are written back less often; or all, if the log would be nearly full after two
-// more such looks. A look that finds nothing new checkpoints all: nothing is exposed for over two
-// looks after the last transaction.
+// In memory: while transactions come in, each look checkpoints the older half of the dirty bytes,
+// so hot ones are written back less often. It checkpoints all if the log would be nearly full after
+// two more such looks. A look that finds nothing new checkpoints all: nothing is exposed for over
+// two looks after the last transaction.
 bool speculative::background() noexcept {
   if (s_.medium->failed() || checkpoint_ == nullptr) return false;
   const uint64_t now = log_->appended(), begun = log_->begun();
