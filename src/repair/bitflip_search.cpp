@@ -38,7 +38,7 @@ void change(std::vector<std::byte>& image, const syndrome_run& x, size_t which) 
 // likeliest way, cost 1 takes one run another way, and so on.
 template <typename Others>
 size_t costs_within(size_t runs, Others&& others, uint64_t attempts) {
-  std::array<uint64_t, 65> count{1};  // higher costs only if they have no choices
+  std::array<uint64_t, 65> count{1};  // higher costs are not counted
   const size_t most = std::min(runs, count.size() - 1);
   for (size_t i = 0; i < runs; ++i)
     for (size_t cost = std::min(i + 1, most); cost != 0; --cost)

@@ -11,9 +11,9 @@
 //    frame, prove that something decided is missing. It is reported as lost, at that place; no
 //    record says any more which objects it changed. In a shared stream the later frame must be one
 //    that was durable.
-// GAP-3 A segment without a head has lost it if it cannot be read, or if no store of a head, torn
-//    or not, could have left the bytes of any copy. Places that cannot be read in too many copies
-//    have lost frames, too.
+// GAP-3 A segment without a head has lost it if each copy of the head cannot be read, or has bytes
+//    that no store of a head, torn or not, could have left. Places that cannot be read in too many
+//    copies have lost frames, too.
 // GAP-4 Damage that looks like a torn end is not reported: the last frames of a lane, damaged in
 //    all copies.
 // GAP-5 No frame follows the last frame of a segment. So the head of the next segment of its lane
