@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bytes that grow at the end without being zeroed first; keeps its memory when cleared.
+// A byte buffer that grows at the end without being zeroed first, and keeps its memory when
+// cleared.
 #pragma once
 
 #include <algorithm>
@@ -11,18 +12,18 @@ namespace scute::core {
 class byte_buffer {
  public:
   void clear() noexcept { size_ = 0; }
-  // n further bytes, uninitialised. Pointers into the buffer become invalid.
+  // Appends n bytes, uninitialised. Pointers into the buffer become invalid.
   std::byte* extend(size_t n) {
     if (size_ + n > capacity_) grow(size_ + n);
     std::byte* at = bytes_.get() + size_;
     size_ += n;
     return at;
   }
-  // Memory for n bytes in all.
+  // Makes room for n bytes in all.
   void reserve(size_t n) {
     if (n > capacity_) grow(n);
   }
-  // Back to the first n bytes.
+  // Cuts the buffer to its first n bytes.
   void shrink(size_t n) noexcept { size_ = std::min(n, size_); }
   std::byte* data() noexcept { return bytes_.get(); }
   const std::byte* data() const noexcept { return bytes_.get(); }

@@ -26,8 +26,8 @@ class failure : public std::exception {
 // A failed system call: "cannot WHAT PATH: strerror"; keeps errno for the caller.
 [[noreturn]] void throw_errno(const std::string& what, int error);
 
-// An internal inconsistency: prints and aborts, in release builds too. For states that no input,
-// damage or misuse can bring about.
+// Reports an internal inconsistency: prints and aborts, in release builds too. For states that no
+// input, damage or misuse can cause.
 [[noreturn]] void assertion_failed(const char* condition, const char* file, int line) noexcept;
 
 }  // namespace scute::core

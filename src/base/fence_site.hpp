@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every fence of the library has a name, so that it can be talked about, counted, and left out by a
-// planted bug (base/planted.hpp). The list, with what is wrong without each fence, is
+// Every fence of the library has a name, so that it can be referred to, counted, and left out by a
+// planted bug (base/planted.hpp). The list, with the consequence of leaving out each fence, is
 // fence_sites.inc.
 //
 //   l.w.fence(fence_site::NAME);
@@ -16,7 +16,7 @@ enum class fence_site : uint8_t {
 #include "base/fence_sites.inc"
 #undef SCUTE_FENCE
 #undef SCUTE_FENCE_KEPT
-  test,  // of the tests
+  test,  // for tests
 };
 
 }  // namespace scute::core

@@ -53,12 +53,12 @@ bool make_huge(int fd, uint64_t offset, void* at, uint64_t n) noexcept {
   const uncancelled now;
   bool all = true;
   for (uint64_t i = 0; i + huge_page <= n; i += huge_page) {
-    // The kernel makes no huge page of a hole alone. (A load would do, but where there is no room
-    // left it ends the program.)
+    // The kernel makes no huge page of a hole alone. (A load would fill it, but if the file system
+    // is full the load ends the program.)
     if (::fallocate(fd, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset + i), small_page) != 0)
       return false;
     if (::madvise(static_cast<std::byte*>(at) + i, huge_page, MADV_COLLAPSE) == 0) continue;
-    if (errno != EAGAIN && errno != EBUSY) return false;  // the next one would fare no better
+    if (errno != EAGAIN && errno != EBUSY) return false;  // the next one would fail too
     all = false;
   }
   return all;

@@ -21,10 +21,10 @@ class kept_lock {
     return *this;
   }
 
-  // Of the file that fd is of, which the caller may close then. Without waiting: 0, or an errno;
-  // EBUSY: another opening has it; ENOLCK: its file system keeps no locks.
+  // Locks the file of fd, which the caller may close afterwards. Does not wait. Returns 0, or an
+  // errno; EBUSY: another opening has the lock; ENOLCK: its file system keeps no locks.
   int take(int fd, const lock_request& wanted) noexcept;
-  // In another process than that which has taken it nothing happens.
+  // In another process than the one that took the lock nothing happens.
   void release() noexcept;
   bool is_taken() const noexcept { return number_ >= 0; }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An allocator for tables that are large by their index and nearly empty: zeros, which take memory
-// only where they are touched. The kernel does not count them beforehand (MAP_NORESERVE), so such a
-// table may be larger than the machine's memory.
+// An allocator for tables that are large by their index and nearly empty. Their memory is zero, and
+// is used only where it is touched. The kernel does not count it beforehand (MAP_NORESERVE), so
+// such a table may be larger than the machine's memory.
 #pragma once
 
 #include <sys/mman.h>
@@ -21,7 +21,7 @@ struct lazy_allocator {
   // NOLINTNEXTLINE(google-explicit-constructor): as the standard library asks for it
   lazy_allocator(const lazy_allocator<U>&) noexcept {}
 
-  // Zeros. Throws std::bad_alloc.
+  // Allocates zeros. Throws std::bad_alloc.
   T* allocate(size_t n) {
     if (n > SIZE_MAX / sizeof(T)) throw std::bad_array_new_length();
     void* at = ::mmap(nullptr, n * sizeof(T), PROT_READ | PROT_WRITE,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Threads of this library's own, counted if they live long:
-// code that asks whether the program has threads besides its first subtracts these.
+// Counts the library's own long-lived threads. Code that asks whether the program has threads
+// besides its first one subtracts these.
 #pragma once
 
 #include <atomic>
@@ -8,8 +8,8 @@
 namespace scute::core {
 
 // One lives in the thread that it counts, from after its beginning to before its end. So a thread
-// is counted only while it is one of the process's: two readings that are the same, and the
-// process's number of threads between them, belong together.
+// is counted only while it belongs to the process. If two readings are equal, they match the
+// process's number of threads that was read between them.
 class library_thread {
  public:
   library_thread() noexcept { count_.fetch_add(1); }
@@ -17,7 +17,7 @@ class library_thread {
   library_thread(const library_thread&) = delete;
   library_thread& operator=(const library_thread&) = delete;
 
-  // In a child of fork() it is its parent's.
+  // In a child of fork() this is still the parent's count.
   static unsigned count() noexcept { return count_.load(); }
 
  private:

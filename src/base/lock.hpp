@@ -34,8 +34,8 @@ class SCUTE_SCOPED locked {
   Mutex& m_;
 };
 
-// A condition that threads wait for, guarded by a plain_mutex. A wait may end for nothing, so it
-// stands in a loop; use wait_until() to wait for a whole time.
+// A condition that threads wait for, guarded by a plain_mutex. A wait may end without cause, so it
+// belongs in a loop. Use wait_until() to wait for a given time.
 class condition {
  public:
   void wait(plain_mutex& m) SCUTE_REQUIRES(m) {
@@ -47,7 +47,7 @@ class condition {
     adopted of(m);
     changed_.wait_for(of.lock, most);
   }
-  // False if the time is over.
+  // Returns false if the time is over.
   template <typename Time>
   bool wait_until(plain_mutex& m, const Time& end) SCUTE_REQUIRES(m) {
     adopted of(m);

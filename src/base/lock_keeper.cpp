@@ -22,7 +22,7 @@
 #define CLOSE_RANGE_UNSHARE (1U << 1)
 #endif
 
-// A sanitizer for threads ends a child that makes one, if its parent had several.
+// ThreadSanitizer ends a child that makes a thread, if its parent had several.
 extern "C" [[gnu::weak]] void __tsan_init();  // NOLINT(bugprone-reserved-identifier)
 
 namespace scute::core {
@@ -40,7 +40,7 @@ struct request {
 
 enum class table : uint32_t { own, programs };
 
-// One asks, the thread answers.
+// A requesting thread asks, the keeper's thread answers.
 struct conversation {
   request now;
   std::atomic<uint32_t> asked{0}, answered{0};
@@ -51,8 +51,8 @@ struct keeper {
   uint64_t process = 0;
   unsigned locks = 0;  // 0: there is no thread
   pthread_t thread{};
-  bool parent_had_one = false;  // when this process was made
-  bool has_no_table = false;    // nor will have one
+  bool parent_had_one = false;  // at the time this process was made
+  bool has_no_table = false;    // and will not get one
 };
 
 constinit process_mutex turn;
@@ -105,7 +105,7 @@ kept_place lock_here(const request& r) noexcept {
 void* keep_locks(void*) {
   const library_thread here;
   block_all_but_faults();
-  // It is made for the first request.
+  // The thread is made for the first request.
   uint32_t seen = talk.answered.load(std::memory_order_acquire);
   bool ends = !leave_table();
   talk.whose.store(ends ? table::programs : table::own, std::memory_order_relaxed);
@@ -130,7 +130,7 @@ void* keep_locks(void*) {
 
 // ---- in the thread that asks --------------------------------------------------------------------
 
-// A handler that comes while a request is made may fork, or ask for a lock itself.
+// A handler that runs during a request may fork, or ask for a lock itself.
 class signals_held {
  public:
   signals_held() noexcept {
@@ -172,14 +172,14 @@ void begin() noexcept SCUTE_REQUIRES(turn) {
   talk.answered.store(0, std::memory_order_relaxed);
 }
 
-// For what has been asked.
+// Starts the thread for the request that has been made.
 bool start() noexcept SCUTE_REQUIRES(turn) {
   pthread_attr_t small;
   if (::pthread_attr_init(&small) != 0) return false;
   ::pthread_attr_setstacksize(&small, stack_size);
   int e = ::pthread_create(&mine.thread, &small, &keep_locks, nullptr);
   ::pthread_attr_destroy(&small);
-  // The thread-local data of the program may be larger than that.
+  // The thread-local data of the program may need a larger stack.
   if (e == EINVAL) e = ::pthread_create(&mine.thread, nullptr, &keep_locks, nullptr);
   return e == 0;
 }

@@ -17,7 +17,7 @@ namespace scute::core {
 
 struct lock_request {
   int64_t begin = 0, length = 0;  // bytes
-  bool alone = true;              // else with others that want it so
+  bool alone = true;              // exclusive; else shared
 
   int flags() const noexcept {
     return (alone ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
@@ -34,14 +34,14 @@ inline int locking_call(int fd, int command, short type, const lock_request& w,
   return static_cast<int>(::syscall(SYS_fcntl, fd, command, &request));
 }
 
-// The same file, opened a second time: `fd` of a thread of this process. -1 with errno.
+// Opens the file of descriptor `fd` of a thread of this process again. -1 with errno.
 inline int open_again(pid_t thread, int fd, const lock_request& w) noexcept {
   char link[64];
   std::snprintf(link, sizeof link, "/proc/self/task/%d/fd/%d", thread, fd);
   return static_cast<int>(::syscall(SYS_openat, AT_FDCWD, link, w.flags()));
 }
 
-// Without waiting: 0; EBUSY: another opening has it; or another errno.
+// Locks without waiting. Returns 0; EBUSY: another opening has the lock; or another errno.
 inline int try_to_lock(int fd, const lock_request& w) noexcept {
   struct flock request;
   const short type = w.alone ? F_WRLCK : F_RDLCK;
@@ -54,12 +54,12 @@ inline void unlock(int fd, const lock_request& w) noexcept {
   locking_call(fd, F_OFD_SETLK, F_UNLCK, w, request);
 }
 
-// Whether the lock that the calling thread's `fd` has keeps out `other`, the same file opened a
-// second time: 0; ENOLCK: it does not; or an errno.
+// Whether the lock that the calling thread's `fd` has excludes `other`, the same file opened a
+// second time. Returns 0; ENOLCK: it does not; or an errno.
 inline int look_if_kept(int other, const lock_request& w) noexcept {
   struct flock request;
   if (!w.alone) {
-    // Not every process that may read may ask for more.
+    // A process that may only read the file may not request an exclusive lock.
     if (locking_call(other, F_OFD_GETLK, F_WRLCK, w, request) != 0) return errno;
     return request.l_type == F_UNLCK ? ENOLCK : 0;
   }

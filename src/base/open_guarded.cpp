@@ -34,7 +34,7 @@ int open_own(const char* path, int flags) noexcept {
 
 }  // namespace
 
-// Let go of first: a child that was made without fork() may have the descriptor as well.
+// Unlocked first: a child that was made without fork() may have the descriptor as well.
 guard_lock::~guard_lock() {
   if (fd_ < 0) return;
   const int keep = errno;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Planted bugs: in a build with SCUTE_PLANTED_BUGS a test can switch off one fence, one ordering
-// rule, one replica or one check of the protocols, and see whether the instruments of proof notice.
-// In every other build SCUTE_PLANTED(name) is the constant false and leaves no trace.
+// rule, one replica or one check of the protocols, and see whether the tests notice. In every other
+// build SCUTE_PLANTED(name) is the constant false and leaves no trace.
 //
 //   if (!SCUTE_PLANTED(invalidate_flush)) l.w.flush(line, sizeof *line, medium::purpose::log);
 //
-// Fences are left out where all of them are made, by their names: medium::writer::fence() asks
-// SCUTE_LEFT_OUT(site). The list of bugs, with what each one breaks, is planted_bugs.inc,
-// and of fences fence_sites.inc.
+// Fences are left out by their names, in the one function that makes all of them:
+// medium::writer::fence() asks SCUTE_LEFT_OUT(site). planted_bugs.inc lists the bugs, with the
+// effect of each one; fence_sites.inc lists the fences.
 #pragma once
 
 #ifdef SCUTE_PLANTED_BUGS
@@ -41,7 +41,7 @@ inline constexpr description all[] = {
 #undef SCUTE_FENCE
 #undef SCUTE_FENCE_KEPT
 };
-// By fence_site; none where no bug is planted.
+// Indexed by fence_site; `none` where no bug is planted.
 inline constexpr bug bug_of_fence[] = {
 #define SCUTE_FENCE(site, text) bug::site##_fence,
 #define SCUTE_FENCE_KEPT(site, text) bug::none,
@@ -50,7 +50,7 @@ inline constexpr bug bug_of_fence[] = {
 #undef SCUTE_FENCE_KEPT
     bug::none};
 
-// One at a time; set while no pool is in use.
+// One bug at a time; set while no pool is in use.
 inline bug active = bug::none;
 
 inline bool leaves_out(fence_site at) noexcept {

@@ -21,7 +21,8 @@ constinit process_page this_process_page;
 
 namespace {
 
-// As many pools as may be open (repair/fault_handler.cpp), and some that are being opened.
+// As many as pools may be open (repair/fault_handler.cpp), and some for pools that are being
+// opened.
 constexpr size_t descriptors_max = 1280;
 
 struct registered_descriptor {
@@ -32,7 +33,7 @@ constinit std::atomic<uint64_t> numbers_taken{0};
 constinit std::atomic<bool> prepared{false};
 constinit process_mutex tables;
 constinit std::array<registered_descriptor, descriptors_max> descriptors SCUTE_GUARDED_BY(tables){};
-constinit uint64_t tables_process SCUTE_GUARDED_BY(tables) = 0;  // whose the descriptors are
+constinit uint64_t tables_process SCUTE_GUARDED_BY(tables) = 0;  // the process of the descriptors
 
 void before_fork() noexcept SCUTE_ACQUIRE(tables) {
   tables.lock();
@@ -50,11 +51,11 @@ void after_fork_in_child() noexcept SCUTE_RELEASE(tables) {
   tables.unlock();
 }
 
-// Once for a process and all that descend from it.
+// Runs once for a process and all its descendants.
 void prepare() noexcept {
   // Without it PROC-1 rests on the fork handler.
   ::madvise(&this_process_page, sizeof this_process_page, MADV_WIPEONFORK);
-  // It fails for want of memory only; children have no mapping all the same (PROC-2).
+  // It fails only for want of memory. Children have no mapping even then (PROC-2).
   ::pthread_atfork(&before_fork, &after_fork_in_parent, &after_fork_in_child);
   prepared.store(true, std::memory_order_release);
 }
@@ -72,7 +73,7 @@ void prepare_once() noexcept {
 
 uint64_t begin_process() noexcept {
   prepare_once();
-  // Taken before it is shown: a child that is made in between must not get the same.
+  // Taken before it is published: a child that is made in between must not get the same number.
   uint64_t number = numbers_taken.fetch_add(1, std::memory_order_relaxed) + 1, seen = 0;
   return this_process_page.number.compare_exchange_strong(seen, number, std::memory_order_relaxed)
              ? number
@@ -82,7 +83,7 @@ uint64_t begin_process() noexcept {
 void process_mutex::lock() noexcept {
   const uint64_t me = this_process();
   for (uint64_t seen = 0; !holder_.compare_exchange_weak(seen, me, std::memory_order_acquire);) {
-    // PROC-5: if another process's thread holds it here, no thread of this process does.
+    // PROC-5: if a thread of another process holds it here, no thread of this process does.
     if (seen == me) {
       holder_.wait(seen, std::memory_order_relaxed);
       seen = 0;
@@ -102,7 +103,7 @@ process_mutex& process_tables() noexcept {
 
 namespace {
 
-// PROC-5: another process's numbers may be those of other files by now, so nothing is closed.
+// PROC-5: another process's numbers may refer to other files by now, so nothing is closed.
 void begin_descriptors() noexcept SCUTE_REQUIRES(tables) {
   const uint64_t me = this_process();
   if (tables_process == me) return;

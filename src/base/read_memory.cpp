@@ -13,7 +13,8 @@ namespace scute::core {
 
 namespace {
 
-// call: between this process and itself, of what may not be there (theirs) and what is (mine).
+// call: copies within this process, between memory that may not be mapped (theirs) and memory that
+// is (mine).
 bool transfer(long call, void* mine, const void* theirs, size_t n, bool& permitted) noexcept {
   const int keep = errno;
   const iovec own{mine, n}, other{const_cast<void*>(theirs), n};

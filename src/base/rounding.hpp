@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Multiples of pages, lines and the like. Where the unit is a constant power of two this is one or
-// two instructions.
+// Rounds to multiples of pages, lines and the like. If the unit is a constant power of two this
+// takes one or two instructions.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A lock for a few instructions, which a signal handler may
-// take as well: it spins. Its holder touches nothing that could fault, or a handler of faults in
-// the same thread would wait for it. Zero bytes are the state of a free one. For locked
-// (base/lock.hpp).
+// A lock for a few instructions, which a signal handler may take as well: it spins. Its holder
+// touches nothing that could fault, since a handler of the fault in the same thread would wait for
+// the lock. Zero bytes are a free lock. For locked (base/lock.hpp).
 #pragma once
 
 #include <atomic>

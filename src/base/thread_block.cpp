@@ -35,11 +35,11 @@ void give_back(thread_block* one) noexcept {
   delete one;
 }
 
-// Called by pthreads when a thread ends, returning, by pthread_exit() or cancelled.
+// Called by pthreads when a thread ends: it returns, calls pthread_exit(), or is cancelled.
 void thread_ends(void* of_thread) {
   auto* const one = static_cast<thread_block*>(of_thread);
-  // Another key's destructor may have come here before; whatever this one calls still finds the
-  // block.
+  // The destructor of another key may have called the library before. Functions that at_end calls
+  // must find this block.
   this_thread_block = one;
   if (one->at_end != nullptr) one->at_end();
   this_thread_block = nullptr;

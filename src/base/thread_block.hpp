@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The library's memory of each thread. Libraries that are loaded into a running process share a
-// small room for thread-local variables that can be reached without a call (static TLS). The
-// library's own take 64 bytes of it at most: a few words of their own, all of them initial-exec,
-// and the pointer to this block, which holds the rest.
+// small area for thread-local variables that can be reached without a call (static TLS). This
+// library takes at most 64 bytes of it: a few words, all of them initial-exec, and the pointer to
+// this block, which holds the rest.
 //
 // A block is made at the first use in its thread, and freed at the thread's end. It begins as zero
-// bytes, needs no destructor, and has a place for each folder that keeps something in it. Where
-// memory is short there are some blocks in reserve; when those are gone as well the program ends,
-// as with everything that must not fail.
+// bytes, needs no destructor, and has a place for each folder that keeps something in it. If memory
+// is short some blocks in reserve are used. When those are used up the program ends, as with every
+// call that must not fail.
 //
-// The handler of a fault neither allocates nor frees: a thread without a block is lent one on the
-// handler's stack.
+// A fault handler neither allocates nor frees: a thread without a block gets one on the handler's
+// stack for the time of the handler.
 #pragma once
 
 #include <cstddef>
@@ -42,9 +42,9 @@ struct thread_block {
 inline thread_local constinit thread_block* this_thread_block
     __attribute__((tls_model("initial-exec"))) = nullptr;
 
-// Where this thread has none. Not async-signal-safe.
+// For a thread without a block. Not async-signal-safe.
 thread_block& make_thread_block() noexcept;
-// Tries a second time to get what make_thread_block() could not have. Throws std::bad_alloc.
+// Tries again to get what make_thread_block() could not get. Throws std::bad_alloc.
 void require_end_of_thread(thread_block& mine);
 
 inline thread_block& own_thread_block() noexcept {
@@ -52,8 +52,8 @@ inline thread_block& own_thread_block() noexcept {
   return mine != nullptr ? *mine : make_thread_block();
 }
 
-// For where it has been made already in this call: what takes it for granted costs no more than a
-// variable of the thread's own.
+// For code after a call in this thread has made the block. It costs no more than a thread-local
+// variable.
 inline thread_block& present_thread_block() noexcept {
   return *this_thread_block;
 }
@@ -65,7 +65,7 @@ T& part_of_thread(thread_block::place<Size>& at) noexcept {
   return *std::launder(reinterpret_cast<T*>(at.bytes));
 }
 
-// For handlers of faults.
+// For fault handlers.
 class lent_thread_block {
  public:
   lent_thread_block() noexcept {

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which signals a thread takes that works on a pool. A lost page is met as a SIGBUS (or, where
-// access was taken away, a SIGSEGV) that the access itself raises. The kernel knows no way to keep
-// such a signal back: if the thread blocks it, the process ends, whatever handler there is.
+// Which signals a thread takes that works on a pool. An access to a lost page raises SIGBUS itself
+// (or SIGSEGV, if access was removed). The kernel cannot hold back such a signal: if the thread
+// blocks it, the process ends, whatever handler there is.
 //
 // SIG-1 The calling thread stops blocking both at its first call on an open pool, and at every call
 //    while a page of the pool is known to be lost. (Asking the kernel at every call would cost more
 //    than the call.)
-// SIG-2 Threads of the library's own take these two and no others: no handler of the program's runs
-//       in them.
-// SIG-3 Where a process may write files up to a length only (RLIMIT_FSIZE), a call that would make
-//    one longer, or write beyond that length, raises SIGXFSZ in its thread, which ends the process
-//    unless the program has thought of it. Such calls are made with that signal held back, and a
-//    raised one is taken away again: the error (EFBIG) says as much. The program's disposition of
-//    the signal stays as it is.
+// SIG-2 Threads of the library take these two and no others: no handler of the program runs in
+//    them.
+// SIG-3 If the length of files is limited (RLIMIT_FSIZE), a call that would extend a file beyond
+//    that length, or write there, raises SIGXFSZ in its thread. That ends the process unless the
+//    program handles it. Such calls are made with the signal held back, and a raised one is removed
+//    again: the error (EFBIG) is enough. The program's disposition of the signal stays.
 #pragma once
 
 #include <sys/syscall.h>

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A scope in which pthread_cancel() waits. A thread that is
-// cancelled unwinds its stack from the system call in which it waits; in the middle of a commit it
-// would leave locks that no thread releases, and no exception may leave the C interface anyway. So
-// no call into the library is a cancellation point: whatever of it makes a system call that is one
-// (a write-back, a wait) does so in such a scope, and the thread ends at the next cancellation
-// point of the program's own. A commit to memory makes no such call, and pays nothing.
+// A scope in which pthread_cancel() waits. A thread that is cancelled unwinds its stack from the
+// system call in which it waits. In the middle of a commit it would leave locks that no thread
+// releases; and no exception may leave the C interface. So no call into the library is a
+// cancellation point. Code that makes a system call which is one (a write-back, a wait) runs in
+// such a scope, and the thread ends at the next cancellation point of the program. A commit to
+// memory makes no such call, and pays nothing.
 #pragma once
 
 #include <pthread.h>
 
 namespace scute::core {
 
-// Async-signal-safe with the C libraries that there are.
+// Async-signal-safe with the existing C libraries.
 class uncancelled {
  public:
   uncancelled() noexcept { ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }

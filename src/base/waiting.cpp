@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Hooks of stores and loads wait here as well: general registers only (HOOK-7).
+// Hooks of stores and loads wait here as well: only general registers may be used (HOOK-7).
 #include "base/waiting.hpp"
 
 #include <sched.h>
@@ -13,12 +13,12 @@
 namespace scute::core {
 namespace {
 
-// Each length four times, then twice as long. (Without a real-time priority the kernel adds some 50
-// microseconds.)
+// Sleeps four times for each length, then twice as long. (Without a real-time priority the kernel
+// adds some 50 microseconds.)
 constexpr long first_sleep_ns = 20'000, longest_sleep_ns = 1'000'000;
 constexpr unsigned sleeps_of_a_length = 4, doublings_most = 6;
 
-// The C library's is a cancellation point.
+// The function of the C library is a cancellation point.
 void sleep_for(long ns) noexcept {
   const timespec pause{0, ns};
 #if defined(__x86_64__)
@@ -45,7 +45,7 @@ void yield_or_sleep(unsigned& turns) noexcept {
     ::sched_yield();
   } else {
     sleep_for(sleep_of_turn(turns - turns_before_sleep - 1));
-    // The number stays where sleeps are longest.
+    // The number stays in the range of the longest sleeps.
     constexpr unsigned most = turns_before_sleep + 1'000'000;
     turns = std::min(turns, most);
   }

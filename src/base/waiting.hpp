@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a thread does while another one keeps it waiting. Everything in the core that waits comes
-// here, so that a test can run threads one at a time, in an order that it chooses: it gives each of
-// its threads a hook, which is called instead of waiting and hands the turn on.
+// Waiting for another thread. All code of the core that waits calls this, so that a test can run
+// threads one at a time, in an order that it chooses. The test gives each of its threads a hook,
+// which is called instead of waiting and passes the turn on.
 //
 // A thread that waits for another one spins at first, then yields, and then sleeps. Yielding is no
 // wait: of threads with real-time priorities on one processor the higher one continues at once, and
-// the lower one, which has what it waits for, never runs. No thread wakes a sleeper, so that
-// releasing something costs no more than a store. It sleeps about as long as it has waited already,
-// and a millisecond at most: no wait lasts much longer than what it is for.
+// the lower one, which holds what it waits for, never runs. No thread wakes a sleeper, so releasing
+// costs no more than a store. It sleeps about as long as it has waited already, and a millisecond
+// at most: no wait lasts much longer than its cause.
 #pragma once
 
 #include <mutex>
@@ -16,7 +16,7 @@
 
 namespace scute::core {
 
-// Looked at only by a thread that has to wait.
+// Read only by a thread that has to wait.
 struct wait_hook {
   void (*call)(void* arg) = nullptr;
   void* arg = nullptr;
@@ -28,22 +28,22 @@ struct wait_hook {
 inline thread_local constinit wait_hook this_thread_waits
     __attribute__((tls_model("initial-exec"))) = {};
 
-// Where one thread reads what another one may store to without any lock, a test has to be able to
-// switch threads as well. In a build with planted bugs (base/planted.hpp), and in no other.
+// A point where a thread reads data that another one may store to without any lock: a test must be
+// able to switch threads there. Has an effect only in builds with planted bugs (base/planted.hpp).
 inline void switch_point() noexcept {
 #ifdef SCUTE_PLANTED_BUGS
   if (this_thread_waits.pass != nullptr) this_thread_waits.pass(this_thread_waits.arg);
 #endif
 }
 
-// So many turns of a loop take some 50 microseconds. A thread that looks a number of times, and
-// gives up then, sleeps in the turns after these: in the first ten of them for 0.4 ms, in a hundred
-// for 81 ms.
+// This many turns of a loop take some 50 microseconds. A thread that tries a limited number of
+// times, and then gives up, sleeps in the turns after these: 0.4 ms in the first ten of them, 81 ms
+// in a hundred.
 inline constexpr unsigned turns_before_sleep = 1024;
 // Yields or sleeps. Async-signal-safe, no cancellation point, keeps errno; general registers only.
 void yield_or_sleep(unsigned& turns) noexcept;
 
-// One turn of a loop that waits; turns: 0 at the first one.
+// One turn of a loop that waits. turns: 0 at the first one.
 inline void spin_pause(unsigned& turns) noexcept {
   if (this_thread_waits.call != nullptr) {
     this_thread_waits.call(this_thread_waits.arg);
@@ -57,14 +57,14 @@ inline void spin_pause(unsigned& turns) noexcept {
   __builtin_ia32_pause();
 #endif
 }
-// Lets others run that may be needed for what is tried next.
+// Lets other threads run that the next attempt may depend on.
 inline void give_way() noexcept {
   unsigned turns = turns_before_sleep;
   spin_pause(turns);
 }
 
-// For locks that are held across writes to the medium. (One that is not held there needs no hook: a
-// test switches threads at writes and waits only.)
+// For locks that are held across writes to the medium. (Other locks need no hook: a test switches
+// threads only at writes and waits.)
 class SCUTE_CAPABILITY("mutex") waiting_mutex {
  public:
   void lock() SCUTE_ACQUIRE() {

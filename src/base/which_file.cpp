@@ -9,8 +9,8 @@
 
 namespace scute::core {
 
-// fstat() asks the server of a file system in a network, which writes back first what is dirty. A
-// filter of system calls may know nothing of statx().
+// fstat() asks the server of a network file system, which first writes back dirty pages. A filter
+// of system calls may not know statx().
 which_file file_of(int fd) noexcept {
   const int keep = errno;
   which_file f;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which file a descriptor is of. A program that closes all descriptors (a daemon's start,
-// closefrom()) closes those of this library too, and what it opens next gets their numbers.
+// The file that a descriptor refers to. A program that closes all descriptors (a daemon's start,
+// closefrom()) closes those of this library too, and the next files that it opens get their
+// numbers.
 #pragma once
 
 #include <sys/types.h>
@@ -14,7 +15,7 @@ struct which_file {
   bool operator==(const which_file&) const = default;
 };
 
-// Asks only this machine, whatever the file system. Zeros if it is no descriptor.
+// Asks only this machine, whatever the file system. Returns zeros if it is no descriptor.
 // Async-signal-safe; keeps errno.
 which_file file_of(int fd) noexcept;
 

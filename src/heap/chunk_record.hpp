@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What memory knows of a chunk. Everything here is rebuilt from the chunk's header and its slots'
+// The state of a chunk in memory. Everything here is rebuilt from the chunk's header and its slots'
 // headers (invariant POOL-6); nothing of it is stored.
 #pragma once
 
@@ -30,14 +30,14 @@ struct chunk_record {
   bool listed SCUTE_GUARDED_BY(mutex);  // in its class's list of chunks with room
   int8_t size_class SCUTE_GUARDED_BY(mutex);
   uint8_t reserved[3];
-  // The fields that readers of stale oids may look at while the chunk changes its use are atomic;
-  // whatever they make of a mixture is bounded by the chunk (zone_table::locate).
+  // The fields that readers of stale oids may read while the chunk changes its use are atomic. The
+  // result of a mixture stays within the chunk (zone_table::locate).
   std::atomic<uint16_t> generation;
   uint16_t slots_hint SCUTE_GUARDED_BY(mutex);  // word of free_bits to look at first
   std::atomic<uint32_t> slot_size;
   uint32_t slots;
   std::atomic<uint32_t> formatted;
-  std::atomic<uint32_t> prepared;  // slots that the heap gives out: those and pending ones (PEND-2)
+  std::atomic<uint32_t> prepared;  // slots that the heap gives out, pending ones included (PEND-2)
   std::atomic<uint32_t> length;    // span: chunks; span_body: distance to its head
   uint32_t free_count SCUTE_GUARDED_BY(mutex);
   std::atomic<uint64_t> reciprocal;  // 2^40 / slot_size, rounded up

@@ -18,7 +18,7 @@ namespace scute::core::heap {
 namespace {
 
 constexpr uint16_t generation_first = 1;
-// So much is read ahead at a time, and told of.
+// Bytes that are read ahead at a time, and reported as progress.
 constexpr uint64_t stretch = uint64_t{8} << 20;
 // Headers that are prewritten at once: those of 8 MiB.
 constexpr uint64_t headers_ahead = 2048;
@@ -44,7 +44,7 @@ class teller {
 uint64_t fragments_for(uint64_t size) noexcept {
   return (size + format::fragment_payload - 1) / format::fragment_payload;
 }
-// Of an object of `size` bytes.
+// Payload bytes of fragment `index` of an object of `size` bytes.
 uint32_t payload_of(uint64_t size, uint64_t index) noexcept {
   return static_cast<uint32_t>(
       std::min(format::fragment_payload, size - index * format::fragment_payload));
@@ -102,7 +102,7 @@ void make_fragment_headers(pool::state& s, pool::lane& l, uint64_t z, uint64_t s
 
 void make_parity(pool::state& s, pool::lane& l, uint64_t z, teller& tell) {
   const uint64_t row = s.geo.row_size;
-  // As much of each row at a time as makes a stretch of all.
+  // The part of each row that makes one stretch of all rows.
   const uint64_t band =
       std::max<uint64_t>(1, stretch / s.geo.rows / pool::column_block) * pool::column_block;
   for (uint64_t column = 0; s.has_parity && column < row; column += band) {
@@ -113,7 +113,7 @@ void make_parity(pool::state& s, pool::lane& l, uint64_t z, teller& tell) {
   }
 }
 
-// A fragment's payload as it is, verified; zeros behind the `n` bytes that count.
+// Reads a fragment's payload, verified; zeros after the `n` bytes that count.
 void read_verified(pool::state& s, pool::lane& l, const pool::fragment& f, uint32_t n,
                    std::byte* out) {
   if (s.resolving->pending()) s.resolving->before_read(f);
@@ -193,7 +193,7 @@ void make_foreign_spans(pool::state& s, pool::lane& l, uint64_t size, scute_prog
     make_fragment_headers(s, l, z, size, tell);
     if (!SCUTE_PLANTED(span_parity)) make_parity(s, l, z, tell);
   }
-  // no transaction has this tag: resolution takes who has the same for members of one
+  // no transaction has this tag: resolution takes fragments with equal tags for members of one
   ++l.sequence;
   tell.end();
 }
@@ -241,7 +241,7 @@ uint64_t covered_by_spans(pool::state& s, heap& h, uint64_t there) {
       throw bad();
     const uint64_t size = format::meta_size(head.meta);
     if (size > s.foreign->share || (!full && size != 1)) throw bad();
-    // A file that ends where the zone before does has nothing here.
+    // If the file ends where the zone before ends, it has nothing here.
     const bool nothing = z != 0 && size == 1 && (!full || there == z * s.foreign->share);
     if (!nothing) covered += size;
     full = full && size == s.foreign->share && !nothing;

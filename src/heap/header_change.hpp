@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the parts of zone_table that change headers share.
+// Shared by the parts of zone_table that change headers.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace scute::core::heap {
 
-// Never 0 again, which is the generation of chunks that nothing has lain in yet (HEAP-3).
+// Never returns 0, the generation of chunks that were never used (HEAP-3).
 constexpr uint16_t next_generation(uint16_t g) noexcept {
   return g == UINT16_MAX ? uint16_t{1} : static_cast<uint16_t>(g + 1);
 }
@@ -21,8 +21,8 @@ constexpr pool::patch metadata_patch(uint64_t offset, const void* src, uint32_t 
   return {offset, src, n, medium::purpose::metadata};
 }
 
-// The headers of `count` free slots of a run, beginning with `first`: put(i, header). They differ
-// by nothing but their places.
+// Makes the headers of `count` free slots of a run, beginning with `first`, and calls put(i,
+// header). They differ only in their places.
 template <typename Put>
 void seal_free_slots(const pool::state& s, const pool::lane& l, const object& first, uint32_t count,
                      Put&& put) {

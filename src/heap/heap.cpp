@@ -13,8 +13,8 @@
 namespace scute::core::heap {
 namespace {
 
-// Chunks of a size class whose bitmaps are built in the hope of a free slot before a new chunk is
-// taken: bounds the time of an allocation in a pool that was just opened.
+// How many chunks of a size class are scanned for a free slot before a new chunk is taken. Limits
+// the time of an allocation in a pool that was just opened.
 constexpr size_t scan_ahead = 8;
 
 }  // namespace
@@ -79,7 +79,8 @@ object heap::reserve(pool::lane& l, uint64_t size) {
   for (;;) {
     if (active != nullptr) {
       const locked in_chunk(active->mutex);
-      // Somebody short of space may have emptied and reused a chunk that we thought ours.
+      // A thread short of space may have emptied and reused a chunk that this lane considered its
+      // own.
       const bool ours = is_run(*active, cls) && active->owned;
       const int slot = ours ? pop_free(*active) : -1;
       if (slot >= 0) return zones_.slot_object(*active, static_cast<uint32_t>(slot));
@@ -149,8 +150,8 @@ void heap::scan(chunk_record& c) {
     const pool::fragment f = o.fragment(0);
     format::fragment_header h = zones_.read_header(o);
     uint32_t n = pool::covered(s_, f, h);
-    // Only a header that says free needs its checksum tested: taking a free slot for a live one
-    // wastes it until it is checked, the reverse would destroy an object.
+    // Only a header that says free needs its checksum tested. A free slot taken for a live one is
+    // wasted until it is checked; the reverse would destroy an object.
     const bool looks_live =
         n != pool::not_covered && format::meta_role(h.meta) == format::role::live;
     if (looks_live && (s_.has_checksums || pool::valid(s_, f, h, nullptr))) continue;
@@ -160,7 +161,8 @@ void heap::scan(chunk_record& c) {
         h = zones_.read_header(o);
       } catch (const failure& e) {
         if (e.code() != SCUTE_E_CORRUPT) throw;
-        // beyond repair: never hand the slot out; who opens, checks or scrubs it is told (REPAIR-7)
+        // beyond repair: never hand the slot out; opening, checking or scrubbing it reports it
+        // (REPAIR-7)
         continue;
       }
     }
@@ -175,7 +177,7 @@ void heap::scan(chunk_record& c) {
   c.free_bits.store(bits.release(), std::memory_order_release);
 }
 
-// Enters a zone's runs in the lists of chunks that may have room.
+// Adds a zone's runs to the lists of chunks that may have room.
 void heap::note_zone(uint64_t z) {
   if (noted_[z]) return;
   zone& zn = zones_.get(z);
@@ -184,7 +186,7 @@ void heap::note_zone(uint64_t z) {
     if (c.kind.load(std::memory_order_relaxed) != use::run) continue;
     const int cls = classes_.exact(c.slot_size);
     {
-      const locked in_chunk(c.mutex);  // somebody may be giving a slot back
+      const locked in_chunk(c.mutex);  // another thread may be giving a slot back
       c.size_class = static_cast<int8_t>(cls);
     }
     if (cls != size_classes::none) unscanned_[static_cast<size_t>(cls)].push_back(&c);
@@ -249,8 +251,8 @@ void heap::publish(chunk_record& c, uint32_t from) noexcept {
   c.slots_hint = static_cast<uint16_t>(std::min<uint32_t>(c.slots_hint, from / 64));
 }
 
-// Formats further slots of a run whose bitmap there is; false if it is full. A lane that asks for a
-// size class again and again gets more of them each time; who wants a few objects only gets few.
+// Formats further slots of a run that has a bitmap. Returns false if the run is full. A lane that
+// asks for a size class again and again gets more slots each time; a lane that needs few gets few.
 bool heap::grow(pool::lane& l, int size_class, chunk_record& c) {
   const uint32_t from = c.prepared.load(std::memory_order_relaxed);
   if (from == c.slots) return false;
@@ -264,18 +266,18 @@ bool heap::grow(pool::lane& l, int size_class, chunk_record& c) {
 chunk_record* heap::refill(pool::lane& l, int size_class, chunk_record* old) {
   const locked hold(zones_.chunk_mutex);
   if (old != nullptr) {
-    // Between our look at it and this lock it may have been emptied and put to another use.
+    // Between this thread's read and this lock it may have been emptied and put to another use.
     const locked in_chunk(old->mutex);
     if (!is_run(*old, size_class) || !old->owned) old = nullptr;
   }
   if (old != nullptr) {
     if (grow(l, size_class, *old)) return old;
-    if (take(old) != nullptr) return old;  // somebody freed a slot meanwhile
+    if (take(old) != nullptr) return old;  // another thread freed a slot meanwhile
   }
   if (chunk_record* c = take_listed(size_class)) return c;
   for (uint64_t z = 0; z < zones_.count(); ++z) {
     if (!noted_[z]) {
-      // Zones are looked into one after the other, and only while those before are full.
+      // Zones are examined one after the other, and only while those before are full.
       note_zone(z);
       break;
     }
@@ -298,7 +300,7 @@ chunk_record* heap::refill(pool::lane& l, int size_class, chunk_record* old) {
   return c;
 }
 
-// The pool has no free chunk: look at everything there is before giving up.
+// The pool has no free chunk: searches everything before giving up.
 chunk_record* heap::steal(pool::lane& l, int size_class) {
   for (uint64_t z = 0; z < zones_.count(); ++z) note_zone(z);
   if (chunk_record* c = scan_some(l, size_class, SIZE_MAX)) return c;

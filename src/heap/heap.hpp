@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The allocator. A slot is allocated exactly when its header says so (docs/reference/format.md,
-// "What is allocated"); what is kept here are bitmaps derived from the headers, chunk by chunk on
-// first use.
+// "What is allocated"). The heap keeps only bitmaps, which it derives from the headers chunk by
+// chunk on first use.
 //
-// HEAP-1 A slot is handed out only from a bitmap, and returns to it only after the header write
-//    that freed it (or the abort of the transaction that wanted it) is durable: no two transactions
-//    ever have the same slot.
+// HEAP-1 A slot is handed out only from a bitmap. It returns only after the header write that freed
+//    it (or the abort of the transaction that wanted it) is durable. So no two transactions ever
+//    have the same slot.
 // HEAP-2 A chunk's bitmap is built before any transaction frees a slot of it, so that no free can
 //    fall between the scan and its publication.
 // HEAP-3 Before a chunk is put to another use, no lane's log can be replayed into it any more.
 //
-// Each lane allocates from chunks of its own, one per size class, so threads meet only when a chunk
+// Each lane allocates from chunks of its own, one per size class. So threads meet only when a chunk
 // is used up or when they free into each other's chunks.
 #pragma once
 
@@ -35,47 +35,47 @@ class heap {
   // Reserves room for `size` payload bytes; the slot's header says free until a transaction commits
   // otherwise. May make a durable step through l. Throws SCUTE_E_NOSPC.
   object reserve(pool::lane& l, uint64_t size);
-  // Gives a slot or span back: after its free is durable, or when its transaction aborted.
+  // Gives a slot or span back: after its free is durable, or after its transaction aborted.
   void release(const object& o) noexcept;
   // To be called when a transaction decides to free o (HEAP-2).
   void prepare_free(const object& o);
-  // The file system had no blocks when chunks were last asked for: it is full, and not the pool.
+  // The file system had no blocks when chunks were last requested: it is full, and not the pool.
   bool lacks_blocks() const noexcept { return no_blocks_ != 0; }
   // Largest object that any zone could hold.
   uint64_t size_max() const noexcept;
 
-  // Chunks lent to a log that overflows its lane. Their bytes count as zeros for parity. Throws
+  // Lends chunks to a log that overflows its lane. Their bytes count as zeros for parity. Throws
   // SCUTE_E_NOSPC with nothing lent.
   std::vector<uint64_t> lend(pool::lane& l, size_t n);
-  // Bytes of an object that one transaction can overwrite in one piece for certain, at present:
-  // what goes through a log needs free chunks for it.
+  // Bytes of an object that one transaction can certainly overwrite in one piece at present: bytes
+  // that go through a log need free chunks for it.
   uint64_t overwrite_max();
-  // Takes chunks back and out of the list, one by one; those that could not be taken back are left
-  // in it when this throws.
+  // Takes chunks back and removes them from the list, one by one. If it throws, the list has those
+  // that could not be taken back.
   void take_back(pool::lane& l, std::vector<uint64_t>& chunk_offsets);
-  // The same, but for those that stay lent for the next log (CCACHE-1).
+  // The same, except for chunks that stay lent for the next log (CCACHE-1).
   void cache_chunks(pool::lane& l, std::vector<uint64_t>& chunk_offsets);
   // Takes back what was cached, as far as there is memory to do so.
   void clear_chunk_cache(pool::lane& l) noexcept;
-  // Chunks in the chunk cache now: lent, and as good as free.
+  // Number of chunks in the chunk cache now: lent, and as good as free.
   uint64_t cached_chunks();
-  // These chunks are lent for good: to a log that outlives sessions.
+  // These chunks are lent permanently, to a log that outlives sessions.
   void retain(std::vector<uint64_t> chunk_offsets);
-  // Chunks that are lent now, cached ones included, but for those that are retained.
+  // Number of chunks that are lent now, cached ones included, retained ones not.
   uint64_t lent();
   // Frees the chunks that a crash left lent; recovery has overlaid them with zeros.
   void reclaim_lent(pool::lane& l);
 
-  // Makes what waits for a transaction (heap/pending_steps.hpp). As zone_table::make_pending().
+  // Makes the pending steps durable (heap/pending_steps.hpp), as zone_table::make_pending() does.
   void make_pending(pool::lane& l) { zones_.make_pending(l, engine_); }
-  // The same if it is much more than a transaction with so many new objects should have to take
-  // along.
+  // The same if there are many more of them than a transaction with so many new objects should have
+  // to take along.
   void make_excess(pool::lane& l, uint64_t objects) {
     if (zones_.is_excess(objects)) make_pending(l);
   }
 
   zone_table& zones() noexcept { return zones_; }
-  // Slots in use of a run, from its bitmap; builds it if need be.
+  // Slots in use of a run, from its bitmap; builds it if necessary.
   uint32_t used_slots(chunk_record& c);
 
  private:
@@ -99,9 +99,10 @@ class heap {
       SCUTE_REQUIRES(zones_.chunk_mutex);
   chunk_record* steal(pool::lane& l, int size_class) SCUTE_REQUIRES(zones_.chunk_mutex);
   void scan(chunk_record& c) SCUTE_REQUIRES(zones_.chunk_mutex);
-  // First of n adjacent chunks that are free, in any zone; prepares their headers. Null if none.
+  // Takes the first of n adjacent chunks that are free, in any zone; prepares their headers. Null
+  // if there are none.
   chunk_record* take_chunks(pool::lane& l, uint32_t n) SCUTE_REQUIRES(zones_.chunk_mutex);
-  // One chunk for a log.
+  // Takes one chunk for a log.
   chunk_record* take_last(pool::lane& l) SCUTE_REQUIRES(zones_.chunk_mutex);
   bool reclaim_empty_runs(pool::lane& l) SCUTE_REQUIRES(zones_.chunk_mutex);
   bool reclaim_chunk_cache(pool::lane& l) SCUTE_REQUIRES(zones_.chunk_mutex);
@@ -131,8 +132,8 @@ class heap {
   std::vector<std::vector<chunk_record*>> unscanned_ SCUTE_GUARDED_BY(zones_.chunk_mutex);
   chunk_cache chunk_cache_ SCUTE_GUARDED_BY(zones_.chunk_mutex);
   std::vector<uint64_t> retained_ SCUTE_GUARDED_BY(zones_.chunk_mutex);  // ascending
-  std::atomic<uint64_t> span_max_;  // chunks of the largest span that there could be beside them
-  std::atomic<int> no_blocks_{0};   // why the file system had none when chunks were last asked for
+  std::atomic<uint64_t> span_max_;  // chunks of the largest span that could exist next to them
+  std::atomic<int> no_blocks_{0};   // errno if the file system had none when last asked
   plain_mutex list_mutex_;          // taken after a chunk's lock
   // By size class.
   std::vector<std::vector<chunk_record*>> with_room_ SCUTE_GUARDED_BY(list_mutex_);

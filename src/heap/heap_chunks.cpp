@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The part of the allocator that deals in whole chunks: finding free ones, spans, chunks lent to
+// The part of the allocator that handles whole chunks: finding free ones, spans, chunks lent to
 // logs.
 #include <algorithm>
 #include <memory>
@@ -60,7 +60,7 @@ chunk_record* heap::take_chunks(pool::lane& l, uint32_t n) {
           skipped = n > 1;
           continue;
         }
-        // What lies beyond is as little to be had.
+        // Chunks after these are not available either.
         no_blocks_ = zones_.extend(l, engine_, zi, i);
         if (no_blocks_ != 0) break;
         bool used_before = false;
@@ -97,7 +97,8 @@ object heap::reserve_span(pool::lane& l, uint64_t size) {
 
 // ---- chunks lent to logs ------------------------------------------------------------------------
 
-// Zeros, with their parity, for a chunk that is free in memory, and before that on the medium.
+// Writes zeros, with their parity, to a chunk that is free in memory, and was free on the medium
+// before.
 void heap::zero_free(pool::lane& l, chunk_record& c) {
   static constexpr std::byte zeros[pool::column_block]{};
   constexpr size_t at_once = 64;  // the largest chunks have 256 KiB
@@ -116,7 +117,7 @@ void heap::zero_free(pool::lane& l, chunk_record& c) {
     engine_.prewrite(l, {patches, n});
 }
 
-// Chunks that are free; counts no further than to `enough`.
+// Number of free chunks; stops counting at `enough`.
 uint64_t heap::free_chunks(uint64_t enough) {
   uint64_t n = 0;
   for (uint64_t zi = 0; zi < zones_.count() && n < enough; ++zi) n += zones_.get(zi).available;
@@ -128,8 +129,8 @@ uint64_t heap::log_room(uint64_t chunks) const noexcept {
   return chunks / s_.geo.lane_replicas * (s_.geo.chunk_size - sizeof(format::log_link));
 }
 
-// Runs of which every object is free: whoever lacks chunks takes them (reclaim_empty_runs()). Of
-// those that were never looked at nobody knows.
+// Number of runs whose objects are all free: a thread that lacks chunks takes them
+// (reclaim_empty_runs()). Runs that were never scanned do not count.
 uint64_t heap::empty_runs() {
   uint64_t n = 0;
   for (uint64_t z = 0; z < zones_.count(); ++z) {
@@ -178,8 +179,8 @@ void heap::no_log(size_t n) {
                     "a larger pool");
 }
 
-// The last one of those that are prepared: chunks stay lent for long, and should not divide the
-// room for spans.
+// The last of the prepared chunks: a chunk stays lent for long, and should not divide the room for
+// spans.
 chunk_record* heap::take_last(pool::lane& l) {
   for (uint64_t zi = 0; zi < zones_.count(); ++zi) {
     zone& z = zones_.get(zi);
@@ -197,8 +198,8 @@ chunk_record* heap::take_last(pool::lane& l) {
 }
 
 // Recovery takes a lent chunk for zeros, and the parity that it finds for that of zeros. So the
-// chunk is free until it is zero, on the medium as well; what lies in it is nobody's then, and
-// counts in its columns, to which the engine sees if a crash tears them.
+// chunk is free until it is zero, on the medium as well. Until then its bytes have no owner, and
+// count in its columns; the engine makes these add up if a crash tears them.
 std::vector<uint64_t> heap::lend(pool::lane& l, size_t n) {
   const locked hold(zones_.chunk_mutex);
   std::vector<chunk_record*> chunks;
@@ -218,7 +219,7 @@ std::vector<uint64_t> heap::lend(pool::lane& l, size_t n) {
         disk_full("a log of " + std::to_string(n * s_.geo.chunk_size) + " bytes");
       if (c == nullptr) no_log(n);
       const uint64_t offset = zones_.offset_of(*c);
-      // Somebody has made up a list of the log's segments (LIST-1): free chunks are in none.
+      // The list of the log's segments is false (LIST-1): free chunks are in no list.
       if (s_.overlaid.touches(offset, s_.geo.chunk_size))
         throw failure(SCUTE_E_CORRUPT, s_.path +
                                            ": the log is said to lie in chunks that are free; "
@@ -228,8 +229,8 @@ std::vector<uint64_t> heap::lend(pool::lane& l, size_t n) {
       --zones_.get(c->zone).available;
       chunks.push_back(c);
       s_.overlaid.add(offset, s_.geo.chunk_size, nullptr);
-      // Whoever is decoding a column of this chunk now reads its zeros; whoever comes later, the
-      // overlay. Only then may the chunk hold anything else.
+      // A thread that is decoding a column of this chunk now reads its zeros; a thread that comes
+      // later sees the overlay. Only then the chunk may hold anything else.
       for (uint64_t at = 0; at < s_.geo.chunk_size; at += pool::column_block) {
         const uint32_t stripe = pool::stripe_of(s_, offset + at);
         s_.locks.lock_exclusive(stripe);
@@ -238,8 +239,8 @@ std::vector<uint64_t> heap::lend(pool::lane& l, size_t n) {
       offsets.push_back(offset);
     }
   } catch (...) {
-    // What cannot be marked as free now stays lent; a pool with such chunks is not closed as clean,
-    // and the next open takes them back.
+    // A chunk that cannot be marked as free now stays lent. A pool with such chunks is not closed
+    // as clean, and the next open takes them back.
     for (size_t i = 0; i < ready; ++i) chunk_cache_.put(offsets[i]);
     try {
       for (chunk_record* c : chunks) {
@@ -251,15 +252,15 @@ std::vector<uint64_t> heap::lend(pool::lane& l, size_t n) {
         ++z.available;
         z.search_from = std::min(z.search_from, c->index);
       }
-    } catch (...) {  // NOLINT(bugprone-empty-catch): what is left stays lent
+    } catch (...) {  // NOLINT(bugprone-empty-catch): the rest stays lent
     }
     throw;
   }
   return offsets;
 }
 
-// A lent chunk's own bytes, which parity takes for zeros already. Zeros that are there may be a
-// dead process's, which died before they were durable.
+// Zeros a lent chunk's own bytes, which parity takes for zeros already. Zeros that are there may be
+// a dead process's, which died before they were durable.
 void heap::zero(pool::lane& l, uint64_t chunk_offset, owner of) noexcept {
   static constexpr std::byte zeros[pool::column_block]{};
   for (uint64_t at = 0; at < s_.geo.chunk_size; at += sizeof zeros)
@@ -298,11 +299,11 @@ void heap::cache_chunks(pool::lane& l, std::vector<uint64_t>& chunk_offsets) {
   if (!chunk_offsets.empty()) give_back(l, chunk_offsets);
 }
 
-// False if there is nothing on it.
+// Returns false if the chunk cache is empty.
 bool heap::reclaim_chunk_cache(pool::lane& l) {
   if (chunk_cache_.size() == 0) return false;
-  // These were written last when the first chunk came here. What damage has changed since would get
-  // into the parity if it were just written over.
+  // These headers were written last when the first chunk came here. Damage since then would get
+  // into the parity if they were just overwritten.
   for (uint64_t zi = 0; zi < zones_.count(); ++zi) {
     if (!zones_.is_loaded(zi) || zones_.get(zi).log_chunks == 0) continue;
     repair::read_metadata<format::zone_descriptor>(s_, &l, s_.geo.zone_offset(zi),
@@ -369,7 +370,7 @@ void heap::retain(std::vector<uint64_t> chunk_offsets) {
 void heap::reclaim_lent(pool::lane& l) {
   const locked hold(zones_.chunk_mutex);
   for (uint64_t zi = 0; zi < zones_.count(); ++zi) {
-    // A zone whose chunks nobody lent need not be loaded for this.
+    // A zone without lent chunks need not be loaded for this.
     const auto d = repair::read_metadata<format::zone_descriptor>(
         s_, &l, s_.geo.zone_offset(zi), format::type_zone, "zone descriptor");
     if (d.log_chunks == 0) continue;

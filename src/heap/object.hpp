@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where one object lies: its slot or span, its fragments.
+// The place of one object: its slot or span, its fragments.
 #pragma once
 
 #include <cstdint>

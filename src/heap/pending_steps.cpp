@@ -14,16 +14,16 @@ using format::chunk_kind;
 
 namespace {
 
-// PEND-5. Of many transactions that run at once, or one that was aborted; and for one that commits,
-// next to its own allocations.
+// PEND-5. The limit for many concurrent transactions, or one that was aborted; and for one that
+// commits, in addition to its own allocations.
 constexpr uint64_t pending_slots_max = uint64_t{1} << 16;
 constexpr uint64_t excess_max = 1024;
-// Of one step: its log must fit what every lane finds of room.
+// The limits of one step: its log must fit the room that every lane has.
 constexpr uint32_t step_chunks = 16, step_slots = 256;
 
 }  // namespace
 
-// ---- what becomes pending -----------------------------------------------------------------------
+// ---- steps that become pending ------------------------------------------------------------------
 
 void zone_table::pend_chunks(uint64_t zi, uint32_t to) {
   const locked hold(pending_.mutex);
@@ -80,8 +80,8 @@ void zone_table::forget_span(chunk_record& head) noexcept {
 
 // ---- its patches --------------------------------------------------------------------------------
 
-// Chunks [from, to) of a zone as free ones, and its mark. Headers of runs and spans may come in the
-// same record.
+// Adds chunks [from, to) of a zone as free ones, and its mark. Headers of runs and spans may come
+// in the same record.
 void zone_table::add_chunk_headers(const pool::lane& l, uint64_t zi, uint32_t from, uint32_t to,
                                    uses_come come) {
   zone& z = zones_[zi];
@@ -142,7 +142,7 @@ void zone_table::span_is_made(chunk_record& head) noexcept {
 taking_along::taking_along(zone_table& z, bool allocates) {
   if (!allocates || !z.any_pending() || SCUTE_PLANTED(pend_left)) return;
   z.pending_.mutex.lock();
-  // Its previous holder has taken along what this one needs.
+  // The previous holder may have taken along everything that this one needs.
   if (z.any_pending())
     zones_ = &z;
   else
@@ -211,7 +211,8 @@ bool zone_table::is_excess(uint64_t objects) {
   return pending_.slots > 2 * objects + excess_max;
 }
 
-// In steps, of which each is complete: a run of a new chunk is a free one until its slots come.
+// In steps, each of which is complete: a run of a new chunk is a free one until its slots are
+// formatted.
 void zone_table::make_pending(pool::lane& l, step_engine& e) {
   if (!any_pending()) return;
   const locked hold(pending_.mutex);

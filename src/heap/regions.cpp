@@ -8,7 +8,7 @@ namespace {
 
 class region_map {
  public:
-  // The bytes up to `end` are of that region.
+  // The bytes up to `end` belong to that region.
   void until(uint64_t end, scute_region region) {
     if (end <= at_) return;
     if (!ranges_.empty() && ranges_.back().region == region)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The whole file as a sequence of regions, by structures instead of byte by byte: what
-// scute_locate() says of every byte, for pools of any size.
+// The whole file as a sequence of regions, by structures instead of byte by byte: the answer of
+// scute_locate() for every byte, for pools of any size.
 #pragma once
 
 #include <vector>
@@ -15,8 +15,8 @@ struct region_range {
   uint64_t offset, length;  // of the file; multiples of 32, except where a foreign pool's file ends
 };
 
-// Ranges in ascending order, without gaps, from 0 to the end of the file; neighbours are of
-// different regions. Concurrent changes by transactions of other threads may or may not be seen.
+// Ranges in ascending order, without gaps, from 0 to the end of the file. Neighbours are of
+// different regions. Concurrent changes by other threads' transactions may or may not be seen.
 std::vector<region_range> map_regions(const pool::state& s, zone_table& zones);
 
 }  // namespace scute::core::heap

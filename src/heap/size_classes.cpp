@@ -6,8 +6,8 @@
 namespace scute::core::heap {
 
 size_classes::size_classes(uint32_t chunk_size) {
-  // One fragment: fine steps while small, then quarters of a power of two, and every power of two
-  // plus a header, since those are the payloads people choose.
+  // One fragment: fine steps while small, then quarters of a power of two. Also every power of two
+  // plus a header, since programs often choose such payloads.
   constexpr uint32_t one_fragment[] = {64,   96,   128,  160,  192,  224,  256, 288,  320,
                                        384,  448,  512,  544,  640,  768,  896, 1056, 1280,
                                        1536, 1792, 2080, 2560, 3072, 3584, 4128};

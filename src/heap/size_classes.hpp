@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Slot sizes of runs. The table is not part of the format (each chunk header says its slot size),
-// so it may change between versions.
+// Slot sizes of runs. The table is not part of the format (each chunk header has its slot size), so
+// it may change between versions.
 //
 // A slot of up to 4 KiB has one fragment header (pool/object_place.hpp). Headers must not straddle
 // a cache line, so slots are multiples of 32 bytes, the smallest being one line: a header and 32

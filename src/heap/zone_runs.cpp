@@ -10,12 +10,12 @@ namespace scute::core::heap {
 
 using format::chunk_kind;
 
-// A run's first slots are in the step that makes it one: a crash leaves all of it or nothing.
+// The step that makes a run also has its first slots: a crash leaves all of it or nothing.
 void zone_table::make_run(pool::lane& l, step_engine& e, chunk_record& c, uint32_t slot_size) {
   const auto generation = next_generation(c.generation);
   const uint32_t count = std::min(format::slots_first, s_.geo.chunk_size / slot_size);
   if (pends(e)) return pend_run(c, generation, slot_size, count);
-  // Until the step is durable the chunk stays what it was for everybody else.
+  // Until the step is durable other threads see the chunk as it was.
   chunk_record next{};
   next.index = c.index;
   next.zone = c.zone;
@@ -43,7 +43,7 @@ void zone_table::format_slots(pool::lane& l, step_engine& e, chunk_record& c, ui
   const uint32_t to = std::min(from + count, c.slots);
   if (pends(e)) return pend_slots(l, e, c, to);
   const object first = slot_object(c, from);
-  // Where every line has a header whole blocks are written: that costs a small part of so many
+  // If every line has a header whole blocks are written. That costs little compared with so many
   // headers, and no more bytes than a log of them would.
   const bool whole = size == dense_slot;
   const uint64_t n = to - from, room = whole ? n * size : n * format::header_size;

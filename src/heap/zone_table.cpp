@@ -119,8 +119,8 @@ void zone_table::adopt(zone& z, uint64_t index, uint32_t i, const format::chunk_
           repair::repair_fragment(s_, nullptr, first, "first fragment of a large object",
                                   repair::on_loss::leave);
         } catch (const failure& e) {
-          // Its other fragments may be sound; keep the space, and let whoever opens it be told
-          // (REPAIR-7).
+          // Its other fragments may be sound. The space is kept, and a caller that opens the object
+          // gets the error (REPAIR-7).
           if (e.code() != SCUTE_E_CORRUPT) throw;
         }
       }
@@ -148,8 +148,8 @@ void zone_table::adopt(zone& z, uint64_t index, uint32_t i, const format::chunk_
       break;
     }
     case chunk_kind::span_body: {
-      // ZONE-1: no live span covers it, or the loop would not have come here; unless the header is
-      // lost that would say so. Then what lies here may be all that is left of somebody's object.
+      // ZONE-1: no live span covers it, or the loop would not have come here. But if the header
+      // that would say so is lost, this may be all that is left of an object.
       if (h.length == 0 || h.length > i || z.chunks[i - h.length].kind != use::lost) break;
       c.kind = use::lost;
       --z.available;
@@ -294,7 +294,7 @@ int zone_table::extend(pool::lane& l, step_engine& e, uint64_t zi, uint32_t chun
       chunk_record& c = z.chunks[i];
       c.index = i;
       c.zone = static_cast<uint32_t>(zi);
-      // In a foreign pool more of a span that is there already, see heap/foreign_span.hpp.
+      // In a foreign pool this is more of an existing span, see heap/foreign_span.hpp.
       const bool body = s_.foreign && i > s_.foreign->first;
       headers[i - from] =
           body ? header_for(l, c, chunk_kind::span_body, 1, 0, 0, i - s_.foreign->first)
@@ -302,7 +302,7 @@ int zone_table::extend(pool::lane& l, step_engine& e, uint64_t zi, uint32_t chun
       patches[i - from] =
           metadata_patch(g.chunk_header_offset(zi, i), &headers[i - from], sizeof headers[0]);
     }
-    // Parity takes what was never used for zeros. A scribble there must not become data.
+    // Parity takes chunks that were never used for zeros. A scribble there must not become data.
     bool scribbled = false;
     for (uint64_t at = g.chunk_offset(zi, from); s_.has_parity && at < g.chunk_offset(zi, to);
          at += format::page) {
@@ -313,7 +313,7 @@ int zone_table::extend(pool::lane& l, step_engine& e, uint64_t zi, uint32_t chun
       s_.events.post({SCUTE_EVENT_FREE, SCUTE_OUTCOME_REPAIRED, scute_finder{}, at, format::page});
       scribbled = true;
     }
-    // The step makes them count, so they must be zeros before its entry can be durable.
+    // The step makes the chunks count, so they must be zeros before its entry can be durable.
     if (scribbled) l.w.fence(fence_site::extend);
     const auto d = descriptor_for(l, zi, to, z.log_chunks);
     patches[to - from] = metadata_patch(g.zone_offset(zi), &d, sizeof d);
@@ -337,7 +337,8 @@ int zone_table::extend(pool::lane& l, step_engine& e, uint64_t zi, uint32_t chun
   return 0;
 }
 
-// Blocks for chunks that come into use; an errno if the file system has no room (pool/blocks.hpp).
+// Reserves blocks for chunks that come into use. Returns an errno if the file system has no room
+// (pool/blocks.hpp).
 int zone_table::reserve(uint64_t z, uint32_t from, uint32_t to) const {
   const uint64_t offset = s_.geo.chunk_offset(z, from);
   const uint64_t length = uint64_t{to - from} << s_.geo.chunk_shift;

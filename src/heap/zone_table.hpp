@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The chunks of each zone: loading their headers on first use, finding the object at an offset,
-// and preparing chunks for a use.
+// The chunks of each zone: loads their headers on first use, finds the object at an offset, and
+// prepares chunks for a use.
 //
 // ZONE-1 A chunk's use in memory is what its header says, with two exceptions that a later header
-//    write will settle: a span whose first fragment is free counts as free chunks, and so does a
+//    write settles: a span whose first fragment is free counts as free chunks, and so does a
 //    span_body that no live span covers. So freeing a span is the write of one object header.
-// ZONE-2 A chunk that changes its use gets a new generation, so nothing that lies in it can be
-//    taken for a live header.
+// ZONE-2 A chunk that changes its use gets a new generation, so no old bytes in it can be taken for
+//    a live header.
 // ZONE-3 Headers of a span's bodies are written before its head; the head makes the span.
-// ZONE-4 Slots at or beyond a run's mark are nobody's bytes, but count for parity. Their headers
-//    are durable, with their parity, before a step raises the mark. So a crash in between leaves
-//    the mark, and columns that a recovery puts right (step_engine::prewrite); the slots are
-//    formatted again when they are needed. (Where steps wait for transactions, PEND-1, the headers
-//    are in the record that raises the mark.)
+// ZONE-4 Slots at or beyond a run's mark have no owner, but count for parity. Their headers are
+//    durable, with their parity, before a step raises the mark. So a crash in between leaves the
+//    mark, and columns that recovery repairs (step_engine::prewrite); the slots are formatted again
+//    when they are needed.
+//
+// On ZONE-4: if steps wait for transactions (PEND-1), the headers are in the record that raises the
+// mark.
 #pragma once
 
 #include <algorithm>
@@ -64,15 +66,15 @@ class zone_table {
   }
 
   // The object whose payload begins at this file offset. Throws SCUTE_E_OID if none can: outside
-  // the zones, between slots, in a chunk of another use. Says nothing of whether it is live.
+  // the zones, between slots, in a chunk of another use. Does not say whether the object is live.
   object locate(uint64_t payload_offset);
-  // The same for a slot of one fragment in a zone that is loaded, in a few instructions. False if
-  // there is none.
+  // The same for a slot of one fragment in a zone that is loaded, in a few instructions. Returns
+  // false if there is none.
   bool locate_small(uint64_t payload_offset, object& o) noexcept {
     const auto& g = s_.geo;
     const uint64_t zi = pool::zone_of(g, payload_offset);
     if (zi >= zones_.size() || !is_loaded(zi)) return false;
-    // What lies before the zones or their chunks comes out as an offset beyond the last chunk.
+    // An offset before the zones or their chunks wraps to one beyond the last chunk.
     const uint64_t inside = payload_offset - format::header_size - g.zone_offset(zi) - g.chunk_base;
     if (inside >= uint64_t{g.chunks} << g.chunk_shift) return false;
     chunk_record& c = zones_[zi].chunks[inside >> g.chunk_shift];
@@ -100,17 +102,17 @@ class zone_table {
   // A copy of an object's first header, not torn by a commit of another thread.
   format::fragment_header read_header(const object& o);
 
-  // Of chunks that change their use; taken before a chunk's own lock.
+  // Guards changes of chunks' uses; taken before a chunk's own lock.
   waiting_mutex chunk_mutex;
 
-  // Steps that wait for a transaction, which takes them along (PEND-1).
+  // Whether steps wait for a transaction, which takes them along (PEND-1).
   bool any_pending() const noexcept { return pending_.any.load(std::memory_order_acquire); }
-  // Makes them now. Any thread that takes nothing along and has no stripe; in the lane, with
-  // nothing planned in it.
+  // Makes these steps durable now. Any thread that takes nothing along and has no stripe; in the
+  // lane, with nothing planned in it.
   void make_pending(pool::lane& l, step_engine& e);
   bool is_excess(uint64_t objects);
 
-  // What follows changes headers.
+  // ---- functions that change headers ------------------------------------------------------------
 
   // Prepares chunk headers until `chunk` is below the high-water mark: 0, or an errno if the file
   // system has no room for the chunks; the mark may have risen part of the way.
@@ -122,8 +124,8 @@ class zone_table {
   // Formats up to `count` further slots of a run (ZONE-4).
   void format_slots(pool::lane& l, step_engine& e, chunk_record& c, uint32_t count)
       SCUTE_REQUIRES(chunk_mutex);
-  // So many slots of a size at once are worth while: in a file behind the page cache, where a page
-  // that is written costs more than its lines, those of one page.
+  // How many slots of a size to format at once. In a file with a page cache, where writing a page
+  // costs more than its lines: the slots of one page.
   uint32_t slots_ahead(uint32_t slot_size) const noexcept {
     return s_.medium->what() == medium::kind::file
                ? std::max(format::slots_first, uint32_t{format::page} / slot_size)
@@ -131,7 +133,7 @@ class zone_table {
   }
   void make_span(pool::lane& l, step_engine& e, chunk_record& head, uint32_t length)
       SCUTE_REQUIRES(chunk_mutex);
-  // One that is given back is not pending any more.
+  // A span that is given back is not pending any more.
   void forget_span(chunk_record& head) noexcept SCUTE_REQUIRES(chunk_mutex);
   // Marks a chunk as lent to a log, as free again, or as free on the medium as it is in memory.
   enum class lending { out, back, not_yet };
@@ -182,7 +184,7 @@ class zone_table {
   pending_steps pending_;
 
   pool::state& s_;
-  std::vector<zone> zones_;  // as many as the pool has, for good
+  std::vector<zone> zones_;  // as many as the pool has; never changes
 };
 
 }  // namespace scute::core::heap

@@ -26,11 +26,12 @@ void change(std::vector<std::byte>& image, const syndrome_run& x, size_t which) 
   for (size_t k = 0; k < by.size(); ++k) image[x.at + k] ^= by[k];
 }
 
-// All choices that cost less than this are no more than `attempts`: of the syndrome runs, with
-// `others` ways each but the likeliest one, none is taken another way, or one, and so on.
+// Returns c such that all choices that cost less than c are no more than `attempts`. Of the
+// syndrome runs, each with others(i) ways besides the likeliest one, cost 0 takes every run the
+// likeliest way, cost 1 takes one run another way, and so on.
 template <typename Others>
 size_t costs_within(size_t runs, Others&& others, uint64_t attempts) {
-  std::array<uint64_t, 65> count{1};  // beyond that only where there are no more
+  std::array<uint64_t, 65> count{1};  // higher costs are not counted
   const size_t most = std::min(runs, count.size() - 1);
   for (size_t i = 0; i < runs; ++i)
     for (size_t cost = std::min(i + 1, most); cost != 0; --cost)
@@ -58,7 +59,7 @@ uint32_t bitflip_search::covered(const bytes& image) const noexcept {
   return pool::covered(s_, f_, header_of(image));
 }
 
-// Every choice for the syndrome runs of the header.
+// Makes every choice for the syndrome runs of the header.
 void bitflip_search::choose_header(search& x, size_t i, size_t cost) {
   if (i < x.first) {
     for (size_t k = 0; k < x.runs[i].changes.size(); ++k) {
@@ -72,7 +73,7 @@ void bitflip_search::choose_header(search& x, size_t i, size_t cost) {
   if (complete(x, v)) x.headers.push_back(std::move(v));
 }
 
-// BITFLIP-1. False if this cannot be the header, or a sum is no CRC (BITFLIP-6).
+// BITFLIP-1. Returns false if this cannot be the header, or a sum is no CRC (BITFLIP-6).
 bool bitflip_search::complete(search& x, variant& v) {
   const format::fragment_header h = header_of(v.header);
   v.length = covered(v.header);
@@ -109,7 +110,7 @@ void bitflip_search::accept(const search& x, const variant& v) {
   ++found_;
 }
 
-// Choices that cost `left` more, from the payload's syndrome run i on.
+// Makes choices that cost `left` more, from the payload's syndrome run i on.
 void bitflip_search::choose(search& x, const variant& v, size_t i, size_t left, uint32_t sum) {
   if (left == 0) {
     ++attempts_;
@@ -125,19 +126,19 @@ void bitflip_search::choose(search& x, const variant& v, size_t i, size_t left, 
   }
 }
 
-// The average, of the cells that may be damaged: this fragment's, those of the others, blank ones,
-// and a parity.
+// The average number of runs per cell that may be damaged: this fragment's cell, those of the
+// others, blank ones, and a parity.
 size_t bitflip_search::of_each_cell(size_t runs) const noexcept {
   const size_t cells = damaged_.size() + blank_ + 2;
   return (runs + cells / 2) / cells;
 }
 
-// BITFLIP-4: what choices have to reach to be of any use.
+// BITFLIP-4: choices that do not exceed this cost are of no use.
 size_t bitflip_search::least_cost(size_t runs) const noexcept {
   return s_.geo.parity > 1 ? 0 : std::max<size_t>(1, of_each_cell(runs));
 }
 
-// The most syndrome runs that are of any use.
+// The largest number of syndrome runs that is of any use.
 size_t bitflip_search::most_runs(uint64_t attempts) const noexcept {
   if (s_.geo.parity > 1) return runs_max;
   const auto one = [](size_t) { return uint64_t{1}; };
@@ -147,7 +148,7 @@ size_t bitflip_search::most_runs(uint64_t attempts) const noexcept {
   return n;
 }
 
-// One way to cut, with no more than so many attempts.
+// Searches one way to cut, with at most so many attempts.
 void bitflip_search::look(const std::vector<syndrome_run>& runs, uint64_t attempts) {
   search x{runs, 0, {}, std::vector<size_t>(runs.size())};
   size_t variants = 1;
@@ -157,8 +158,8 @@ void bitflip_search::look(const std::vector<syndrome_run>& runs, uint64_t attemp
   choose_header(x, 0, 0);
   std::fill(x.chosen.begin(), x.chosen.end(), 0);
 
-  // BITFLIP-2, BITFLIP-4. Headers that do not fit in form count as well, the bytes behind what any
-  // header vouches for do not.
+  // BITFLIP-2, BITFLIP-4. Headers that do not fit in form count as well; bytes after the ones that
+  // any header vouches for do not.
   size_t used = x.first;
   for (const variant& v : x.headers) used = std::max(used, x.first + v.words.size());
   const size_t costs =
@@ -175,7 +176,8 @@ bool bitflip_search::find(uint64_t attempts) {
   const auto [ways, too_many] =
       cut_into_syndrome_runs(s_, units_, sums_, damaged_, most_runs(attempts));
   crowded_ = too_many || (ways.size() > 1 && of_each_cell(ways[1].size()) >= crowd);
-  // An eighth for clusters, of which there are few where that is the right way.
+  // An eighth of the attempts for clusters: there are few clusters if they are the right way to
+  // cut.
   for (size_t i = 0; i < ways.size(); ++i) {
     const uint64_t left = attempts - attempts_;
     look(ways[i], i + 1 == ways.size() ? left : i == 0 ? left / 8 : left / 3 * 2);
@@ -203,10 +205,10 @@ void bitflip_search::take_out() {
 
 namespace {
 
-// What else may be damaged in the columns of a fragment.
+// Everything else that may be damaged in the columns of a fragment.
 struct surroundings {
   std::vector<pool::fragment> damaged;  // fragments that fail their checksums
-  size_t blank = 0;                     // rows' worth of bytes that nothing vouches for
+  size_t blank = 0;                     // rows' worth of bytes that no checksum vouches for
 };
 
 surroundings look_around(const pool::state& s, const pool::fragment& f) {
@@ -220,7 +222,7 @@ surroundings look_around(const pool::state& s, const pool::fragment& f) {
     own_length += u.length;
     const pool::cell own = pool::cell_of(g, u.offset);
     const uint64_t end = s.used_end[own.zone].load(std::memory_order_acquire);
-    // How many bytes of a row, from file offset `from` on, a range has in the unit's columns.
+    // The number of bytes in the unit's columns that a range has in the row at file offset `from`.
     const auto common = [&](uint64_t from, uint64_t offset, uint64_t length) {
       const uint64_t begin = std::max(from, offset);
       const uint64_t stop = std::min(from + u.length, offset + length);
@@ -230,7 +232,7 @@ surroundings look_around(const pool::state& s, const pool::fragment& f) {
       const uint64_t inside = row * g.row_size + own.column;
       if (row == own.row || inside >= end) continue;
       const uint64_t from = g.zone_offset(own.zone) + inside;
-      uint64_t known = 0;  // that a checksum accepts, or is known to refuse
+      uint64_t known = 0;  // bytes that a checksum accepts, or is known to refuse
       for_each_place(s, round_down(from, format::page), [&](const fragment_in_page& p) {
         const pool::fragment& x = p.fragment;
         if (common(from, x.header, header_end) + common(from, x.payload, x.room) == 0) return;
@@ -278,10 +280,10 @@ bool find_bitflips(pool::state& s, const pool::fragment& f, std::vector<std::byt
     return ok;
   };
   const bool alone = beside.empty() || beside.size() > beside_fragments_max;
-  // A quarter of the attempts, and the others once less of what is odd can be the fragment's own.
+  // With a quarter of the attempts; then again without the damage of the other fragments.
   if (found(alone ? bitflip_search::attempts_max : bitflip_search::attempts_max / 4)) return true;
   if (!alone && !crowded) {
-    beside.push_back(f);  // damaged as well, for the others
+    beside.push_back(f);  // the others must count it as damaged, too
     bool any = false, more = true;
     for (int round = 0; more && round < rounds_max; ++round) {
       more = false;

@@ -1,32 +1,39 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The search for a fragment's true bytes where there are many small injuries in its columns, some
-// of them its own and some of other rows or of the parity: flipped bits. Decoded as a whole the
-// fragment would inherit the others'. Each syndrome run (repair/syndrome_runs.hpp) is put right or
-// left alone by itself, and the checksum tells for which of them that is right.
+// Searches for a fragment's true bytes if there are many small injuries in its columns, some of
+// them its own and some of other rows or of the parity: flipped bits. Decoded as a whole the
+// fragment would inherit the injuries of the others. So each syndrome run
+// (repair/syndrome_runs.hpp) is corrected or left alone by itself, and the checksum decides which
+// of them to correct.
 //
 // BITFLIP-1 A CRC is linear before it is scrambled (FRAG-2): a syndrome run's change changes the
 //    sum by a word that depends on nothing else. So the sum of every choice is an XOR of such
 //    words, and the payload is read once.
-// BITFLIP-2 A choice costs as much as it takes syndrome runs not the likeliest way; with one
-//    parity, as it takes syndrome runs for the fragment's own. Choices are looked at in the order
-//    of cost, and of each cost all of them or none.
-// BITFLIP-3 Wrong bytes are accepted once in 2^32 choices. attempts_max of them are looked at: a
-//    fragment that is beyond repair is taken for repaired with a probability of 2048 * 2^-32 =
-//    2^-21 at most, and again when it is tried once more since others of its columns were put
-//    right. All are looked at, whatever is found: two that the checksum accepts refute each other,
-//    and neither is believed. So only a fragment whose truth is not among the choices can get wrong
-//    bytes.
-// BITFLIP-4 Nor is anything tried where the truth is hardly among the choices: with one parity, if
-//    they do not reach as many syndrome runs as a cell of these columns has of them on average, if
-//    they are spread over the fragment's own, those of fragments that are known to be damaged,
-//    those that nothing vouches for, and a parity. Noise over several rows, or more flips than can
-//    be told apart, costs few attempts then, or none.
-// BITFLIP-5 Where that is not enough the other damaged fragments of the columns are looked at, in
-//    memory, with beside_max choices for each: what one of them certainly has is not this one's. A
-//    wrong one among these (2^-18 each) does not make the fragment's checksum accept anything: it
-//    is asked about attempts_max choices in all, and no other fragment is explained by it.
-// BITFLIP-6 Adler-32 is not looked into: sums of small changes collide far more often than once in
-//           2^32.
+// BITFLIP-2 The cost of a choice is the number of syndrome runs that it does not take the likeliest
+//    way. With one parity that is the number that it takes for the fragment's own. Choices are
+//    tried in the order of cost, and of each cost all of them or none.
+// BITFLIP-3 Wrong bytes are accepted once in 2^32 choices, and attempts_max choices are tried. All
+//    are tried, whatever is found: two that the checksum accepts refute each other, and neither is
+//    believed. So only a fragment whose truth is not among the choices can get wrong bytes.
+// BITFLIP-4 Nothing is tried if the truth is hardly among the choices. With one parity that is so
+//    if they reach fewer syndrome runs than a cell of these columns has on average. The average
+//    counts the fragment's own cells, those of fragments that are known to be damaged, those that
+//    no checksum vouches for, and a parity.
+// BITFLIP-5 If that is not enough the other damaged fragments of the columns are searched, in
+//    memory, with beside_max choices for each: a run that one of them certainly has is not this
+//    fragment's.
+// BITFLIP-6 Adler-32 is not searched: sums of small changes collide far more often than once in
+//    2^32.
+//
+// On BITFLIP-3: a fragment that is beyond repair is taken for repaired with a probability of 2048 *
+// 2^-32 = 2^-21 at most. The same probability applies again each time it is tried after other
+// fragments of its columns were repaired.
+//
+// On BITFLIP-4: noise over several rows, or more flips than can be told apart, costs few attempts
+// then, or none.
+//
+// On BITFLIP-5: a wrong result among these (2^-18 each) does not make the fragment's checksum
+// accept anything: it is asked about attempts_max choices in all, and no other fragment is
+// explained by it.
 #pragma once
 
 #include <vector>
@@ -40,38 +47,39 @@ class bitflip_search {
   static constexpr uint64_t attempts_max = 2048;             // BITFLIP-3
   static constexpr uint64_t beside_max = uint64_t{1} << 14;  // BITFLIP-5
 
-  // damaged: the rows of other fragments that fail their checksums in these columns. blank: how
-  // many rows there are of bytes that no checksum vouches for.
+  // damaged: the rows of other fragments that fail their checksums in these columns. blank: the
+  // number of rows of bytes that no checksum vouches for.
   bitflip_search(pool::state& s, const pool::fragment& f, syndromes& sums,
                  std::vector<uint16_t> damaged, size_t blank = 0);
 
-  // Leaves header and payload, as units_of() lays them out, in image() if there is one choice that
-  // the checksum accepts.
+  // If exactly one choice is accepted by the checksum, leaves header and payload, as units_of()
+  // lays them out, in image().
   bool find(uint64_t attempts = attempts_max);
   const std::vector<std::byte>& image() const noexcept { return image_; }
-  // What was found is the fragment's damage, and nobody else's.
+  // The damage that was found is the fragment's: takes it out of the syndromes that other searches
+  // use.
   void take_out();
 
-  // Whether so much else is damaged in these columns that the others are hard to tell as well
-  // (BITFLIP-5).
+  // Whether so much else is damaged in these columns that the damage of the others is hard to tell
+  // apart as well (BITFLIP-5).
   bool crowded() const noexcept { return crowded_; }
-  // Of the fragment's bytes and what its columns say of them.
+  // A hash of the fragment's bytes and of the syndromes of its columns.
   uint64_t fingerprint();
-  // Choices that were looked at.
+  // Number of choices that were tried.
   uint64_t attempts() const noexcept { return attempts_; }
 
  private:
   using bytes = std::vector<std::byte>;
-  // One choice for the header, which fits in form, and what it makes of the payload's syndrome
+  // One choice for the header, which fits in form, and its consequences for the payload's syndrome
   // runs.
   struct variant {
     bytes header;
     size_t cost;
     uint32_t wanted;                           // sum of the changes
-    uint32_t length;                           // of the payload that it vouches for
+    uint32_t length;                           // of the payload that the header vouches for
     std::vector<std::vector<uint32_t>> words;  // of each syndrome run's changes but the likeliest
   };
-  // Of one way to cut.
+  // The state for one way to cut.
   struct search {
     const std::vector<syndrome_run>& runs;
     size_t first;  // of the payload
@@ -101,8 +109,8 @@ class bitflip_search {
   bool crowded_ = false;
 };
 
-// All of that, BITFLIP-5 included. failed: where searches are noted that need not be made again;
-// may be null. Needs parity; for threads without a stripe.
+// The whole search, BITFLIP-5 included. failed: notes searches that need not be repeated; may be
+// null. Needs parity. For threads without a stripe.
 bool find_bitflips(pool::state& s, const pool::fragment& f, std::vector<std::byte>& image,
                    pool::failed_searches* failed = nullptr);
 

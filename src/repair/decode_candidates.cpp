@@ -22,7 +22,7 @@ bool whole_but_for_lines(const pool::state& s, const pool::fragment& f,
   const auto behind = [&](size_t at) {
     return std::min<size_t>(covered, at + line - (f.payload + at) % line);
   };
-  // The bytes of a line differ in the two images; then they are those of the columns.
+  // If the bytes of a line differ in the two images, takes those of the columns.
   const auto take = [&](size_t at) {
     const auto begin = static_cast<ptrdiff_t>(format::header_size + at);
     const auto end = static_cast<ptrdiff_t>(format::header_size + behind(at));
@@ -57,8 +57,8 @@ bool find_sound(pool::state& s, const pool::fragment& f, const erasure_decoder::
   erasure_decoder(s, f, in_doubt).any([&](const pool::decoding& how) {
     for (const unit& u : units)
       if (!pool::decode(s, u.offset, decoded.data() + u.at, u.length, how)) return false;
-    // A transaction that frees an object changes its header alone; other cells of the payload's
-    // columns may be open to others.
+    // A transaction that frees an object changes only its header. Other cells of the payload's
+    // columns may be open to other transactions.
     if (whole_but_for_lines(s, f, in_doubt, kept, decoded, found)) {
       image = found;
       if (hints != nullptr) note_damage(s, f, how, *hints);
@@ -87,7 +87,7 @@ bool find_other(pool::state& s, const pool::fragment& f, const erasure_decoder::
       return false;
     const uint32_t covered = pool::covered(s, f, h);
     if (covered == pool::not_covered) return false;
-    // A transaction that freed it left the payload alone; one that wrote it did not.
+    // A transaction that freed the object left the payload alone; one that wrote it did not.
     other.payload.resize(covered);
     if (covered != 0) std::memcpy(other.payload.data(), s.at(f.payload), covered);
     if (pool::valid(s, f, h, other.payload.data())) return true;
@@ -95,7 +95,7 @@ bool find_other(pool::state& s, const pool::fragment& f, const erasure_decoder::
            pool::valid(s, f, h, other.payload.data());
   });
   if (found || s.geo.parity < 2) return found;
-  // Cells that no checksum vouches for may be damaged besides (repair/erasure_search.hpp, ERASE-7).
+  // Cells that no checksum vouches for may be damaged as well (repair/erasure_search.hpp, ERASE-7).
   std::vector<std::byte> image;
   if (!erasure_search(s, f, hints, in_doubt).find_other(image)) return false;
   h = header_of(image);

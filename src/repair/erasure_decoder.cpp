@@ -53,8 +53,8 @@ void erasure_decoder::find_neighbours(const doubt& in_doubt) {
           const uint64_t inside = row * g.row_size + column;
           if (row == own_row || inside >= end) continue;
           for_each_place(s_, g.zone_offset(zone) + inside, [&](const fragment_in_page& p) {
-            // Nothing need lie where no first header says so; but what is whole there may be
-            // prewritten, or of an object that was freed (repair/page_layout.hpp, LAYOUT-2).
+            // A place that no first header claims need not hold a fragment. A valid fragment there
+            // may be prewritten, or of an object that was freed (repair/page_layout.hpp, LAYOUT-2).
             if (!p.claimed && pool::valid(s_, first_of(p.fragment)) &&
                 (!in_doubt || !pool::valid(s_, p.fragment)))
               return;
@@ -80,14 +80,15 @@ void erasure_decoder::find_neighbours(const doubt& in_doubt) {
     auto o =
         std::find_if(open_.begin(), open_.end(), [&](const open& x) { return x.tag == h.tag; });
     if (o == open_.end()) o = open_.insert(o, {h.tag, {}});
-    // What it has written: nothing of the payload if it freed it.
+    // The bytes that it has written. A transaction that freed the object wrote nothing of the
+    // payload.
     o->cells.push_back({f.header, format::header_size});
     const uint32_t n = pool::covered(s_, f, h);
     if (n != pool::not_covered && n != 0) o->cells.push_back({f.payload, n});
   }
 }
 
-// The most unknown cells that any column of the fragment has, itself left aside.
+// The largest number of unknown cells in any column of the fragment, not counting the fragment.
 uint32_t erasure_decoder::depth(const ranges& unknown) const {
   struct span {
     uint64_t zone, row, begin, end;

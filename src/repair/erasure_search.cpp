@@ -67,7 +67,7 @@ void erasure_search::cut_into_segments() {
   cut(segment_gap);
   if (segments_.size() <= segments_max) return;
   cut(format::page);
-  // Many small injuries, in different rows as like as not: no one set of rows explains them.
+  // Many small injuries are probably in different rows: no one set of rows explains them.
   for (segment& g : segments_) {
     const area& a = areas_[g.in];
     size_t odd = 0;
@@ -81,7 +81,7 @@ void erasure_search::cut_into_segments() {
   }
 }
 
-// What is known of a page of another row.
+// The state of a page of another row.
 erasure_search::page_view erasure_search::look_at(uint64_t zone, uint64_t row, uint64_t block) {
   page_view v;
   v.of.fill(standing::unknown);
@@ -90,7 +90,7 @@ erasure_search::page_view erasure_search::look_at(uint64_t zone, uint64_t row, u
     const uint64_t from = std::max(offset, page);
     const uint64_t to = std::min(offset + length, page + format::page);
     if (from >= to) return;
-    // A granule counts as vouched for only if it is as a whole.
+    // A granule counts as vouched for only as a whole.
     const uint64_t first =
         as == standing::vouched ? (from - page + granule - 1) / granule : (from - page) / granule;
     const uint64_t last = as == standing::vouched && to != page + format::page
@@ -110,7 +110,8 @@ erasure_search::page_view erasure_search::look_at(uint64_t zone, uint64_t row, u
       if (n != pool::not_covered) mark(f.payload, n, standing::vouched);
       return;
     }
-    // Nothing need lie where no first header says so; if that one is damaged, something may.
+    // A place that no first header claims need not hold a fragment; if the first header is damaged,
+    // it may.
     if (!p.claimed && pool::valid(s_, first_of(f))) return;
     if (f.header != f_.header) beside_.push_back(f);
     const uint64_t end = std::max(f.header + header_end, f.payload + f.room);
@@ -144,7 +145,7 @@ void erasure_search::find_candidates() {
     for (uint64_t row = 0; row < g.rows && row * g.row_size + block < end; ++row) {
       if (row == a.cell.row) continue;
       const page_view v = look_at(a.cell.zone, row, block);
-      // A page that was overwritten has nothing sound in it.
+      // An overwritten page has nothing sound in it.
       const bool sound = std::count(v.of.begin(), v.of.end(), standing::vouched) != 0;
       for (size_t k = 0; k < segments_.size(); ++k) {
         segment& x = segments_[k];
@@ -158,8 +159,8 @@ void erasure_search::find_candidates() {
             [&](const auto& columns) { return columns.first >= from && columns.second <= to; });
         if (sound && as == standing::in_part) as = standing::beside;
         if (!sound && as == standing::unknown) as = standing::blank;
-        // Damage was found there before, and may have been repaired but for what nothing vouches
-        // for.
+        // Damage was found there before. The repair may have left the bytes that no checksum
+        // vouches for.
         const bool before = std::any_of(x.hints.begin(), x.hints.end(),
                                         [&](const pool::cell_set& h) { return h.has(row); });
         if (before && as != standing::vouched) as = standing::damaged;
@@ -188,7 +189,7 @@ uint32_t erasure_search::covered(const bytes& image) const noexcept {
   return pool::covered(s_, f_, h);
 }
 
-// Bytes [begin, end) of the image, which lie in the segment, if these cells are unknown.
+// Decodes bytes [begin, end) of the image, which lie in the segment, with these cells unknown.
 void erasure_search::decode(const segment& g, const pool::cell_set& unknown, size_t begin,
                             size_t end, bytes& to) const {
   const area& a = areas_[g.in];
@@ -207,13 +208,13 @@ void erasure_search::decode(const segment& g, const pool::cell_set& unknown, siz
             kept_.begin() + static_cast<ptrdiff_t>(end),
             to.begin() + static_cast<ptrdiff_t>(begin));
   if (!pool::find_recipe(s_.geo, a.cell.row, {rows, count}, trusted, r)) return;
-  // The recipe for what the cell must be, applied to syndromes, tells what is wrong with it.
+  // The recipe for the cell, applied to syndromes, gives the error of the stored bytes.
   for (uint32_t i = 0; i < r.sum_count; ++i)
     codec::galois::multiply_into(&to[begin], &a.syndromes[r.parity[i] * a.length + (begin - a.at)],
                                  r.weight[i], end - begin);
 }
 
-// ERASE-2: the next set to try; false if there is none.
+// ERASE-2: the next set to try. Returns false if there is none.
 bool erasure_search::next_set(segment& g, pool::cell_set& unknown) {
   const uint64_t own = areas_[g.in].cell.row;
   while (g.hint < g.hints.size()) {
@@ -241,7 +242,7 @@ bool erasure_search::next_set(segment& g, pool::cell_set& unknown) {
   return true;
 }
 
-// Whether choice i of a segment exists, after making it.
+// Whether choice i of a segment exists; makes it if necessary.
 bool erasure_search::has_choice(segment& g, size_t i) {
   const uint64_t most = g.scattered ? scattered_max : g.has_header() ? header_sets_max : sets_max;
   bytes image;
@@ -259,7 +260,7 @@ bool erasure_search::has_choice(segment& g, size_t i) {
   while (g.choices.size() <= i && !g.over) {
     pool::cell_set unknown;
     if (g.hopeless || g.tried >= most || !next_set(g, unknown)) g.over = true;
-    // The bytes as they are come second.
+    // The unchanged bytes come second.
     ++g.tried;
     if (g.tried == 2 || (g.over && g.tried < 2)) note({});
     if (!g.over) note({true, unknown});
@@ -267,7 +268,7 @@ bool erasure_search::has_choice(segment& g, size_t i) {
   return i < g.choices.size();
 }
 
-// One choice for each segment.
+// Tries one choice for each segment.
 bool erasure_search::try_these(const std::vector<choice>& chosen, bytes& image) {
   image = kept_;
   const auto apply = [&](size_t k) {
@@ -289,7 +290,7 @@ bool erasure_search::try_choices(const std::vector<size_t>& which, bytes& image)
   return try_these(chosen, image);
 }
 
-// One set for all segments.
+// Tries one set for all segments.
 bool erasure_search::try_alike(std::vector<choice>& chosen, bytes& image) {
   chosen.resize(segments_.size());
   for (size_t i = 0; has_choice(segments_[0], i) && !over(); ++i) {
@@ -305,7 +306,7 @@ bool erasure_search::try_alike(std::vector<choice>& chosen, bytes& image) {
   return false;
 }
 
-// All choices of each segment in turn, with the first two of the others.
+// Tries all choices of each segment in turn, with the first two of the others.
 bool erasure_search::try_each_alone(std::vector<size_t>& which, bytes& image) {
   bool any = true;
   for (size_t i = 0; any; ++i) {
@@ -327,7 +328,7 @@ bool erasure_search::try_each_alone(std::vector<size_t>& which, bytes& image) {
   return false;
 }
 
-// By the highest number of a choice.
+// Tries all combinations, by the highest number of a choice.
 bool erasure_search::try_all(std::vector<size_t>& which, bytes& image) {
   std::vector<size_t> most(segments_.size());
   for (size_t shell = 2; !over(); ++shell) {
@@ -389,8 +390,8 @@ bool erasure_search::find_other(bytes& image) {
     if (!c.decoded) continue;
     decode(head, c.unknown, head.begin, std::min(head.end, header_end), header);
     if (std::memcmp(header.data(), kept_.data(), header_end) == 0) return false;
-    // The payload with the same set; then by what is likely for each of its segments, as it is (its
-    // object was freed) among that.
+    // First the payload with the same set. Then the likely choices for each of its segments; one of
+    // these is to leave it (its object was freed).
     bool fits = true;
     for (const segment& g : segments_)
       fits = fits && c.unknown.has(areas_[g.in].cell.row) && !g.hopeless;
@@ -419,7 +420,7 @@ bool erasure_search::learn() {
     fresh = hints_->worth_learning(at.zone, round_down(at.column, format::page), repairs) || fresh;
   }
   if (!fresh) return false;
-  // Some of each block: those that were found are in the order of blocks.
+  // Takes some of each block: the list is in the order of blocks.
   const size_t step = beside_.size() / beside_max + 1;
   for (size_t i = 0; i < beside_.size(); i += step) {
     const pool::fragment& f = beside_[i];

@@ -1,47 +1,53 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The search for the cells that are damaged along with a fragment, where there are several
-// parities: a fragment that fails its checksum, a header that does not verify, space that nothing
-// vouches for, a parity. P unknown cells of a column can be decoded, whichever they are, but
-// nothing in a column tells which: what is decoded has to fit in form, and its checksum decides.
+// Searches for the cells that are damaged along with a fragment, if there are several parities: a
+// fragment that fails its checksum, a header that does not verify, space that no checksum vouches
+// for, a parity. Any P unknown cells of a column can be decoded, but nothing in a column says which
+// cells are wrong. So the decoded bytes have to fit in form, and their checksum decides.
 //
-// ERASE-1 The columns are read once, as syndromes: what a set of unknown cells makes of a cell
-//    follows from them alone. Where they are zero nothing is damaged. What is not zero lies in
-//    segments: 64 bytes apart or more, of one page, four at most; else one for each page. A segment
-//    is decoded with one set, or is left as it is, since damage comes in pages and in scribbles.
-// ERASE-2 A set has P cells, the fragment's own among them; whatever is damaged besides it is one
-//    of these sets or a part of one, and a part decodes to the same bytes. A cell whose bytes a
-//    checksum vouches for is in none, unless its fragment may be the open cell of a transaction
-//    that a crash has cut short (its tag is in doubt), or is claimed by no first header
-//    (repair/page_layout.hpp, LAYOUT-2): then its columns may have the parity of before. One with a
-//    fragment that fails it and lies in the segment as a whole is in all. Likely ones come first:
-//    what was right before (hints), then rows with a fragment that fails its checksum in this page,
-//    rows with one that lies here in part and with nothing sound in the page, parities, pages with
-//    nothing sound in them, the other rows. (An overwritten page has nothing sound in it.) Of one
-//    segment up to sets_max are tried; sets that decode to the same bytes count as one. Several
-//    segments are tried with one set for all of them, as of a row that was overwritten; then all
-//    sets of each, the others being as they are or decoded by what is likeliest; then all
-//    combinations.
+// ERASE-1 The columns are read once, as syndromes: the decoding of a cell from any set of unknown
+//    cells follows from them alone. Nonzero syndromes are grouped into segments: 64 bytes apart or
+//    more, of one page, four at most; otherwise one for each page. A segment is decoded with one
+//    set, or is left as it is, since damage comes in pages and in scribbles.
+// ERASE-2 A set has P cells, the fragment's own among them. A cell whose bytes a checksum vouches
+//    for is in no set (exceptions below). A cell with a fragment that fails its checksum, and lies
+//    in the segment as a whole, is in all sets. Likely sets come first; up to sets_max are tried
+//    for one segment.
 // ERASE-3 A header must fit in form before any checksum is computed: the place of a fixed
-//    structure, or of the next member of a ring, the state, the generation, the size. Wrong sets
-//    make noise of it, which fits with a probability of 2^-40 or less, of a structure 2^-160. So
-//    any number of sets may be tried with a header, and the limit for them is one of time.
-// ERASE-4 Where the header is known and the payload is not, the checksum stands alone, and accepts
-//    wrong bytes with 2^-32 each time. So attempts_max of these are made: 4096 * 2^-32 is 9.5e-7
-//    for a fragment beyond repair, a quarter of what a long scribble costs with one parity
-//    (repair/hybrid_decode.hpp, MIX-4). A segment that more rows are known to be damaged in than P
-//    is beyond repair: nothing is tried there. Of one with many small injuries (more than four
-//    clusters, less than half of its bytes) scattered_max sets are tried, the likeliest: a torn
-//    commit leaves such traces, beside a page that was overwritten.
-// ERASE-5 A fragment in two damaged blocks may have more combinations than that. So where it cannot
-//    be decoded others of its blocks are tried, beside_max of them with a quarter of the attempts:
-//    one that is damaged in one block alone tells that block's set, which then is a hint. That is
-//    24,576 attempts more, once for each block until something else was repaired, and none of them
-//    is written.
-// ERASE-6 Nothing is written, so a search can be repeated; cut short, a repair leaves the same sets
-//         (REPAIR-2).
-// ERASE-7 A valid fragment is looked at for another version (find_other) where its header's columns
-//    do not add up and its tag is in doubt. Another header has to fit in form (ERASE-3) before any
+//    structure, or of the next member of a ring, the state, the generation, the size. A wrong set
+//    gives noise, which fits with a probability of 2^-40 or less, for a structure 2^-160. So any
+//    number of sets may be tried with a header, and their limit is one of time.
+// ERASE-4 If the header is known and the payload is not, the checksum stands alone, and accepts
+//    wrong bytes with 2^-32 each time. So attempts_max attempts are made. A segment in which more
+//    than P rows are known to be damaged is beyond repair: nothing is tried there.
+// ERASE-5 A fragment in two damaged blocks may have more combinations than that. So if it cannot be
+//    decoded other fragments of its blocks are tried, beside_max of them with a quarter of the
+//    attempts: one that is damaged in one block alone gives that block's set, which then is a hint.
+// ERASE-6 Nothing is written, so a search can be repeated. A repair that is cut short leaves the
+//    same sets (REPAIR-2).
+// ERASE-7 A valid fragment is searched for another version (find_other) if its header's columns do
+//    not add up and its tag is in doubt. Another header has to fit in form (ERASE-3) before any
 //    checksum is computed, so the payload's segments are combined by others_max choices each.
+//
+// On ERASE-1: where the syndromes are zero nothing is damaged.
+//
+// On ERASE-2: all other damage is one of these sets or a part of one, and a part decodes to the
+// same bytes. A vouched cell may be in a set if its columns may have the parity of before: its
+// fragment may be the open cell of a transaction that a crash has cut short (its tag is in doubt),
+// or no first header claims it (repair/page_layout.hpp, LAYOUT-2). The order of likelihood is: sets
+// that were right before (hints); rows with a fragment that fails its checksum in this page; rows
+// with one that lies here in part and with nothing sound in the page; parities; pages with nothing
+// sound in them, as overwritten pages are; the other rows. Sets that decode to the same bytes count
+// as one. Several segments are tried first with one set for all of them, as of an overwritten row;
+// then with all sets of each, the others unchanged or decoded the likeliest way; then with all
+// combinations.
+//
+// On ERASE-4: 4096 * 2^-32 is 9.5e-7 for a fragment beyond repair, a quarter of the risk of a long
+// scribble with one parity (repair/hybrid_decode.hpp, MIX-4). For a segment with many small
+// injuries (more than four clusters, less than half of its bytes) only the scattered_max likeliest
+// sets are tried: a torn commit leaves such traces, next to a page that was overwritten.
+//
+// On ERASE-5: that is 24,576 attempts more, once for each block until something else was repaired,
+// and none of them is written.
 #pragma once
 
 #include <array>
@@ -67,26 +73,26 @@ class erasure_search {
 
   using doubt = std::function<bool(uint64_t tag)>;
 
-  // hints: may be null. in_doubt: of which tags transactions may have columns open; null: of none.
+  // hints: may be null. in_doubt: the tags whose transactions may have columns open; null: none.
   // Needs parity.
   erasure_search(pool::state& s, const pool::fragment& f, pool::erasure_hints* hints,
                  doubt in_doubt = nullptr);
 
-  // Leaves header and payload, as units_of() lays them out, in image if a checksum accepts them.
+  // If a checksum accepts them, leaves header and payload, as units_of() lays them out, in image.
   bool find(std::vector<std::byte>& image, uint64_t attempts = attempts_max);
-  // For a fragment that is valid: the same with another header than is stored. False as soon as
-  // damage of other cells alone explains its columns.
+  // For a valid fragment: the same with a header other than the stored one. Returns false as soon
+  // as damage of other cells alone explains its columns.
   bool find_other(std::vector<std::byte>& image);
 
-  // ERASE-5: true if that has found a hint.
+  // ERASE-5. Returns true if it has found a hint.
   bool learn();
 
-  // Checksums that were computed.
+  // Number of checksums that were computed.
   uint64_t attempts() const noexcept { return attempts_; }
 
  private:
   using bytes = std::vector<std::byte>;
-  // What lies together in one page of the file.
+  // Contiguous bytes of the image in one page of the file.
   struct area {
     uint64_t offset;
     size_t at, length;  // in the image
@@ -103,8 +109,8 @@ class erasure_search {
     std::vector<uint16_t> certain = {}, candidates = {};  // likely ones first
     bool hopeless = false, scattered = false;
     std::vector<pool::cell_set> hints = {};
-    std::vector<choice> choices = {};  // those that were made so far, no two of which are alike
-    std::set<size_t> seen = {};        // what they decode to
+    std::vector<choice> choices = {};  // made so far; no two of them are alike
+    std::set<size_t> seen = {};        // hashes of their decoded bytes
     size_t hint = 0;
     uint64_t tried = 0;
     std::vector<uint32_t> next = {};  // the combination of candidates that was tried last
@@ -112,12 +118,12 @@ class erasure_search {
     bool over = false;
     bool has_header() const noexcept { return begin < format::header_size; }
   };
-  // What is known of bytes in another row. The order of candidates is the reverse.
+  // The state of bytes in another row. The order of candidates is the reverse.
   enum class standing : uint8_t { vouched, unknown, beside, blank, parity, in_part, damaged };
   static constexpr uint64_t granule = 32, rounds_max = uint64_t{1} << 20;
   struct page_view {
     std::array<standing, format::page / granule> of;
-    // Columns of fragments that are, as a whole.
+    // Columns of damaged fragments that lie in the page as a whole.
     std::vector<std::pair<uint64_t, uint64_t>> damaged;
   };
 
@@ -140,15 +146,15 @@ class erasure_search {
   const pool::fragment f_;
   const doubt in_doubt_;
   pool::erasure_hints* const hints_;
-  std::vector<pool::fragment> beside_;  // that are damaged, too, or may be
+  std::vector<pool::fragment> beside_;  // other fragments that are damaged, or may be
   std::vector<area> areas_;
   std::vector<segment> segments_;
   bytes kept_;
   uint64_t attempts_ = 0, limit_ = 0, rounds_ = 0;
 };
 
-// All of that: the search, and once more if others of the blocks gave a hint. False if there is one
-// parity.
+// The search, and a second one if other fragments of the blocks gave a hint. Returns false if there
+// is one parity.
 bool find_erasures(pool::state& s, const pool::fragment& f, pool::erasure_hints* hints,
                    std::vector<std::byte>& image, const erasure_search::doubt& in_doubt = nullptr);
 

@@ -22,7 +22,7 @@ namespace scute::core::repair {
 namespace {
 
 constexpr int domains_max = 1024;
-// FAULT-3; another thread's repair ends within that many faults.
+// FAULT-3; another thread's repair ends within this many faults.
 constexpr unsigned retries_max = 1000;
 
 struct domain {
@@ -33,12 +33,12 @@ struct domain {
 };
 std::array<domain, domains_max> domains;
 std::atomic<int> domains_used{0};          // places that were ever taken
-std::atomic<uint64_t> domains_process{0};  // whose they are (FAULT-5)
+std::atomic<uint64_t> domains_process{0};  // the process that owns them (FAULT-5)
 
 constinit passed_on of_bus, of_segv;
 
-// Where this thread's last fault was on a page that can be read, and how often in a row: in a word,
-// and not in the thread's block, since the block may be lent for the time of one fault.
+// The address of this thread's last fault on a readable page, and how often it occurred in a row.
+// It is in a word and not in the thread's block, since that may be lent for the time of one fault.
 class last_fault {
  public:
   static unsigned times(const void* address) noexcept {
@@ -66,7 +66,7 @@ const domain* find(const std::byte* address) noexcept {
   return nullptr;
 }
 
-// Whether nobody is in the middle of what he has decided.
+// Whether no commit that was decided is still being applied.
 bool commits_rest(const pool::state& s) noexcept {
   for (const auto& l : s.lanes)
     if (l.applied.load(std::memory_order_acquire) < l.begun.load(std::memory_order_acquire))
@@ -74,8 +74,9 @@ bool commits_rest(const pool::state& s) noexcept {
   return true;
 }
 
-// FAULT-4: nothing at this offset, or a sound fragment. What another thread is committing looks
-// damaged for a moment, or for as long as that thread is put off the CPU, so it is looked at again.
+// FAULT-4: whether the offset is in no fragment, or in a sound one. A fragment that another thread
+// is committing looks damaged for a moment, or for as long as that thread is off the CPU. So it is
+// tested again.
 bool sound_at(const pool::state& s, uint64_t offset) noexcept {
   const uint64_t page = round_down(offset, format::page);
   if (!s.has_checksums || !s.geo.in_data(page, format::page)) return true;
@@ -116,7 +117,7 @@ void complain(const pool::state& s, uint64_t page) noexcept {
 
 extern "C" void on_fault(int signal, siginfo_t* info, void* context) {
   const int keep = errno;
-  // FAULT-6. The kernel puts back what was blocked when this returns.
+  // FAULT-6. The kernel restores the signal mask when this returns.
   unblock_faults();
   const bool handled = handle_fault(signal, *info);
   errno = keep;
@@ -168,7 +169,7 @@ fault_domain::~fault_domain() {
 
 bool handle_fault(int signal, const siginfo_t& info) noexcept {
   const auto* address = static_cast<const std::byte*>(info.si_addr);
-  if (info.si_code <= 0) return false;  // sent by somebody (FAULT-2)
+  if (info.si_code <= 0) return false;  // sent by a process (FAULT-2)
   if (signal == SIGSEGV ? info.si_code != SEGV_ACCERR : signal != SIGBUS) return false;
   const domain* d = find(address);
   if (d == nullptr) return false;
@@ -186,7 +187,7 @@ bool handle_fault(int signal, const siginfo_t& info) noexcept {
     std::byte probe[64];
     const bool readable = m.read(page + round_down(offset - page, 64), probe, sizeof probe);
     if (readable && last_fault::times(address) < (signal == SIGBUS ? 3 : retries_max)) return true;
-    if (signal == SIGSEGV) return false;  // access was not taken away by us
+    if (signal == SIGSEGV) return false;  // the library has not revoked the access
     m.revoke_page(page);
   }
   last_fault::forget();

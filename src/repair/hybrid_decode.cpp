@@ -77,7 +77,8 @@ hybrid_decode::cuts hybrid_decode::cuts_in(range r) const {
   return c;
 }
 
-// End of what a header vouches for, in the image; 0 if it cannot be this fragment's header.
+// The end, in the image, of the bytes that a header vouches for; 0 if it cannot be this fragment's
+// header.
 size_t hybrid_decode::covered_end(const bytes& header) const noexcept {
   const uint32_t n = pool::covered(s_, f_, header_of(header));
   return n == pool::not_covered ? 0 : header_end + n;
@@ -102,7 +103,7 @@ std::vector<hybrid_decode::range> hybrid_decode::groups(size_t end) const {
   return clusters.size() + in_header <= clusters_max ? clusters : pages;
 }
 
-// Every mixture with this header but those that are known: all decoded, all kept.
+// Tries every mixture with this header, except those that were tried: all decoded, all kept.
 bool hybrid_decode::mix(const bytes& header, bytes& image) {
   const size_t end = covered_end(header);
   if (end == 0) return false;
@@ -137,8 +138,8 @@ bool hybrid_decode::cut_payload(const bytes& header, bytes& image) {
     std::copy_n(header.begin(), header_end, image.begin());
     uint32_t sum =
         pool::unbind(pool::header_checksum(s_, f_, h, image.data() + header_end, n), f_.header);
-    // The cut moves on byte by byte, and the checksum with it. Cuts from `low` to the next byte
-    // that differs are the same.
+    // The cut moves byte by byte, and the checksum with it. Cuts from `low` to the next byte that
+    // differs are the same.
     size_t low = 0;
     const auto fits = [&](size_t high) {
       if (low == 0 || !where.between(low, high)) return false;
@@ -174,7 +175,7 @@ bool hybrid_decode::cut_header(bytes& image) {
         if (where.between(k + 1, header_end) && covered_end(image) != 0 && accepts(image))
           return true;
       }
-      if (!s_.has_checksums && !f_.metadata) break;  // nothing vouches for the payload
+      if (!s_.has_checksums && !f_.metadata) break;  // no checksum vouches for the payload
     }
   }
   return false;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The search for a damaged fragment's true bytes in two images of it: what the file holds (kept)
-// and what the rest of its columns say (decoded). Where both agree there is nothing to choose.
-// Where they differ, either this row is damaged, and the decoded bytes are right, or another row or
-// the parity is, and the kept ones are. The fragment's checksum is the only witness.
+// Searches for a damaged fragment's true bytes in two images of it: the bytes in the file (kept)
+// and the bytes that the rest of its columns decode to (decoded). Where both agree there is nothing
+// to choose. Where they differ, either this row is damaged, and the decoded bytes are right; or
+// another row or the parity is, and the kept ones are. Only the fragment's checksum can decide.
 //
 // MIX-1 Bytes that differ are grouped into clusters: less than 64 bytes from one to the next, in
 //    one page of the file. A cluster is taken from one image as a whole; the 32 bytes of a header
@@ -10,22 +10,26 @@
 // MIX-2 Up to three clusters are tried in every mixture, more only page by page (a fragment lies in
 //    three at most). That is 7 attempts at most, everything decoded first.
 // MIX-3 A scribble of a row's length begins in one row and ends in the next one, in the same page
-//    column: there the damage changes its side at one byte. So where nearly all bytes differ from
-//    one end of the fragment, or of its part of a page, on, 32 at least, as noise over one side or
-//    the other makes them, a cut is tried at each of them: what lies before it in the file is from
-//    one image, what lies behind it from the other one. Only one side of the cut needs to look like
-//    that; of the other one a repair that a crash cut short may have repaired some. (From one end
-//    of the fragment on was too little: the explorer cut a repair short that had 8 bytes of the
-//    second page left to do.) That is some 16,500 attempts at most.
+//    column: there the damage changes its side at one byte. Suppose that nearly all bytes, 32 at
+//    least, differ from one end of the fragment, or of its part of a page, on. Then a cut is tried
+//    at each of them. The bytes before the cut are from one image, those after it from the other.
 // MIX-4 Each attempt that fits in form (pool::covered) is accepted by mistake with a probability of
 //    2^-32; with Adler-32 more, the shorter the fragment. For a fragment beyond repair that makes 7
-//    * 2^-32, 1.6e-9, and up to 3.8e-6 where MIX-3 applies. Of ten million hopeless fragments of
-//    scattered flips none is taken for repaired with a probability of 98.4 %; if all mixtures of 10
-//    clusters were tried, it would be 9 %.
-// MIX-5 With several parities MIX-3 is left out: what such a scribble did to another row is damage
-//    that shows, so there is a way to decode without that row (repair/erasure_decoder.hpp), and no
-//    cut is needed. Each way would multiply the attempts of MIX-3. (The wild campaign once read an
-//    object of wrong bytes that its checksum accepted, with two parities, in 50 runs.)
+//    * 2^-32, 1.6e-9, and up to 3.8e-6 where MIX-3 applies.
+// MIX-5 With several parities MIX-3 is left out. The damage of such a scribble to another row
+//    shows, so there is a way to decode without that row (repair/erasure_decoder.hpp), and no cut
+//    is needed. Each way would multiply the attempts of MIX-3.
+//
+// On MIX-3: noise over one side or the other makes nearly all bytes differ. Only one side of the
+// cut needs to look like that; a repair that a crash cut short may have repaired some of the other
+// one. (From one end of the fragment on was too little: the explorer cut a repair short that had 8
+// bytes of the second page left to do.) That is some 16,500 attempts at most.
+//
+// On MIX-4: of ten million hopeless fragments of scattered flips none is taken for repaired with a
+// probability of 98.4 %; if all mixtures of 10 clusters were tried, it would be 9 %.
+//
+// On MIX-5: the wild campaign once read an object of wrong bytes that its checksum accepted, with
+// two parities, in 50 runs.
 #pragma once
 
 #include <cstring>
@@ -64,7 +68,7 @@ class hybrid_decode {
                 const std::vector<std::byte>& kept, const std::vector<std::byte>& decoded)
       : s_(s), f_(f), units_(units), kept_(kept), decoded_(decoded) {}
 
-  // Leaves in image what the checksum accepts, and returns true; or returns false.
+  // Leaves bytes that the checksum accepts in image, and returns true; otherwise returns false.
   bool find(std::vector<std::byte>& image);
 
   uint64_t attempts() const noexcept { return attempts_; }
@@ -73,7 +77,7 @@ class hybrid_decode {
   struct range {
     size_t begin, end;
   };
-  // Where a cut may be: by byte, whether it may lie before that byte.
+  // Where a cut may be: for each byte, whether it may lie before that byte.
   struct cuts {
     std::vector<bool> allowed;
     bool any = false;

@@ -12,7 +12,7 @@
 namespace scute::core::repair {
 namespace {
 
-// False if it is damaged.
+// Returns false if the header is damaged.
 bool header_of(const pool::state& s, uint64_t zone, uint64_t chunk,
                format::chunk_header& h) noexcept {
   const uint64_t at = s.geo.chunk_header_offset(zone, static_cast<uint32_t>(chunk));
@@ -62,7 +62,8 @@ struct visitor {
     return true;
   }
 
-  // Fragments of a slot or span of `size` bytes at `header`. own(f): the place of f is part of it.
+  // Reports the fragments of a slot or span of `size` bytes at `header`. own(f): the place of f is
+  // part of it.
   template <typename Own>
   void object(uint64_t header, uint64_t size, uint16_t generation, Own&& own) const noexcept {
     const auto o = pool::object_place::at(header, size);
@@ -83,7 +84,7 @@ struct visitor {
       else if (own(f))
         fn(arg, {f, 0, false});
     };
-    // Fragments whose headers meet the page, and those whose payloads do.
+    // Fragments whose headers overlap the page, and those whose payloads do.
     const uint64_t first_header = page > header ? (page - header) / format::header_size : 0;
     uint64_t at = first_header;
     for (; at < count && meets(header + at * format::header_size, format::header_size); ++at)

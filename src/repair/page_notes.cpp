@@ -58,7 +58,7 @@ void page_notes::remove(medium::writer& w, uint64_t page) noexcept {
   replace(w, page, 0);
 }
 
-// Turns an entry `from` into `to`; an entry that is there already is as good.
+// Replaces an entry `from` by `to`. Nothing is needed if `to` is there already.
 bool page_notes::replace(medium::writer& w, uint64_t from, uint64_t to) noexcept {
   if (s_.read_only || SCUTE_PLANTED(page_note)) return true;
   const locked hold(lock_);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which pages are lost, or half repaired: notes in the pool itself, for the next opening.
+// Notes in the pool itself, for the next opening: which pages are lost, or half repaired.
 //
 // NOTE-1 A page of the data rows or the parity is noted, durably, before the first byte of its
-//    repair is written, and the note is removed, durably, after the last. So a repair that was cut
-//    short is known and done again; without payload checksums nothing else could tell.
-// NOTE-2 A line of notes is written to one copy and fenced before the other copies are: of its
+//    repair is written. The note is removed, durably, after the last. So a repair that was cut
+//    short is known and done again; without payload checksums nothing else would show it.
+// NOTE-2 A line of notes is written to one copy and fenced before the other copies are. So of its
 //    three copies one is whole at any moment, and the one with the highest sequence counts.
-// NOTE-3 Everything here is async-signal-safe and takes no lock but its own. Writing a note may
-//    fault, since a superblock page may be lost itself; that page's repair needs neither note nor
+// NOTE-3 Everything here is async-signal-safe and takes no lock except its own. Writing a note may
+//    fault, since a superblock page may be lost itself; that page's repair needs neither a note nor
 //    this lock.
 #pragma once
 
@@ -24,7 +24,7 @@ class page_notes {
  public:
   explicit page_notes(pool::state& s) : s_(s) {}
 
-  // Reads what a session before left behind. Not while another thread uses the pool.
+  // Reads the notes of earlier sessions. Not while another thread uses the pool.
   void load() noexcept SCUTE_NO_LOCK_ANALYSIS;
   // The pages noted now, ascending.
   std::vector<uint64_t> pages() const;

@@ -17,18 +17,18 @@
 namespace scute::core::repair {
 namespace {
 
-// What this thread is rebuilding, for a fault that strikes meanwhile.
+// The state of this thread's rebuilding, for a fault that occurs meanwhile.
 struct rebuilding {
   std::jmp_buf* way_out = nullptr;
   volatile uint64_t second = 0;
 };
-// (Not inlined: a local variable of its own may be another one after a jump.)
+// (Not inlined: after a jump a local copy of the address could be wrong.)
 [[gnu::noinline]] rebuilding& this_thread_rebuilds() noexcept {
   return part_of_thread<rebuilding>(own_thread_block().rebuilding);
 }
 
 // Runs body, which owns nothing that needs a destructor. If it meets a page that cannot be read,
-// body is left there and the page returned; else 0, which is no zone's.
+// body is left there and the page returned; otherwise 0, which is no page of a zone.
 template <typename Body>
 uint64_t until_second_loss(Body&& body) noexcept {
   std::jmp_buf way_out;
@@ -44,12 +44,12 @@ uint64_t until_second_loss(Body&& body) noexcept {
   return 0;
 }
 
-// Bytes that no checksum takes for valid, and that a debugger shows as what they are.
+// Bytes that no checksum accepts, and that are easy to recognize in a debugger.
 constexpr auto lost_byte = std::byte{0xdb};
 
 }  // namespace
 
-// Without a contract: which desk it takes is settled at run time.
+// Without a lock contract: which desk it takes is decided at run time.
 class page_repairer::desk_guard {
  public:
   explicit desk_guard(desk& d) noexcept : d_(d) { d.taken.lock(); }
@@ -105,7 +105,7 @@ page_repairer::outcome page_repairer::repair_zone_page(uint64_t page, beyond_rep
                     : mine.of == pool::in_flight_write::share::deferred
                         ? window->last().has(stripe)
                         : window->has_stripe(stripe);
-  if (holder && !ours) return outcome::hopeless;  // against INFLIGHT-1; never waits for it
+  if (holder && !ours) return outcome::hopeless;  // violates INFLIGHT-1; never waits for it
   if (holder && !mine.shared) return rebuild(page, then, finder);
   if (!holder) {
     s_.locks.lock_exclusive(stripe);
@@ -142,7 +142,7 @@ page_repairer::outcome page_repairer::repair_zone_page(uint64_t page, beyond_rep
   return result;
 }
 
-// The stripe is this thread's alone.
+// The stripe is held by this thread alone.
 page_repairer::outcome page_repairer::rebuild(uint64_t page, beyond_repair then,
                                               scute_finder finder) noexcept {
   {
@@ -153,9 +153,9 @@ page_repairer::outcome page_repairer::rebuild(uint64_t page, beyond_repair then,
     if (whole && undecodable.any() && then == beyond_repair::revoked) return outcome::hopeless;
     if (whole) {
       if (!s_.medium->restore_page(d->w, page, d->page)) {
-        // For this session only; the note stays, for the next one.
+        // The page is restored for this session only; the note stays, for the next one.
         if (!s_.medium->is_revoked(page)) return outcome::readable;
-        // The device does not take it.
+        // The device does not accept the page.
         s_.lost.fetch_add(1, std::memory_order_relaxed);
         s_.events.post({SCUTE_EVENT_PAGE, SCUTE_OUTCOME_LOST, finder, page, format::page});
         return outcome::hopeless;
@@ -179,8 +179,8 @@ page_repairer::outcome page_repairer::rebuild(uint64_t page, beyond_repair then,
       return outcome::readable;
     }
     if (then == beyond_repair::revoked) return outcome::hopeless;
-    // PAGE-6. The other ones first, all of them: with the rest back, one would look as if it could
-    // be rebuilt.
+    // PAGE-6. First all other lost pages: with the others back, one would look as if it could be
+    // rebuilt.
     uint64_t second = 0;
     for (uint64_t last = 0; other_loss(page, second) && second != last; last = second)
       condemn(second, *d, finder);
@@ -199,7 +199,7 @@ page_repairer::losses page_repairer::losses_beside(uint64_t page) const noexcept
       g.zone_offset(c.zone) + s_.used_end[c.zone].load(std::memory_order_acquire);
   for (uint64_t row = 0; row < g.rows + g.parity; ++row) {
     const uint64_t at = first + row * g.row_size;
-    if (row < g.rows && at >= used_end) continue;  // never used: zeros, whatever is there
+    if (row < g.rows && at >= used_end) continue;  // never used: counts as zeros
     if (at == page || !s_.medium->is_revoked(at)) continue;
     if (row < g.rows && s_.overlaid.lent(at, format::page)) continue;  // zeros here
     if (row >= g.rows)
@@ -212,8 +212,8 @@ page_repairer::losses page_repairer::losses_beside(uint64_t page) const noexcept
   return l;
 }
 
-// Leaves in d.page what the page must hold. False if too many other pages of the column are lost as
-// well.
+// Leaves the right content of the page in d.page. Returns false if too many other pages of the
+// column are lost as well.
 bool page_repairer::compose(uint64_t page, desk& d) noexcept {
   d.undecodable = {};
   d.others = {};
@@ -225,8 +225,8 @@ bool page_repairer::compose(uint64_t page, desk& d) noexcept {
     return true;
   }
   pool::recipe r;
-  // What is overlaid may be stored to meanwhile, and is replaced. Out here: a second loss leaves
-  // gather() by a jump.
+  // Overlaid bytes may be stored to meanwhile, and are replaced. The mark is outside of gather(),
+  // since a second loss leaves gather() by a jump.
   const pool::optimistic_reads mark;
   for (bool whole = false; !whole;) {  // each round knows of one more loss
     const losses l = losses_beside(page);
@@ -266,7 +266,7 @@ void for_each_piece_in(const pool::geometry& g, const pool::cell& c, const pool:
   }
 }
 
-// Bytes of a piece that step i of a phase has done.
+// The number of bytes of a piece that step i of a phase has done.
 uint32_t done_by(const pool::lane& l, uint64_t step, uint32_t length) noexcept {
   const uint64_t current = l.progress.piece;
   return step < current ? length : step == current ? uint32_t{l.progress.done} : 0;
@@ -274,10 +274,10 @@ uint32_t done_by(const pool::lane& l, uint64_t step, uint32_t length) noexcept {
 
 }  // namespace
 
-// PAGE-3, in a window: some of the cells that the sums were made of hold what the window has
-// written, and some what was there before. Makes all sums those of one version: of the old one in
-// the data phase; in the parity phase, of the new one, but for in-place ranges, which count with
-// their old bytes (state::overlaid) until that is over.
+// PAGE-3, in a window: some of the cells in the sums have the window's new bytes, and some the old
+// ones. Makes all sums those of one version: the old one in the data phase; in the parity phase the
+// new one, except that in-place ranges count with their old bytes (state::overlaid) until that
+// phase is over.
 void page_repairer::adjust_sums(const pool::cell& c, const pool::recipe& r,
                                 pool::gather_room& room) const noexcept {
   const pool::lane* l = pool::this_thread_in_flight().window;
@@ -305,7 +305,7 @@ void page_repairer::adjust_sums(const pool::cell& c, const pool::recipe& r,
       });
 }
 
-// And then this cell, made of those sums, that which the window expects to find.
+// Then changes this cell, computed from those sums, to the bytes that the window expects.
 void page_repairer::finish_window(const pool::cell& c, std::byte* bytes) const noexcept {
   const pool::lane* l = pool::this_thread_in_flight().window;
   const auto now = pool::this_thread_in_flight().now;
@@ -327,13 +327,13 @@ void page_repairer::finish_window(const pool::cell& c, std::byte* bytes) const n
   });
 }
 
-// PAGE-3: what the holders of the stripe expect to find.
+// PAGE-3: changes the page to the bytes that the holders of the stripe expect.
 void page_repairer::finish_pieces(uint64_t page, bool is_parity, std::byte* bytes) const noexcept {
   using phase = pool::in_flight_write::phase;
   const auto in_page = [&](uint64_t at) { return at >= page && at < page + format::page; };
   const auto finish = [&](const pool::in_flight_write& h) {
     if (h.length == 0) return;
-    // Which of several parities: their cells lie a row apart.
+    // Which of several parities it is: their cells lie a row apart.
     const uint64_t k =
         is_parity ? (page - round_down(h.parity, format::page)) / s_.geo.row_size : 0;
     if (is_parity && in_page(h.parity + k * s_.geo.row_size)) {
@@ -368,7 +368,7 @@ bool page_repairer::other_loss(uint64_t page, uint64_t& second) const noexcept {
       s_.geo.zone_offset(c.zone) + s_.used_end[c.zone].load(std::memory_order_acquire);
   for (uint64_t row = 0; row < s_.geo.rows + s_.geo.parity; ++row) {
     const uint64_t at = first + row * s_.geo.row_size;
-    if (row < s_.geo.rows && at >= used_end) continue;  // never used: zeros, whatever is there
+    if (row < s_.geo.rows && at >= used_end) continue;  // never used: counts as zeros
     if (at == page || !s_.medium->is_revoked(at)) continue;
     if (row < s_.geo.rows && s_.overlaid.lent(at, format::page)) continue;
     second = at;
@@ -392,7 +392,7 @@ void page_repairer::name_losses(uint64_t page, const pool::resolver::page_bytes*
                                 scute_finder finder) noexcept {
   if (pool::cell_of(s_.geo, page).row >= s_.geo.rows) return;
   scute_oid last = 0;
-  // The chunk header that tells may be lost as well; then nobody can say what was here.
+  // The chunk header that describes the page may be lost as well; then nothing says what was here.
   until_second_loss([&] {
     for_each_fragment(s_, page, [&](const fragment_in_page& f) {
       if (f.object == 0 || f.object == last) return;
@@ -419,18 +419,19 @@ void page_repairer::forget_suspects(medium::writer& w) noexcept {
 
 void page_repairer::lose(uint64_t page, const std::byte* noise) {
   const bool in_zone = page >= s_.geo.zones_offset && page < s_.geo.zones_end();
-  // A column that a log-free transaction has open to its second fence cannot lose anything else and
-  // be rolled back or finished after a crash. A drill, being one failure at a time, waits for that.
+  // If a log-free transaction has a column open until its second fence, another loss in that column
+  // prevents rolling it back or finishing it after a crash. A drill, which is one failure at a
+  // time, waits for the transaction.
   const bool alone = in_zone && s_.parity_is_log;
   const pool::cell c = in_zone ? pool::cell_of(s_.geo, page) : pool::cell{};
   const uint32_t stripe = pool::stripes::index(c.zone, c.column / pool::column_block);
   if (alone) s_.locks.lock_exclusive(stripe);
-  // Nor can a page be lost on purpose as long as its columns do not tell what it holds (PAGE-9).
+  // A page cannot be lost on purpose while its columns cannot decode it (PAGE-9).
   if (in_zone && s_.has_parity && !alone && s_.resolving->pending())
     s_.resolving->before_write(page, format::page);
   bool noted = true;
-  // Without parity nobody looks for notes of pages in the zones; a log's are known to be damaged by
-  // what is in them.
+  // Without parity no reader looks for notes of pages in the zones. Damaged log pages are
+  // recognized by their content.
   if (in_zone && s_.has_parity) {
     const desk_guard d(desks_);
     noted = notes.add(d->w, page);

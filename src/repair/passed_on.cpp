@@ -25,7 +25,7 @@ void put_default_back(int signal) noexcept {
   ::sigaction(signal, &standard, nullptr);
 }
 
-// What the kernel blocks for a handler.
+// Blocks the signals that the kernel blocks for a handler.
 void block_for(const struct sigaction& a, int signal, const ucontext_t& interrupted,
                sigset_t& before) noexcept {
   sigset_t mask;
@@ -39,7 +39,7 @@ void block_for(const struct sigaction& a, int signal, const ucontext_t& interrup
 
 #if defined(__x86_64__)
 
-// As the kernel lays it out, with what handlers return to.
+// The frame as the kernel lays it out, with the address that handlers return to.
 struct signal_frame {
   const void* restorer;
   std::byte context[offsetof(ucontext_t, uc_sigmask) + kernels_set];
@@ -59,16 +59,16 @@ const void* restorer_of(const ucontext_t& interrupted) noexcept {
   return reinterpret_cast<const void* const*>(&interrupted)[-1];
 }
 
-// Whether the code that was interrupted has a stack of its own, besides the one that this runs on,
-// and nothing but the kernel's frame lies between the two.
+// Whether the interrupted code has a stack other than the one that this runs on, and only the
+// kernel's frame lies between the two.
 bool has_other_stack(const ucontext_t& interrupted, const void* caller) noexcept {
   if (caller != restorer_of(interrupted)) return false;
   const stack_t& s = interrupted.uc_stack;
   const auto begin = reinterpret_cast<uint64_t>(s.ss_sp);
   const auto here = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
   const auto there = static_cast<uint64_t>(interrupted.uc_mcontext.gregs[REG_RSP]);
-  // (A stack that is disarmed while a handler runs on it is armed again by the end of that handler
-  // only.)
+  // (A stack that is disarmed while a handler runs on it is armed again only when that handler
+  // ends.)
   constexpr int disarmed = static_cast<int>(1u << 31);
   return (s.ss_flags & (SS_DISABLE | disarmed)) == 0 && here - begin < s.ss_size &&
          there - begin >= s.ss_size;
@@ -76,8 +76,8 @@ bool has_other_stack(const ucontext_t& interrupted, const void* caller) noexcept
 
 extern "C" const char scute_touches_stack[] __attribute__((visibility("hidden")));
 
-// The fault of a stack that has come to its end is met here, and nowhere else: the kernel ends a
-// program whose stack has no room for the frame of its handler.
+// A fault here, and only here, means that a stack is exhausted: the kernel ends a program whose
+// stack has no room for the frame of its handler.
 [[gnu::noinline]] void touch(volatile std::byte* at) noexcept {
   __asm__ volatile("scute_touches_stack: orb $0, (%0)" : : "r"(at) : "memory", "cc");
 }
@@ -85,13 +85,13 @@ bool is_end_of_stack(const ucontext_t& interrupted) noexcept {
   return interrupted.uc_mcontext.gregs[REG_RIP] == reinterpret_cast<greg_t>(&scute_touches_stack);
 }
 
-// (Not memcpy(): where a sanitizer watches, the bytes below the stack's end are nobody's.)
+// (Not memcpy(): to a sanitizer the bytes below the stack's end belong to no object.)
 void copy(std::byte* to, const void* from, uint64_t n) noexcept {
   __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(n) : : "memory");
 }
 
-// Moves the kernel's frame there and goes on with the handler: the alternate stack is free again
-// then, for signals that come meanwhile.
+// Moves the kernel's frame to that stack and continues with the handler. The alternate stack is
+// free again then, for signals that come meanwhile.
 [[noreturn]] void call_there(const struct sigaction& a, int signal, const siginfo_t& info,
                              const ucontext_t& interrupted) noexcept {
   auto* const end = reinterpret_cast<std::byte*>(interrupted.uc_mcontext.gregs[REG_RSP]) - red_zone;
@@ -101,7 +101,7 @@ void copy(std::byte* to, const void* from, uint64_t n) noexcept {
     return at - reinterpret_cast<uint64_t>(at) % to;
   };
   std::byte* const vectors = down(end - n, 64);
-  // As behind a call: 8 more than a multiple of 16.
+  // As after a call: 8 more than a multiple of 16.
   std::byte* const bottom = down(vectors - sizeof(signal_frame), 16) - 8;
   constexpr uint64_t page = 4096;
   for (std::byte* at = end; at > bottom; at -= page) touch(at);
@@ -145,7 +145,7 @@ void passed_on::install(int signal, handler ours) {
   struct sigaction now{};
   if (::sigaction(signal, nullptr, &now) != 0)
     throw_errno("look at the handlers of SIGBUS and SIGSEGV", errno);
-  // A child of fork() has it already, and what was before it, unless it has put up something else.
+  // A child of fork() has it already, with the saved handler, unless it has installed another one.
   if ((now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == ours) return;
   before_ = now;
   spent_.store(false);
@@ -170,7 +170,7 @@ void passed_on::pass(int signal, siginfo_t* info, void* context, const void* cal
     if (sent && before_.sa_handler == SIG_IGN) return;
     // Ignoring a fault is no option: the kernel ends the process then, as by default.
     put_default_back(signal);
-    if (sent) ::raise(signal);  // nothing will bring it again
+    if (sent) ::raise(signal);  // it does not come again by itself
     return;
   }
   const bool resets = (before_.sa_flags & static_cast<int>(SA_RESETHAND)) != 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lost pages that no parity knows: superblocks, lanes, logs in chunks, space in no use
+// Lost pages without parity: superblocks, lanes, logs in chunks, space in no use
 // (repair/page_repair.hpp).
 #include <cstring>
 
@@ -26,7 +26,7 @@ page_repairer::outcome page_repairer::repair_plain_page(uint64_t page,
     const bool first = page < g.lanes_offset + replica;
     known = g.lane_replicas > 1 &&
             s_.medium->read(first ? page + replica : page - replica, plain_.page, format::page);
-    // Without replicas the log is gone; what it says matters only if a crash comes now.
+    // Without replicas the log is gone. It matters only if a crash comes now.
     if (!known && g.lane_replicas == 1) return outcome::hopeless;
   }
   if (!s_.medium->restore_page(plain_.w, page, plain_.page) && s_.medium->is_revoked(page))
@@ -38,8 +38,8 @@ page_repairer::outcome page_repairer::repair_plain_page(uint64_t page,
   return outcome::readable;
 }
 
-// PAGE-8. One at a time: what a log's writer stores to the page from here on must not become zeros
-// again.
+// PAGE-8. One at a time: bytes that a log's writer stores to the page from here on must not become
+// zeros again.
 page_repairer::outcome page_repairer::repair_log_page(uint64_t page, scute_finder finder) noexcept {
   const locked turn(log_.taken);
   if (!s_.medium->is_revoked(page)) return outcome::readable;

@@ -62,12 +62,12 @@ struct outcome {
   bool again = false;     // the page of the header was lost meanwhile (pool::written_back)
 };
 
-// With the fragment's lock. repaired: something was written by an earlier one.
+// Called with the fragment's lock. repaired: an earlier call has written something.
 outcome repair_once(pool::state& s, pool::lane* by, const pool::fragment& f, const char* what,
                     on_loss then, bool repaired) {
   if (pool::valid(s, f)) return {};  // another thread was faster
-  // Somebody may have cut the user's file off, or given its blocks away: what is stored behind its
-  // end is gone with the next write-back.
+  // Another program may have truncated the user's file, or punched holes in it: bytes that are
+  // stored after its end are lost with the next write-back.
   if (s.foreign) s.medium->reserve(f.payload, f.room);
   if (!s.has_parity) {
     give_up(s, by, f, what, then, "the pool has no parity (protection below mlp)");
@@ -83,8 +83,8 @@ outcome repair_once(pool::state& s, pool::lane* by, const pool::fragment& f, con
       s.overlaid.substitute(u.offset, to.data() + u.at, u.length);
     }
   };
-  // REPAIR-4: what looks damaged may be a commit in the middle of its work, if the caller reads
-  // without the lock that it should hold. Then the bytes change under our eyes, and settle down.
+  // REPAIR-4: a fragment may look damaged because a commit is writing it, if the caller reads
+  // without the lock that it should hold. Then its bytes change between two looks, and settle.
   for (int attempt = 0;; ++attempt) {
     look(kept);
     const auto with = [&](const pool::decoding& how) {
@@ -114,13 +114,13 @@ outcome repair_once(pool::state& s, pool::lane* by, const pool::fragment& f, con
   format::fragment_header h;
   std::memcpy(&h, image.data(), sizeof h);
   size_t sure = format::header_size + pool::covered(s, f, h);
-  // Without checksums of payloads, the payload beside a lost header was probably lost with it, and
-  // where it was not, its columns decode to what it is.
+  // Without checksums of payloads, the payload next to a lost header was probably lost with it. If
+  // it was not, its columns decode to the same bytes.
   if (!s.has_checksums && format::meta_role(h.meta) == format::role::live)
     sure = format::header_size + std::min<uint64_t>(format::meta_size(h.meta), f.room);
   const pool::seen_headers headers{f.header, kept.data(), image.data()};
-  // What a transaction stored in place is its own business, and stays. If nothing is written after
-  // all, it was a commit at work, and no damage (REPAIR-4).
+  // Bytes that a transaction has stored in place are left alone. If nothing is written in the end,
+  // it was a running commit, and no damage (REPAIR-4).
   const auto restore = [&](medium::writer& w) {
     outcome done;
     for (const unit& u : units) {
@@ -151,7 +151,8 @@ outcome repair_once(pool::state& s, pool::lane* by, const pool::fragment& f, con
 
 void repair_fragment(pool::state& s, pool::lane* by, const pool::fragment& f, const char* what,
                      on_loss then) {
-  // Torn rather than damaged, perhaps; and no column is decoded that a crash has left open.
+  // The fragment may be torn rather than damaged; and no column that a crash has left open is
+  // decoded.
   if (s.resolving->pending())
     for (const unit& u : units_of(f)) s.resolving->before_write(u.offset, u.length);
   const locked hold(s.repairs.locks[f.header / 64 % s.repairs.locks.size()]);
@@ -160,7 +161,7 @@ void repair_fragment(pool::state& s, pool::lane* by, const pool::fragment& f, co
     const outcome now = repair_once(s, by, f, what, then, all.repaired);
     if (now.repaired) all = now;
     if (!now.again) break;
-    // Each turn begins with a look at the header, which has its page rebuilt.
+    // Each turn begins with a read of the header, which rebuilds its page.
     if (turn == 1000)
       give_up(s, by, f, what, then, "the page of its header is lost again and again");
   }
@@ -188,7 +189,7 @@ void repair_descriptor(pool::state& s, uint64_t zone) {
     try {
       return repair_fragment(s, nullptr, f, "zone descriptor");
     } catch (const failure& e) {
-      // It decodes without rows that count, and with them it does not: damage in one of those.
+      // It decodes without rows that count, and not with them: one of those rows is damaged.
       if (e.code() != SCUTE_E_CORRUPT) throw;
       break;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rebuilding a damaged fragment from the rest of its columns (Pangolin 3.6, without freezing the
+// Rebuilds a damaged fragment from the rest of its columns (Pangolin 3.6, without freezing the
 // pool: only the column blocks being read are held, one at a time).
 //
 // REPAIR-1 Decoded bytes are believed only if the fragment's checksum accepts them. Until then
@@ -7,21 +7,23 @@
 // REPAIR-2 A repair is idempotent: cut short, it leaves a fragment that still fails its checksum,
 //    and columns that decode to the same bytes.
 // REPAIR-3 Damage may hit parts of a fragment differently: one part of the fragment itself, and for
-//    another one the parity or another row. So mixtures of kept and decoded bytes are tried, too.
-// REPAIR-4 A repair never overwrites what a commit has written since it looked.
-// REPAIR-5 A checksum of 32 bits accepts wrong bytes once in 2^32 attempts. So only such mixtures
-//    are tried as damage makes likely, 7 for a fragment, and more only where the traces of a long
-//    scribble are seen (repair/hybrid_decode.hpp has the probabilities). With P rows of parity
-//    there are several ways to decode (repair/erasure_decoder.hpp), each of which multiplies that.
-//    Then small injuries are told apart one by one (repair/bitflip_search.hpp), and what no
-//    checksum vouches for is searched for (repair/erasure_search.hpp); both count their own.
-// REPAIR-6 Nothing is given up while a commit may be in the middle of it: a fragment that cannot
-//    be decoded is lost only if it has the very same bytes when every commit that was decided
-//    before is in place. (Found by a campaign: a scrub reported an object as lost while a thread
-//    that was off the CPU was writing it.)
+//    another part the parity or another row. So mixtures of kept and decoded bytes are tried, too.
+// REPAIR-4 A repair never overwrites bytes that a commit has written since the repair read them.
+// REPAIR-5 A checksum of 32 bits accepts wrong bytes once in 2^32 attempts. So only mixtures that
+//    damage makes likely are tried, 7 for a fragment, and more only if there are traces of a long
+//    scribble (repair/hybrid_decode.hpp has the probabilities). With P rows of parity there are
+//    several ways to decode (repair/erasure_decoder.hpp), each of which multiplies that.
+// REPAIR-6 Nothing is given up while a commit may be in the middle of it: a fragment that cannot be
+//    decoded is lost only if it has the very same bytes when every commit that was decided before
+//    is in place.
 // REPAIR-7 A caller that tries again when other fragments have been repaired (SUSPECT-2 of
-//    scrub/suspect_repair.hpp) reports a loss at the end, and once. (Found by the demo: a loss was
-//    reported and counted whose object was whole a moment later.)
+//    scrub/suspect_repair.hpp) reports a loss at the end, and once.
+//
+// On REPAIR-5: after that, small injuries are told apart one by one (repair/bitflip_search.hpp),
+// and damaged bytes that no checksum vouches for are searched for (repair/erasure_search.hpp). Both
+// count their own attempts. On REPAIR-6, found by a campaign: a scrub reported an object as lost
+// while a thread that was off the CPU was writing it. On REPAIR-7, found by the demo: a loss was
+// reported and counted whose object was whole a moment later.
 #pragma once
 
 #include <cstring>
@@ -36,23 +38,24 @@ namespace scute::core::repair {
 pool::event event_of(const pool::state& s, const pool::fragment& f, scute_outcome outcome,
                      bool unused = false);
 
-// Whether a failed repair also reports the loss, or leaves that to the caller; it throws anyway.
+// Whether a failed repair also reports the loss, or leaves that to the caller. It throws in either
+// case.
 enum class on_loss : uint8_t { tell, leave };
-// As an event, and counts it; by: the caller's lane, or null.
+// Posts the event of a loss, and counts it. by: the caller's lane, or null.
 void tell_lost(pool::state& s, pool::lane* by, const pool::fragment& f);
 
-// Repairs a fragment from its columns if it is damaged; what: what it is called in errors. When it
-// returns, its bytes in the pool are valid, or were changed by a commit that came first
-// (REPAIR-4): a caller that needs them valid looks again. Throws failure(SCUTE_E_CORRUPT) naming
-// what was lost. Any thread without stripes; by: the caller's lane, or null.
+// Repairs a fragment from its columns if it is damaged. what: its name in errors. On return its
+// bytes in the pool are valid, or were changed by a commit that came first (REPAIR-4): a caller
+// that needs them valid tests them again. Throws failure(SCUTE_E_CORRUPT), which names what was
+// lost. Any thread without stripes. by: the caller's lane, or null.
 void repair_fragment(pool::state& s, pool::lane* by, const pool::fragment& f, const char* what,
                      on_loss then = on_loss::tell);
 
-// Repairs the descriptor of a zone, which says how far the zone's rows are in use. While it is
+// Repairs the descriptor of a zone, which says how many of the zone's rows are in use. While it is
 // lost that is unknown, and rows that were never used take no part in the parity. So it is decoded
-// from one row, from two, and so on, until its checksum accepts it; then s.used_end is set by it.
-// Only while a pool is being opened. (Found by the demo: noise in unused space, then the
-// descriptor lost.)
+// from one row, from two, and so on, until its checksum accepts it; then it sets s.used_end. Only
+// while a pool is being opened. (Found by the demo: noise in unused space, then the descriptor
+// lost.)
 void repair_descriptor(pool::state& s, uint64_t zone);
 
 // Returns a validated copy of a metadata object, repairing it first if it is damaged.

@@ -20,10 +20,10 @@ using runs = std::vector<syndrome_run>;
 
 constexpr std::byte nothing{};
 constexpr size_t word = 8;
-constexpr int bits_max = 2;         // of a byte that is cut into bits
+constexpr int bits_max = 2;         // in a byte that is cut into bits
 constexpr size_t changes_max = 64;  // of a syndrome run
 
-// What a unit's columns are, and the row that it lies in.
+// The columns of a unit, and the row that it lies in.
 struct columns {
   const unit& where;
   std::vector<of_column> sums;
@@ -59,7 +59,7 @@ void for_each_run(const columns& c, size_t gap, Fn&& fn) {
   if (to != 0) fn(from, to);
 }
 
-// Short runs are cut into words.
+// Cuts short runs into words.
 template <typename Fn>
 void for_each_word(const columns& c, Fn&& fn) {
   for_each_run(c, 1, [&](size_t from, size_t to) {
@@ -89,7 +89,7 @@ void cut_into_bits(const columns& c, runs& cut) {
 
 constexpr int adds_up = -1, several = -2;
 
-// By the quotient of the first two syndromes, which is another one for each row; -1: of none.
+// By the quotient of the first two syndromes, which differs for each row. -1: of no row.
 constexpr auto row_of_quotient = [] {
   std::array<int16_t, 256> rows{};
   rows.fill(-1);
@@ -98,7 +98,7 @@ constexpr auto row_of_quotient = [] {
   return rows;
 }();
 
-// The one cell that can be wrong, rows and behind them parities. rows: that are in use.
+// The one cell that can be wrong; parities are numbered after rows. rows: how many are in use.
 int wrong_cell(const pool::geometry& g, uint64_t rows, const of_column& sum) noexcept {
   uint32_t odd = 0, last = 0;
   for (uint32_t p = 0; p < g.parity; ++p)
@@ -119,8 +119,8 @@ int wrong_cell(const pool::geometry& g, uint64_t rows, const of_column& sum) noe
   return row;
 }
 
-// What the syndromes make of `row` if `other` is wrong as well. False if the two do not explain
-// them.
+// The change of `row` that the syndromes require if `other` is wrong as well. Returns false if the
+// two do not explain them.
 bool wrong_with(const pool::geometry& g, const std::vector<of_column>& sums, size_t from, size_t to,
                 uint64_t row, uint16_t other, bytes& change) {
   const bool is_parity = other >= g.rows;

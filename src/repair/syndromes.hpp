@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The syndromes of column blocks as a search looks at them: read once, and less what is explained
-// already by damage that is known. Of one thread; nothing in the pool changes.
+// The syndromes of column blocks for a search: read once, without the part that known damage
+// explains already. Used by one thread; nothing in the pool changes.
 #pragma once
 
 #include <array>
@@ -17,17 +17,16 @@ namespace scute::core::repair {
 
 class syndromes {
  public:
-  // Needs parity. Reads a block when it is asked for first, under its stripe: for threads without
-  // one.
+  // Needs parity. Reads a block at the first use, under its stripe: for threads without a stripe.
   explicit syndromes(pool::state& s) : s_(s) {}
 
   using of_column =
-      std::array<std::byte, pool::parities_max>;  // by parity; of those that are not there zero
-  // Of the columns of [offset, offset + to.size()) of the data rows.
+      std::array<std::byte, pool::parities_max>;  // by parity; zero for parities that do not exist
+  // Reads the syndromes of the columns of [offset, offset + to.size()) of the data rows.
   void read(uint64_t offset, std::span<of_column> to);
 
-  // The bytes of the data rows from `offset` on are known to be wrong by `change`: what the columns
-  // would be without that.
+  // The bytes of the data rows from `offset` on are known to be wrong by `change`: removes the
+  // effect of that from the syndromes.
   void take_out(uint64_t offset, std::span<const std::byte> change);
 
  private:

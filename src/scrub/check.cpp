@@ -55,7 +55,7 @@ class checker {
       o_.finding(o_.arg, what, offset, length, oid, outcome == SCUTE_OUTCOME_REPAIRED ? 1 : 0);
   }
 
-  // What the repairer does not tell itself.
+  // Posts an event that the repairer does not post itself.
   void post(scute_event_kind kind, scute_outcome outcome, uint64_t offset, uint64_t length) {
     s_.events.post({kind, outcome, scute_finder{}, offset, length});
   }
@@ -128,8 +128,8 @@ class checker {
     }
   }
 
-  // What was lost may be repaired once other fragments of its columns are (SUSPECT-2 of
-  // scrub/suspect_repair.hpp).
+  // A lost fragment may become repairable when other fragments of its columns are repaired
+  // (SUSPECT-2 of scrub/suspect_repair.hpp).
   void retry_lost() {
     for (bool tried = true; tried;) {
       tried = false;
@@ -141,7 +141,7 @@ class checker {
           continue;
         }
         tried = true;
-        if (pool::valid(s_, l.f))  // put right along with another one
+        if (pool::valid(s_, l.f))  // repaired along with another one
           found(l.what, l.f.header, format::header_size + l.f.room, l.oid, SCUTE_OUTCOME_REPAIRED);
         else if (!fragment(l.f, l.what, l.oid, l.whole ? &*l.whole : nullptr))
           continue;
@@ -155,14 +155,14 @@ class checker {
         found(l.what, l.f.header, format::header_size + l.f.room, l.oid, SCUTE_OUTCOME_LOST);
       }
       suspect(l.f);
-      // Nobody knows any more which other fragments there are.
+      // No header says any more which other fragments there are.
       if (l.whole) suspect(l.whole->header, l.whole->payload + l.whole->room);
     }
     lost_.clear();
   }
 
-  // CHECK-1: the columns of lost fragments keep their syndrome; recomputing would bury the
-  //          evidence.
+  // CHECK-1: the columns of lost fragments keep their syndrome; recomputing would destroy the
+  // evidence.
   void suspect(const pool::fragment& f) {
     suspect(f.header, f.header + format::header_size);
     suspect(f.payload, f.payload + f.room);
@@ -213,8 +213,8 @@ class checker {
     return true;
   }
 
-  // A chunk that is free in memory may be a run of free slots, or a freed span, in the file; the
-  // next opening goes by these headers.
+  // A chunk that is free in memory may be a run of free slots, or a freed span, in the file. The
+  // next opening reads these headers.
   void free_headers(uint64_t from, uint64_t to) {
     std::vector<pool::fragment> found;
     for (uint64_t page = from; page < to; page += format::page)
@@ -236,7 +236,7 @@ class checker {
     return h;
   }
 
-  // Of an object whose first header is known, if only from its columns.
+  // Checks the rest of an object whose first header is known, even if only from its columns.
   void rest(const heap::object& o, const format::fragment_header& h) {
     const uint64_t oid = s_.oid_of(o.payload);
     if (format::meta_role(h.meta) != format::role::live) return;
@@ -247,8 +247,8 @@ class checker {
       fragment(o.fragment(i), "object fragment", oid);
   }
 
-  // CHECK-2. Whatever has bytes in the columns is looked at once more, and repaired. True if all of
-  // it was sound.
+  // CHECK-2. Examines, and repairs, everything with bytes in the columns again. Returns true if all
+  // of it was sound.
   bool sound_still(uint64_t z, uint64_t column) {
     std::vector<fragment_ref> odd;
     bool known = true;
@@ -273,14 +273,14 @@ class checker {
     for (fragment_ref& x : odd) {
       const pool::fragment f = std::exchange(x.f, x.head());
       if (!looks_sound(s_, x) && !SCUTE_PLANTED(check_again))
-        suspect(f);  // nobody can tell whether it is odd itself
+        suspect(f);  // unclear whether it is damaged itself
     }
     return known && odd.empty();
   }
 
   void columns(uint64_t z) {
     for (uint64_t column = 0; column < s_.geo.row_size; column += pool::column_block) {
-      // Columns beyond what any row uses hold zeros in every row, and in the parity.
+      // Columns that no row uses hold zeros in every row, and in the parity.
       r_.columns_bytes += s_.geo.parity * pool::column_block;
       if (!pool::unused_and_zero(s_, z, column, pool::column_block)) parity(z, column);
       advance(s_.geo.parity * pool::column_block);
@@ -316,7 +316,7 @@ class checker {
         return suspect_blocks_.count({z, column / pool::column_block}) != 0;
       };
       if (suspected()) return;
-      // (What the others leave out it would notice.)
+      // (It would notice damage that the other planted bugs leave.)
       const bool believed =
           SCUTE_PLANTED(check_once) || SCUTE_PLANTED(check_order) || SCUTE_PLANTED(check_suspects);
       if (!believed && s_.has_checksums && !sound_still(z, column)) {

@@ -14,9 +14,9 @@ namespace scute::core::scrub {
 namespace {
 
 constexpr uint64_t line = 64;
-// How much of a page is summed up between two bursts of prefetches.
+// How many bytes of a page are summed up between two bursts of prefetches.
 constexpr uint64_t stride = 512;
-// Times to look again at columns that do not add up before somebody takes their stripe.
+// How often columns that do not add up are read again before their stripe is taken.
 constexpr int looks = 3;
 constexpr uint64_t all_sound = UINT64_MAX;
 
@@ -26,7 +26,7 @@ void fetch(const std::byte* p, uint64_t n) noexcept {
 
 }  // namespace
 
-// Adds a page to the sums while the next one is on its way.
+// Adds a page to the sums while the next one is prefetched.
 void column_walker::sum(uint64_t row, const std::byte* bytes, const std::byte* next) noexcept {
   for (uint64_t i = 0; i < format::page; i += stride) {
     if (next != nullptr) fetch(next + i, stride);
@@ -37,8 +37,8 @@ void column_walker::sum(uint64_t row, const std::byte* bytes, const std::byte* n
   }
 }
 
-// Tests slots from .. to-1 of a run of one-fragment slots: the loop that most of a scrub's time
-// goes into. Returns the first that looks wrong, or all_sound.
+// Tests slots from .. to-1 of a run of one-fragment slots: a scrub spends most of its time in this
+// loop. Returns the first slot that looks wrong, or all_sound.
 uint64_t column_walker::slots(const chunk_view& v, uint64_t chunk, uint64_t from, uint64_t to,
                               walk_tally& t) const noexcept {
   const uint64_t size = v.slot_size;
@@ -97,7 +97,7 @@ void column_walker::fragments(heap::zone& z, uint64_t zone, const page& p, walk_
       for (uint64_t from = in_chunk / size; from < to; ++from) {
         from = slots(v, base, from, to, t);
         if (from == all_sound) return;
-        // What looks wrong is looked at once more, with all the care there is.
+        // A slot that looks wrong is tested again, the careful way.
         fragment_ref x;
         x.chunk = v.chunk;
         x.use = v.use;
@@ -165,8 +165,8 @@ void column_walker::walk(uint64_t zone, uint64_t block, walk_tally& t,
   if (columns && !codec::is_zero(sum_, g.parity * format::page)) look_again(zone, column, suspects);
 }
 
-// A commit at work leaves columns odd for an instant: looks again at those that are, and only
-// those.
+// A running commit leaves columns inconsistent for an instant. Reads the suspect columns, and only
+// those, again.
 void column_walker::look_again(uint64_t zone, uint64_t column, std::vector<suspect>& suspects) {
   uint64_t first = format::page, last = 0;
   unsigned spins = 0;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reading a column block once: the page of every row and the parities, their sums, and the
-// checksums of all fragments that end in these pages.
+// Reads a column block once: the page of every row and the parities, their sums, and the checksums
+// of all fragments that end in these pages.
 //
-// WALK-1 Nothing is locked and nothing is written. What looks wrong may be a commit at work; it is
-//    noted as an suspect, and somebody else finds out (scrub/suspect_repair.hpp).
-// WALK-2 Pages are fetched ahead, and a fragment is tested with the page in which it ends: what it
-//    has in the page before was read with the column block before. So each byte comes from memory
-//    about once.
+// WALK-1 Nothing is locked and nothing is written. Bytes that look wrong may be those of a running
+//    commit. They are noted as a suspect, and the suspect repairer decides
+//    (scrub/suspect_repair.hpp).
+// WALK-2 Pages are fetched ahead, and a fragment is tested with the page in which it ends: its part
+//    in the page before was read with the column block before. So each byte comes from memory about
+//    once.
 #pragma once
 
 #include <vector>
@@ -17,7 +18,7 @@
 
 namespace scute::core::scrub {
 
-// What was looked at.
+// Counts of what was examined.
 struct walk_tally {
   uint64_t bytes = 0, parity_bytes = 0;
   uint64_t objects = 0, object_bytes = 0;
@@ -42,7 +43,7 @@ class column_walker {
  public:
   column_walker(pool::state& s, heap::heap& h) : s_(s), heap_(h) {}
 
-  // Looks at the column block `block` of a zone that is loaded.
+  // Examines the column block `block` of a zone that is loaded.
   void walk(uint64_t zone, uint64_t block, walk_tally& t, std::vector<suspect>& suspects);
 
  private:

@@ -17,8 +17,8 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-// The fragment, and of a further one the object's first one as well, which may be what vouches for
-// it: as parity has them.
+// The fragment, and for a further one the object's first one as well, which may vouch for it.
+// In-place ranges have the bytes that parity encodes.
 struct fragment_image {
   std::array<std::byte, format::header_size + format::fragment_payload> bytes;
 

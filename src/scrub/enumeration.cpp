@@ -16,7 +16,7 @@
 namespace scute::core::scrub {
 namespace {
 
-// Of a chunk as it is before anything is made of it (FRAGREF-1).
+// A reference with the chunk's record as it is read now (FRAGREF-1).
 fragment_ref ref_of(heap::chunk_record& c, heap::use use) noexcept {
   fragment_ref g;
   g.chunk = &c;
@@ -73,7 +73,7 @@ bool enumeration::is_live(const heap::object& o, const fragment_ref& seen, uint3
   return pool::covered(s_, f, h) != pool::not_covered && is_of(h, type);  // ENUM-2
 }
 
-// What looks damaged, repaired if it is.
+// Repairs a slot that looks damaged, if it is.
 enumeration::outcome enumeration::put_right(const fragment_ref& g) {
   const auto tell = [](damage_class c) {
     return c == damage_class::damaged ? outcome::lost
@@ -87,13 +87,13 @@ enumeration::outcome enumeration::put_right(const fragment_ref& g) {
     return outcome::whole;
   } catch (const failure& e) {
     if (e.code() != SCUTE_E_CORRUPT) throw;
-    // Its chunk may have got another use meanwhile, or a commit have ended.
+    // Its chunk may have got another use meanwhile, or a commit may have ended.
     return tell(classify(s_, g));
   }
 }
 
-// A header that its checksum accepts, of what others may be writing. False if there is none any
-// more, or none to be had.
+// Reads a header that its checksum accepts, which others may be writing. Returns false if it does
+// not exist any more, or if no read was valid.
 bool enumeration::read_sound(const fragment_ref& g, format::fragment_header& h) const {
   constexpr unsigned looks = turns_before_sleep + 16;  // 1.2 ms
   for (unsigned spins = 0, k = 0; k < looks && still_there(g); ++k, spin_pause(spins))
@@ -101,8 +101,8 @@ bool enumeration::read_sound(const fragment_ref& g, format::fragment_header& h) 
   return false;
 }
 
-// What the slot of a header that looks damaged holds. False if nobody can tell; h is what is stored
-// then.
+// Determines what the slot of a header that looks damaged holds. Returns false if that is
+// impossible; h is the stored header then.
 bool enumeration::learn(const fragment_ref& g, uint32_t type, format::fragment_header& h) {
   const uint64_t repairs = s_.repaired.load();
   outcome is = outcome::lost;
@@ -134,14 +134,15 @@ bool enumeration::learn(const fragment_ref& g, uint32_t type, format::fragment_h
   return false;
 }
 
-// What was told of is not told of again.
+// Losses that were reported are not reported again.
 void enumeration::begin(uint32_t type) {
   const locked hold(mutex_);
   const auto it = late_.find(here(type));
   if (it != late_.end() && it->second.told) late_.erase(it);
 }
 
-// ENUM-3: what other repairs may have made possible, and what has become of the others.
+// ENUM-3: tries again what other repairs may have made possible, and determines the state of the
+// rest.
 std::vector<std::pair<fragment_ref, enumeration::outcome>> enumeration::look_again() {
   std::vector<std::pair<fragment_ref, outcome>> seen;
   for (bool tried = true; tried;) {
@@ -174,7 +175,7 @@ std::vector<std::pair<fragment_ref, enumeration::outcome>> enumeration::look_aga
   return seen;
 }
 
-// How many objects the caller's enumeration has passed over that are whole now.
+// The number of objects that the caller's enumeration has passed over and that are whole now.
 uint64_t enumeration::tell_late(uint32_t type) {
   const auto it = late_.find(here(type));
   if (it == late_.end()) return 0;
@@ -207,8 +208,8 @@ void enumeration::conclude(uint32_t type) {
         std::memcpy(&h, s_.at(g.f.header), sizeof h);
       }
       if (is == outcome::lost && !std::exchange(u.told, true)) lost.push_back(g.f);
-      // (It may have been repaired since it was looked at; who has passed over it has done so all
-      // the same.)
+      // (It may have been repaired since it was examined. A thread that has passed over it has done
+      // so anyway.)
       const bool is_told = pool::covered(s_, g.f, h) != pool::not_covered && is_of(h, type) &&
                            !u.passed.contains(here(type));
       if (!is_told && slots++ == 0) first = g.f.header;

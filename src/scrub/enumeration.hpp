@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The live objects of a pool one after the other, in the order of their addresses, whatever damage
-// there is.
+// Enumerates the live objects of a pool in the order of their addresses, whatever damage there is.
 //
 // ENUM-1 A slot is passed over only if a header that its checksum accepts says that it holds no
-//    live object (of the type asked for). A header that fails its checksum is repaired first, as
+//    live object (of the requested type). A header that fails its checksum is repaired first, as
 //    opening the object would.
 // ENUM-2 An object that cannot be repaired but still looks live (and of the type) is returned: a
 //    caller that opens it learns what is lost.
-// ENUM-3 Slots whose content cannot be determined at all are remembered, and so are chunks whose
-//    header is lost. An enumeration that reaches the end while there is any ends with
-//    SCUTE_E_CORRUPT and their number. So the end is never taken for that of a complete list. Nor
-//    is it if a thread has passed over what was repaired later: the next enumeration has it. (A
-//    thread that continues another thread's enumeration does not learn of that.)
-//    Remembered ones are tried again at the end, and losses are reported then, once (REPAIR-7 of
-//    repair/repair.hpp).
-// ENUM-4 A commit of another thread can look like damage; scrub/damage_classifier.hpp tells them
-//    apart. A thread that enumerates needs no lock.
+// ENUM-3 Slots whose content cannot be determined are remembered, and so are chunks whose header is
+//    lost. An enumeration that reaches the end while there is any fails with SCUTE_E_CORRUPT and
+//    their number. So does one that has passed over a slot that was repaired later; the next
+//    enumeration has it.
+// ENUM-4 A commit of another thread can look like damage; scrub/damage_classifier.hpp distinguishes
+//    the two. A thread that enumerates needs no lock.
+//
+// On ENUM-3: so the end is never taken for that of a complete list. (A thread that continues
+// another thread's enumeration does not learn of the latter case.) Remembered slots are tried again
+// at the end, and losses are reported then, once (REPAIR-7 of repair/repair.hpp).
 #pragma once
 
 #include <atomic>
@@ -36,17 +36,17 @@ class enumeration {
   enumeration(pool::state& s, heap::heap& h) : s_(s), heap_(h) {}
 
   // The first live object of the type (or SCUTE_TYPE_ANY) at or after slot `slot` of chunk `chunk`
-  // of zone `zone`; null at the end. Throws what ENUM-3 says. Any thread.
+  // of zone `zone`; null at the end. Throws as ENUM-3 says. Any thread.
   scute_oid search(uint64_t zone, uint32_t chunk, uint32_t slot, uint32_t type);
 
  private:
   using walker = std::pair<std::thread::id, uint32_t>;  // and the type that it asks for
   struct unreported {
     fragment_ref where;
-    // Of the pool at the last try: another repair may have made this one possible.
+    // s_.repaired at the last try: another repair may have made this one possible.
     uint64_t repairs = 0;
     bool told = false;
-    std::set<walker> passed;  // by whom it was passed over
+    std::set<walker> passed;  // the enumerations that have passed over it
   };
   // Objects that were passed over and are whole now. They count until the thread that has passed
   // over them begins again after the error.

@@ -71,7 +71,7 @@ chunk_view view_of_free(const pool::state& s, heap::zone& z, uint64_t zone,
 bool still_there(const fragment_ref& g) noexcept {
   if (g.chunk == nullptr) return true;
   const chunk_view v = read_chunk(*g.chunk);
-  // What is free in memory has got a new generation by the time that it is used again.
+  // A chunk that is free in memory has a new generation by the time that it is used again.
   if (g.use == heap::use::free) return v.use == heap::use::free && v.generation == g.generation;
   if (v.use != g.use || v.generation != g.generation) return false;
   if (v.use == heap::use::span) return v.length == g.length;
@@ -85,8 +85,8 @@ bool looks_sound(const pool::state& s, const fragment_ref& g, uint64_t* size) no
   const bool live = format::meta_role(h.meta) == format::role::live;
   if (g.f.index != 0) {
     if (pool::covered(s, g.head(), h) == pool::not_covered) return false;
-    // That it is nobody's is believed of a sound header only: damage may have made the object
-    // shorter.
+    // Only a sound header is believed if it says that the object does not use this fragment: damage
+    // may have made the object shorter.
     if (!live || format::meta_size(h.meta) <= g.f.index * format::fragment_payload)
       return SCUTE_PLANTED(fragment_ref_shorter) || pool::valid(s, g.head());
     return pool::valid(s, g.f);

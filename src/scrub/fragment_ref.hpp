@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which fragments lie in a page of the data rows, for those who walk a pool while it is in use.
+// Which fragments lie in a page of the data rows, for code that walks a pool while it is in use.
 //
-// FRAGREF-1 What memory says of a chunk is read without a lock, and may be a mixture of two uses of
-//    it. So a fragment reference remembers what was read, and whoever finds its fragment damaged
-//    asks still_there() before believing it.
-// FRAGREF-2 Of an object of several fragments the first header decides which others count. It may
-//    change at any time, so that is asked again, too. It is asked only if it is sound: a damaged
-//    one may tell of a shorter object.
+// FRAGREF-1 The chunk's record in memory is read without a lock, and may be a mixture of two uses.
+//    So a fragment reference stores what was read, and code that finds its fragment damaged calls
+//    still_there() before believing it.
+// FRAGREF-2 The first header of an object of several fragments decides which others count. It may
+//    change at any time, so it is read again, too. It is believed only if it is sound: a damaged
+//    one may describe a shorter object.
 #pragma once
 
 #include <algorithm>
@@ -55,20 +55,20 @@ struct chunk_view {
   uint32_t slot_size = 0, formatted = 0, length = 0;
 };
 
-// Of a chunk, or of the span that it is a part of.
+// The view of a chunk, or of the span that it is a part of.
 chunk_view view_of(heap::zone& z, uint32_t chunk) noexcept;
 
-// Of a chunk that is free in memory: as its header in the pool has it, which may still say run or
-// span (heap/zone_table.hpp, ZONE-1). The headers in it count until the chunk gets a new use: the
-// next opening goes by them. use: free if there are none.
+// The view of a chunk that is free in memory, from its header in the pool, which may still say run
+// or span (heap/zone_table.hpp, ZONE-1). The headers in it count until the chunk gets a new use:
+// the next opening reads them. use: free if there are none.
 chunk_view view_of_free(const pool::state& s, heap::zone& z, uint64_t zone,
                         uint32_t chunk) noexcept;
 
-// True unless the chunk is being put, or has been put, to another use since.
+// Returns false if the chunk is being put, or has been put, to another use since.
 bool still_there(const fragment_ref& g) noexcept;
 
-// The test of a moment, without a lock; errs on the side of damage. size: set to that of the object
-// if this is its first fragment and it is live; may be null.
+// A single test without a lock; errs on the side of damage. size: set to that of the object if this
+// is its first fragment and it is live; may be null.
 bool looks_sound(const pool::state& s, const fragment_ref& g, uint64_t* size = nullptr) noexcept;
 
 // Calls fn(fragment reference) for each fragment place that ends in the page at `inside` of the
@@ -127,7 +127,7 @@ bool for_each_fragment_ref(const pool::state& s, heap::zone& z, uint64_t zone, u
           std::min(format::fragment_payload, x.f.object_room - i * format::fragment_payload));
       fn(static_cast<const fragment_ref&>(x));
     };
-    // Those with payload in the page.
+    // Fragments with payload in the page.
     uint64_t i = low > payload ? (low - payload) / format::fragment_payload : 0;
     const uint64_t first_payload = i;
     for (; i < n; ++i) {
@@ -139,7 +139,7 @@ bool for_each_fragment_ref(const pool::state& s, heap::zone& z, uint64_t zone, u
     }
     const uint64_t past_payload = i;
     if (lies == that::ends || payload <= low) return;
-    // And those whose headers are there.
+    // Fragments whose headers are there.
     for (uint64_t k = low > base ? (low - base) / format::header_size : 0;
          k < n && base + k * format::header_size < high; ++k)
       if (k < first_payload || k >= past_payload) one(k);

@@ -28,7 +28,7 @@ class random_numbers {
  public:
   explicit random_numbers(uint64_t seed) noexcept : state_(mix(seed)) {}
   uint64_t word() noexcept { return mix(state_ += 0x9e3779b97f4a7c15u); }
-  // Uniform but for n in 2^64.
+  // Uniform, except for n in 2^64.
   uint64_t below(uint64_t n) noexcept { return word() % n; }
   // In (0, 1].
   double unit() noexcept { return static_cast<double>((word() >> 11) + 1) * 0x1p-53; }
@@ -37,7 +37,7 @@ class random_numbers {
   uint64_t state_;
 };
 
-// How many of the n bytes at offset a file has (INJECT-6).
+// How many of the n bytes at offset are in a file (INJECT-6).
 uint64_t in_a_file(const pool::state& s, uint64_t offset, uint64_t n) {
   if (!s.foreign || offset < s.geo.zones_offset || offset >= s.geo.zones_end()) return n;
   const pool::foreign_parts p = pool::foreign_parts_of(s, pool::zone_of(s.geo, offset));
@@ -46,7 +46,7 @@ uint64_t in_a_file(const pool::state& s, uint64_t offset, uint64_t n) {
   return p.payload_end - std::min(offset, p.payload_end);
 }
 
-// Where injuries of a kind may begin: the bits of a region, numbered through.
+// The places where injuries of a kind may begin: the bits of a region, numbered consecutively.
 class target {
  public:
   target(const pool::state& s, heap::zone_table& zones, repair::page_repairer& pages,
@@ -67,7 +67,7 @@ class target {
       if (what.region != SCUTE_REGION_ANY && what.region != e.region) continue;
       uint64_t begin = e.offset;
       const uint64_t end = e.offset + e.length;
-      // INJECT-6: such bytes are at the begin of a region of their own kind, which is larger.
+      // INJECT-6: such bytes are at the beginning of a larger region, of kind free.
       if (e.region == SCUTE_REGION_FREE && in_a_file(s, begin, 1) == 0)
         begin = std::min(end, round_up(begin, format::page));
       present_ = true;
@@ -111,9 +111,9 @@ class injector {
            const std::function<void(uint64_t, uint64_t)>& visit)
       : s_(s), pages_(pages), what_(what), visit_(visit), w_(*s.medium) {}
 
-  // False if something was injured just there already.
-  // A crash and an injury are two failures, and a drill of one waits until the columns have got
-  // over the other; but with engine logfree, where resolution has to know them apart.
+  // Returns false if this place was injured already. A crash and an injury are two failures, so a
+  // drill of one waits until the columns have recovered from the other. An exception is engine
+  // logfree, whose resolution has to distinguish them.
   bool injure(const target::place& p) {
     const uint64_t n =
         what_.kind == SCUTE_INJURE_SCRIBBLE ? what_.length + format::page : format::page;
@@ -139,7 +139,7 @@ class injector {
     if (visit_) visit_(offset, length);
     return true;
   }
-  // Behind the page cache nothing has to be done to let the damage last.
+  // With a page cache nothing needs to be done to make the damage last.
   void flush(const std::byte* p, uint64_t n) {
     if (s_.medium->what() != medium::kind::dax) return;
     w_.flush(p, n, medium::purpose::data);
@@ -166,7 +166,7 @@ class injector {
 
   bool scribble(const target::place& p) {
     uint64_t n = what_.length;
-    // Inside of the region if it is long enough just there, else from its begin on.
+    // Inside of the region if that is long enough from here; otherwise from its beginning on.
     uint64_t offset = p.offset;
     if (offset + n > p.end) offset = p.end - p.begin >= n ? p.end - n : p.begin;
     offset = std::min(offset, s_.geo.file_size - n);
@@ -271,12 +271,12 @@ uint64_t inject(pool::state& s, heap::zone_table& zones, repair::page_repairer& 
     throw failure(SCUTE_E_NOENT, s.path + " has no byte in such a region at present");
   if (where.bits() == 0) refuse_page(s);
   if (what.count != 0) {
-    // Where the region has fewer places than are asked for, all of them is enough.
+    // If the region has fewer places than requested, all of them are enough.
     uint64_t misses = 0;
     while (in.done() < what.count && misses < 1000)
       misses = in.injure(where.at(random.below(where.bits()))) ? 0 : misses + 1;
   } else if (what.rate > 0) {
-    // INJECT-3, without a look at every bit: the gaps between hits are geometrically distributed.
+    // INJECT-3, without testing every bit: the gaps between hits are geometrically distributed.
     const double scale = 1 / std::log1p(-what.rate);
     for (uint64_t bit = 0; bit < where.bits(); ++bit) {
       const double gap = std::floor(std::log(random.unit()) * scale);

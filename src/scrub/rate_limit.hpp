@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A token bucket that several threads draw from: so many bytes per second, all together.
+// A token bucket that several threads draw from: a limit of bytes per second for all together.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace scute::core::scrub {
 
 class rate_limit {
  public:
-  // What may be drawn at once after a pause, in nanoseconds of the rate.
+  // The amount that may be drawn at once after a pause, in nanoseconds of the rate.
   static constexpr uint64_t burst_ns = 50'000'000;
 
   explicit rate_limit(uint64_t bytes_per_second) : rate_(bytes_per_second) {}

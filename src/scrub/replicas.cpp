@@ -56,7 +56,7 @@ void repair_superblocks(pool::state& s, bool repair, repair_tally& t,
       s.require_healthy();
     }
   }
-  // Without the lock: who is told may call into the pool.
+  // Without the lock: the callback may call into the pool.
   for (const uint64_t at : bad) {
     ++t.damaged;
     if (repair) {
@@ -98,11 +98,11 @@ void repair_lane(pool::state& s, pool::lane& l, bool repair, repair_tally& t,
     for (unsigned r = 0; r < 2; ++r) {
       uint64_t word = 0;
       std::memcpy(&word, s.at(s.geo.lane_offset(l.index, r) + position), sizeof word);
-      // More than has been is said by none, whatever its check says (LOG-5).
+      // No valid word says more than has happened, whatever its check (LOG-5).
       says[r] = log::read_status_word(engine::identity_of(s, l.index), which, word, value[r]) &&
                 (value[r] <= most || SCUTE_PLANTED(repair_status_anything));
     }
-    // (What neither says is nothing to copy.)
+    // (If neither replica has a valid word there is nothing to copy.)
     if (says[0] == says[1] && (!says[0] || value[0] == value[1])) continue;
     // A word that fails its check says nothing, whatever its value looks like.
     copy_over(position, sizeof(uint64_t), !says[0] || (says[1] && value[1] > value[0]) ? 1 : 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the last scrub got to: a line after each copy of the superblock (format::scrub_mark).
+// The position of the last scrub: a line after each copy of the superblock (format::scrub_mark).
 #pragma once
 
 #include "pool/state.hpp"
@@ -9,7 +9,8 @@ namespace scute::core::scrub {
 // The valid line with the highest sequence; zeros if there is none.
 format::scrub_mark read_mark(const pool::state& s) noexcept;
 
-// Writes all three, durably, with the next sequence. Nothing hangs on it, so a failure is not told.
+// Writes all three, durably, with the next sequence. Nothing depends on it, so a failure is not
+// reported.
 void write_mark(pool::state& s, uint64_t position, uint64_t started_ns, uint64_t completed_ns);
 
 // A scrub's units are the column blocks of all zones, in order; this many there are.

@@ -41,7 +41,7 @@ uint32_t usable_cpus() noexcept {
   return static_cast<uint32_t>(std::max(1, CPU_COUNT(&set)));
 }
 
-// Lets everybody else have the CPU first. Where the system refuses, the thread is one like others.
+// Gives all other threads precedence. If the system refuses, the thread is an ordinary one.
 void yield_to_others() noexcept {
   const sched_param none{};
   ::sched_setscheduler(0, SCHED_BATCH, &none);
@@ -66,7 +66,7 @@ scrubber::scrubber(pool::state& s, heap::heap& h, const scrub_options& o,
                 }),
       zones_(s.geo.zone_count) {}
 
-// What the walker will read in a unit, as things are now.
+// The bytes that the walker will read in a unit, in the present state.
 uint64_t scrubber::unit_bytes(uint64_t zone, uint64_t block) const noexcept {
   const uint64_t end = s_.used_end[zone].load(std::memory_order_acquire);
   const uint64_t column = block * format::page;
@@ -110,7 +110,7 @@ void scrubber::run(scute_report& report) {
   }
 
   const uint64_t reached = position();
-  // The losses of zones that were left half-way are told all the same.
+  // The losses of zones that were left half-way are reported as well.
   for (const uint64_t z : begun_zones()) end_zone(z);
   report.complete = reached >= units_ && repairer_.saw_all() ? 1 : 0;
   report.damaged += copies_.damaged;
@@ -125,7 +125,7 @@ void scrubber::run(scute_report& report) {
   report.elapsed_ns = now_ns() - begin;
 }
 
-// What lies outside of the zones. Short, and done by each run, resumed or not.
+// Copies outside of the zones. Short, and done by each run, resumed or not.
 void scrubber::copies() {
   const auto tell = [this](const finding& f) {
     if (o_.finding != nullptr)
@@ -194,7 +194,7 @@ void scrubber::walk_batch(walker_state& w, uint64_t end) {
   keep_mark(w.at);
 }
 
-// Waits as the rate demands.
+// Waits as the rate requires.
 void scrubber::pace(uint64_t bytes) {
   for (uint64_t wait = rate_.draw(bytes, now_ns()); wait != 0 && !stopping();) {
     const uint64_t step = std::min<uint64_t>(wait, 20'000'000);
@@ -208,7 +208,7 @@ void scrubber::hand_over(walker_state& w) {
   w.suspects.clear();
 }
 
-// Enters what was seen of a zone's units, which are done but for their suspects.
+// Adds the counts of a zone's units, which are done except for their suspects.
 void scrubber::flush(walker_state& w, uint64_t zone, uint64_t units) {
   bool ended = false;
   {
@@ -320,7 +320,7 @@ uint64_t scrubber::position() {
   return least;
 }
 
-// Not for each of them: alike ones that wait together are told as one.
+// Not for each event: equal ones that wait together are reported as one.
 void scrubber::tell_events() {
   if (s_.events.pending()) s_.events.notify_all(s_);
 }
@@ -366,7 +366,7 @@ void scrubber::work_together(uint32_t threads) {
         --walking_;
         for_repairer_.notify_one();
       });
-    } catch (const std::exception&) {  // no more threads: those there are must do
+    } catch (const std::exception&) {  // no more threads: the existing ones must do
       const locked hold(mutex_);
       walking_ -= threads - i;
       break;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Verifying and repairing a whole pool while transactions run.
+// Verifies and repairs a whole pool while transactions run.
 //
-// The pool is cut into units, the column blocks of all zones. Walkers read them (column_walk.hpp),
-// any number of threads, which lock nothing and write nothing, so it does no harm to put them off
-// the CPU. What they find odd goes to one suspect repairer (suspect_repair.hpp): the thread that
-// called run().
+// The pool is divided into units, the column blocks of all zones. Walkers read them
+// (column_walk.hpp), in any number of threads. They lock nothing and write nothing, so descheduling
+// them does no harm. Suspects that they find go to one suspect repairer (suspect_repair.hpp): the
+// thread that called run().
 //
-// SCRUB-1 A unit counts as done when it was read and its suspects were looked into. The mark in the
+// SCRUB-1 A unit counts as done when it was read and its suspects were examined. The mark in the
 //    pool (scrub_mark.hpp) never says more than that, so an interrupted scrub misses nothing.
 // SCRUB-2 A zone is ended, and its losses are reported, when all of its units are done.
 // SCRUB-3 Callbacks run in the suspect repairer's thread.
@@ -33,14 +33,14 @@ struct scrub_options {
   uint64_t rate = 0;
   bool resume = false;
   bool repair = true;
-  bool yield = false;  // walkers in threads of their own that leave the CPU to others
+  bool yield = false;  // walkers in threads of their own with the lowest priority
   scute_finding_fn finding = nullptr;
   scute_progress_fn progress = nullptr;
   void (*zone)(void* arg, const scute_zone_report* zone) = nullptr;
   void* arg = nullptr;
   // Runs the function with the lane, if no thread uses it. Empty: lanes are left alone.
   std::function<void(uint32_t lane, const std::function<void(pool::lane&)>&)> with_lane;
-  tx::engine* engine = nullptr;  // whose log is looked at
+  tx::engine* engine = nullptr;  // whose log is examined
 };
 
 class scrubber {
@@ -58,10 +58,10 @@ class scrubber {
     bool begun = false;
     walk_tally seen;
   };
-  // Of one walker; where it is, for position().
+  // The state of one walker, with its position.
   struct walker_state {
     walker_state(pool::state& s, heap::heap& h) : walk(s, h) {}
-    uint64_t at = UINT64_MAX;  // others look at it: changed with the lock
+    uint64_t at = UINT64_MAX;  // other threads read it: changed with the lock
     column_walker walk;
     walk_tally seen;  // not yet in its zone's
     std::vector<suspect> suspects;

@@ -11,7 +11,7 @@
 
 namespace scute::core::scrub {
 
-// Of a page: what replay wrote to it, and the columns that it wrote to in other rows.
+// For a page: the bytes that replay wrote to it, and the columns that it wrote to in other rows.
 struct suspect_pages::uncertain {
   std::bitset<format::page> replayed, torn;
   bool any() const noexcept { return (torn & ~replayed).any(); }
@@ -26,7 +26,7 @@ void suspect_pages::replay_begins() {
 }
 
 void suspect_pages::parity_begins(std::span<const pool::data_range> written) {
-  // The list can grow while it is walked: looking at a page may meet the next lost one.
+  // The list can grow while it is walked: reading a page may meet the next lost one.
   for (uint32_t i = 0; i < repairer_.suspect_count(); ++i) {
     const uint64_t page = repairer_.suspect_page(i);
     const pool::cell c = pool::cell_of(s_.geo, page);
@@ -100,7 +100,7 @@ void suspect_pages::examine(uint64_t page, const uncertain& u) {
       });
       return;
     }
-    // SUSPAGE-3: the header, which was uncertain as well, vouches for itself alone.
+    // SUSPAGE-3: the header was uncertain as well, and vouches for itself alone.
     if (format::meta_role(h.meta) != format::role::free) condemn(f);
   });
 }

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Lost pages in a pool that needs recovery. Where a transaction was under way when the power
-// failed, the parity of its columns may be old, new or torn, so the bytes that a lost page held in
-// these columns cannot be decoded with certainty, in any other row.
+// failed, the parity of its columns may be old, new or torn. So the bytes of a lost page in these
+// columns, in any other row, cannot be decoded with certainty.
 //
 // SUSPAGE-1 Pages that are known to be lost are rebuilt before anything is replayed: data and
-//    parity may both still be old. Those that show later are rebuilt as they show.
+//    parity may both still be old. Pages found to be lost later are rebuilt when they are found.
 // SUSPAGE-2 When everything is replayed, and before the parity is recomputed, the uncertain bytes
-//    of each of them are looked at. If a fragment's checksum does not accept them, they are decoded
-//    again: data and parity may both be new. What is accepted neither way stays invalid, and is
-//    reported by name.
+//    of each of them are tested. If a fragment's checksum does not accept them, they are decoded
+//    again: data and parity may both be new. Bytes that are accepted neither way stay invalid, and
+//    are reported by name.
 // SUSPAGE-3 Without checksums of payloads nothing can be accepted. The uncertain bytes of live
-//    objects are then overwritten by a pattern, and the objects reported: nobody gets a guess for
-//    what was stored.
+//    objects are then overwritten by a pattern, and the objects reported: no caller gets a guess
+//    instead of the stored bytes.
 #pragma once
 
 #include <vector>

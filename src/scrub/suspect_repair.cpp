@@ -51,7 +51,7 @@ suspect_repairer::outcome suspect_repairer::fragment(uint64_t zone, const fragme
   if (known != lost_.end() && known->second.tried == repairs_) return outcome::lost;
   switch (classify(s_, g)) {
     case damage_class::sound:
-      if (known != lost_.end()) {  // somebody else found a way, or it was freed
+      if (known != lost_.end()) {  // another thread found a way, or it was freed
         const bool told = known->second.told;
         lost_.erase(known);
         if (!told) repaired(zone, g.what(), g.f.header, format::header_size + g.f.room, 0);
@@ -61,7 +61,7 @@ suspect_repairer::outcome suspect_repairer::fragment(uint64_t zone, const fragme
     case damage_class::damaged: break;
   }
   if (g.f.index != 0) {
-    // Whether this part counts at all is for the first header to say; others may put that right
+    // The first header says whether this part counts at all. Other threads may repair that
     // meanwhile.
     switch_point();
     fragment_ref head = g;
@@ -99,7 +99,7 @@ suspect_repairer::outcome suspect_repairer::try_repair(uint64_t zone, const frag
   }
   if (!known) ++tallies_[zone].damaged;
   try {
-    // OBJLOCK-3: what a commit has found out about the object stays true until it has written it.
+    // OBJLOCK-3: what a commit has determined about the object stays true until it has written it.
     std::optional<tx::repair_lock> mine;
     if (g.chunk != nullptr) mine.emplace(s_, nullptr, g.object());
     repair::repair_fragment(s_, nullptr, g.f, g.what(), repair::on_loss::leave);
@@ -108,8 +108,8 @@ suspect_repairer::outcome suspect_repairer::try_repair(uint64_t zone, const frag
     lost_[key] = {g, repairs_};
     return outcome::lost;
   }
-  // REPAIR-4: where a commit came first, nothing has been written, and what was damaged may be so
-  //           still.
+  // REPAIR-4: if a commit came first, nothing has been written, and the fragment may still be
+  // damaged.
   if (!looks_sound(s_, g) && !SCUTE_PLANTED(repair_believed)) {
     if (!known) --tallies_[zone].damaged;
     return outcome::busy;
@@ -124,7 +124,7 @@ suspect_repairer::outcome suspect_repairer::try_repair(uint64_t zone, const frag
   return outcome::repaired;
 }
 
-// A walker counts the objects that it finds sound; of those that it found odd it is known now.
+// A walker counts the objects that it finds sound. Suspects among them are counted here.
 void suspect_repairer::count(uint64_t zone, const fragment_ref& g,
                              const format::fragment_header& h) {
   if (g.chunk == nullptr || g.f.index != 0 || pool::covered(s_, g.f, h) == pool::not_covered ||
@@ -142,8 +142,8 @@ void suspect_repairer::count_if_sound(uint64_t zone, const fragment_ref& g, outc
   if (still_there(g)) count(zone, g, h);
 }
 
-// Whether everything that a checksum vouches for in these columns is sound, which it may have to be
-// made first.
+// Whether everything that a checksum vouches for in these columns is sound, after repairs if
+// necessary.
 suspect_repairer::vouched suspect_repairer::vouched_for(const columns& c) {
   if (s_.being_prewritten.touches(s_.geo, c.zone, c.column, c.length)) return vouched::changing;
   const auto& g = s_.geo;
@@ -241,7 +241,7 @@ void suspect_repairer::look_into(const suspect& d) {
 
 void suspect_repairer::end_zone(uint64_t zone) {
   const auto here = [zone](const suspect& d) { return d.zone == zone; };
-  bool changing = false;  // others were at work there
+  bool changing = false;  // other threads wrote there
   for (int round = 0; round < rounds_max; ++round) {
     const uint64_t before = repairs_;
     std::vector<suspect> again;
@@ -259,7 +259,7 @@ void suspect_repairer::end_zone(uint64_t zone) {
     for (const fragment_ref& g : lost) {
       const outcome now = fragment(zone, g);
       count_if_sound(zone, g, now);
-      // A repair that a commit was before: it is not lost.
+      // A commit came before the repair: the fragment is not lost.
       if (now != outcome::busy) continue;
       changing = true;
       if (lost_.erase({zone, g.f.header}) != 0) busy_.push_back({.zone = zone, .g = g});
@@ -285,7 +285,7 @@ void suspect_repairer::end_zone(uint64_t zone) {
   }
   for (const auto& [key, l] : lost_) {
     if (key.first != zone || l.told) continue;
-    // A commit may have ended, or begun anew what was there, or be at work on it.
+    // A commit may have ended, or begun again there, or be running.
     const damage_class now = classify(s_, l.g);
     if (now == damage_class::busy) saw_all_ = false;
     if (now == damage_class::sound)

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Examines suspects that a walk over the pool has found, and repairs them while transactions run.
 //
-// SUSPECT-1 CHECK-1 (scrub/check.hpp) holds here as well. The parity of a column is recomputed
-//    only if every fragment with a byte in it was found sound between two readings of its syndrome
-//    that are alike, and the third one, in the moment of writing, is too. Columns of fragments
-//    that are lost, or whose fragments are not known, keep their syndrome: it may bring them back.
+// SUSPECT-1 CHECK-1 (scrub/check.hpp) holds here as well. The parity of a column is recomputed only
+//    if every fragment with a byte in it was found sound between two equal readings of its
+//    syndrome. A third one, at the moment of writing, must be equal too. Columns of fragments that
+//    are lost, or whose fragments are not known, keep their syndrome: it may restore them.
 // SUSPECT-2 Objects come before columns. Lost fragments are tried again as long as anything else
-//    could be repaired since.
-//    A column, or a fragment, that other threads change whenever it is looked at is reported as
-//    damaged, or makes the run an incomplete one: nothing is left out and called sound. (Found by
-//    reading.)
+//    could be repaired since. A column, or a fragment, that other threads change whenever it is
+//    read is reported as damaged, or makes the run an incomplete one: nothing is left out and
+//    called sound. (Found by reading.)
 // SUSPECT-3 A column's stripe is held while its syndrome is read, or its parity written; never
 //    while a fragment is tested.
 #pragma once
@@ -35,17 +34,17 @@ struct finding {
 // The counts of a zone; `lost` is complete at the end of the zone.
 struct repair_tally {
   uint64_t damaged = 0, repaired = 0, lost = 0;
-  uint64_t objects = 0, object_bytes = 0;  // live ones that were found odd
+  uint64_t objects = 0, object_bytes = 0;  // live ones among the suspects
 };
 
-// Without repair: would the columns give the fragment back? Then h is its header.
+// Without repair: whether the columns would restore the fragment. Then h is its header.
 bool decodable(pool::state& s, const pool::fragment& f, pool::erasure_hints& hints,
                format::fragment_header& h);
 
 inline constexpr const char* undecidable_column =
     "column (its data or its parity; nothing can tell which without checksums)";
 
-// For one thread.
+// Used by one thread.
 class suspect_repairer {
  public:
   using finding_fn = std::function<void(const finding&)>;
@@ -60,7 +59,7 @@ class suspect_repairer {
   void end_zone(uint64_t zone);
 
   repair_tally& tally(uint64_t zone) { return tallies_[zone]; }
-  // False if there was anything that commits kept it from looking into.
+  // Returns false if commits kept it from examining any suspect.
   bool saw_all() const noexcept { return saw_all_; }
 
  private:
@@ -101,7 +100,7 @@ class suspect_repairer {
   std::map<columns, suspicion> suspects_;
   std::vector<suspect> busy_;
   pool::erasure_hints hints_;
-  uint64_t repairs_ = 0;  // of whatever kind; a measure of progress
+  uint64_t repairs_ = 0;  // of any kind; a measure of progress
   bool saw_all_ = true;
 };
 

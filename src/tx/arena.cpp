@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint64_t block_size = uint64_t{256} << 10;
 constexpr uint64_t page = 4096;
-// The most memory of all kept mappings, and the most mappings.
+// The most memory that all kept mappings may have, and the most mappings.
 constexpr uint64_t spare_max = uint64_t{32} << 20;
 constexpr size_t spares_max = 16;
 
@@ -34,7 +34,7 @@ arena::~arena() {
   if (current_.at != nullptr) release(current_);
 }
 
-// A new block to fill, since the current one has no room for `size`.
+// Takes a new block to fill, since the current one has no room for `size`.
 void arena::next_block(uint64_t size) {
   const uint64_t wanted = std::max(size, block_size);
   blocks_.reserve(blocks_.size() + 1);
@@ -92,8 +92,8 @@ void arena::empty(block& b) noexcept {
   b.page_count = 0;
 }
 
-// The mapping used last stays rather than one that was not used now: another object may be the one
-// that is edited from now on.
+// Keeps the mapping used last rather than one that was not used in this transaction: the program
+// may be editing another object from now on.
 void arena::give_back() {
   uint64_t kept = 0;
   for (const auto& b : spare_) kept += b.page_count * page;

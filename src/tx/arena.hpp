@@ -20,9 +20,9 @@ class arena {
   arena(const arena&) = delete;
   arena& operator=(const arena&) = delete;
 
-  // Room for `size` payload bytes, 64-byte aligned and uninitialised, preceded by `front` bytes of
-  // room for headers (a multiple of 32) whose end serves as the front canary until it is filled in,
-  // and followed by the back canary. Big buffers take memory only where they are touched.
+  // Takes room for `size` payload bytes, 64-byte aligned and uninitialised. Before it are `front`
+  // bytes of room for headers (a multiple of 32); its end serves as the front canary until it is
+  // filled in. After it is the back canary. Big buffers take memory only where they are touched.
   std::byte* take(uint64_t size, uint64_t front) {
     const uint64_t lead = round_up(front, 64);
     const uint64_t total = lead + size + canary_size;
@@ -34,8 +34,8 @@ class arena {
     return payload;
   }
 
-  // Bytes of a buffer that take() gave out are about to be written for the first time in this
-  // transaction. A caller that leaves that out makes the arena keep more memory than it thinks.
+  // Notes that bytes of a buffer from take() are about to be written for the first time in this
+  // transaction. Without that call the arena keeps more memory than it counts.
   void touch(const std::byte* payload, uint64_t from, uint64_t to) {
     if (!blocks_.empty()) touch_big(payload + from, to - from);
   }
@@ -43,7 +43,7 @@ class arena {
   // Plain room without canaries, 16-byte aligned.
   std::byte* scratch(uint64_t size);
 
-  // Tests both canaries of a buffer that take() gave out.
+  // Tests both canaries of a buffer from take().
   static bool intact(const std::byte* payload, uint64_t size, uint64_t front) noexcept {
     const uint64_t guarded = front_canary(front);
     return canary_intact(payload - guarded, guarded) && canary_intact(payload + size, canary_size);
@@ -55,7 +55,7 @@ class arena {
   }
 
   void reset() {
-    if (!blocks_.empty()) give_back();  // else everything fitted one block, as it usually does
+    if (!blocks_.empty()) give_back();  // else everything fitted one block, as usual
     used_ = 0;
   }
 
@@ -68,14 +68,14 @@ class arena {
     std::byte* at = nullptr;
     uint64_t size = 0;
     bool big = false;
-    // Of big ones: which pages have memory, as far as touch() says, and how many.
+    // For big ones: which pages have memory, according to touch(), and how many.
     std::vector<uint64_t> pages = {};
     uint64_t page_count = 0;
   };
-  // From here on a buffer gets a mapping of its own, whose untouched pages cost nothing: a small
-  // edit of a large object then takes memory for the edit only. Mappings are kept for the
-  // transactions that follow, with the pages that they have, as far as these are few: a program
-  // that edits one large object again and again would otherwise pay for the same pages each time.
+  // From this size on a buffer gets a mapping of its own, whose untouched pages cost nothing: a
+  // small edit of a large object then takes memory for the edit only. Mappings are kept for the
+  // next transactions, with their pages as far as these are few. Otherwise a program that edits one
+  // large object again and again would pay for the same pages each time.
   static constexpr uint64_t big_size = uint64_t{64} << 10;
 
   std::byte* bump(uint64_t size) {
@@ -93,7 +93,7 @@ class arena {
   static void release(const block& b) noexcept;
   static void empty(block& b) noexcept;
 
-  std::vector<block> blocks_;  // in use, next to the one that is being filled
+  std::vector<block> blocks_;  // in use, besides the one that is being filled
   std::vector<block> spare_;
   uint64_t used_ = 0;  // of the current bump block
   block current_;

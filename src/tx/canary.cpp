@@ -8,7 +8,7 @@
 namespace scute::core::tx {
 
 canary_pattern::canary_pattern() noexcept {
-  // Random, so that no data that a program is likely to write passes for it.
+  // Random, so that no data that a program is likely to write looks like it.
   if (::getrandom(bytes, sizeof bytes, 0) != static_cast<ssize_t>(sizeof bytes))
     for (size_t i = 0; i < sizeof bytes; ++i)
       bytes[i] = static_cast<std::byte>(0xa5 ^ (i * 0x9d) ^ reinterpret_cast<uintptr_t>(this));

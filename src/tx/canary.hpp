@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Guard bytes before and after a micro-buffer (Pangolin 3.2): a write that runs over the end, or
-// before the start, is noticed at commit and nothing of the transaction reaches the medium.
+// Guard bytes before and after a micro-buffer (Pangolin 3.2). A write after its end, or before its
+// start, is found at commit, and nothing of the transaction reaches the medium.
 #pragma once
 
 #include <cstddef>
@@ -21,11 +21,11 @@
 namespace scute::core::tx {
 
 inline constexpr uint64_t canary_size = 32;
-// Of the room before a buffer no more serves as canary than this, next to the buffer: the room of
-// an object of 128 MiB is 1 MiB, and an edit of a few bytes of it must not cost that.
+// At most so many bytes of the room before a buffer, those next to it, serve as canary: the room of
+// an object of 128 MiB is 1 MiB, and an edit of a few bytes must not cost that.
 inline constexpr uint64_t front_canary_max = 256;
 
-// The content of canaries, repeated: of this process, and random.
+// The repeated content of canaries: random, one for the process.
 struct canary_pattern {
   alignas(canary_size) std::byte bytes[256];
   canary_pattern() noexcept;
@@ -47,7 +47,7 @@ inline void unpoison([[maybe_unused]] const std::byte* at, [[maybe_unused]] uint
 #endif
 }
 
-// The two below for canaries of other sizes than the usual one, without the poison.
+// For canaries of other sizes than the usual one, without the poison.
 void plant_long(std::byte* at, uint64_t n) noexcept;
 bool long_intact(const std::byte* at, uint64_t n) noexcept;
 
@@ -61,7 +61,8 @@ inline void plant_canary(std::byte* at, uint64_t n) noexcept {
   poison(at, n);
 }
 
-// Bits that differ from the pattern in a canary of the usual size, joined. Works on poisoned bytes.
+// The bits in which a canary of the usual size differs from the pattern, ORed together. Works on
+// poisoned bytes.
 inline uint64_t canary_difference(const canary_pattern& should, const std::byte* at) noexcept {
   using half = uint64_t __attribute__((vector_size(16)));
   static_assert(2 * sizeof(half) == canary_size);

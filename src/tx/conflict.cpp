@@ -29,16 +29,15 @@ bool is_open_elsewhere(const pool::state& s, const pool::lane& l, uint64_t offse
 
 enum class found : uint8_t { same, changed, damaged };
 
-// CONFLICT-1: what is believed of a header that is another one is what was tested.
+// CONFLICT-1: a header that differs is judged by the very bytes that were tested.
 found look_at(const pool::state& s, const member& m) noexcept {
   if (!s.has_checksums || SCUTE_PLANTED(conflict_test)) return found::same;  // CONFLICT-4
   uint64_t tag;
   std::memcpy(&tag, s.at(m.where.header + offsetof(format::fragment_header, tag)), sizeof tag);
   if (tag == m.origin) return found::same;
-  switch_point();  // somebody may repair it now
+  switch_point();  // another thread may repair it now
   format::fragment_header tested;
-  // More of it than the stripes that are held may have, and a page of that may be lost
-  // (INFLIGHT-3).
+  // This may need stripes that are not held, and a page there may be lost (INFLIGHT-3).
   if (SCUTE_PLANTED(conflict_faults) ? !pool::valid(s, m.where, tested)
                                      : !pool::valid_unless_lost(s, m.where, tested))
     return found::damaged;

@@ -1,38 +1,40 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two transactions that write one object without a lock: the first one that commits has its way,
-// and the other one fails with SCUTE_E_CONFLICT.
+// Two transactions that write one object without a lock: the first one that commits succeeds, and
+// the other one fails with SCUTE_E_CONFLICT.
 //
 // CONFLICT-1 A fragment that is about to be written still has the header that the transaction has
-//    read. This is tested when no other thread can change the fragment any more: in engine redo
-//    under the object's lock (pool/object_locks.hpp), in engine logfree under the window. It costs
-//    a look at a line that is written next. A header that damage has changed is no other
-//    transaction's. A member that fails its checksum then is repaired, with no columns held, and
-//    tested again. (Found by an hour of campaigns: a lost page was rebuilt under the window, next
-//    to a damaged cell. Several parities can distinguish the two only by the checksum.) Another
-//    thread may end its repair between two looks: so a header is another transaction's only if
-//    that very header was tested. (Found by a campaign that ran concurrently with a scrub.)
-// CONFLICT-2 What the transaction has read of a fragment is of one version, that of the header
-//    (tx/verify.hpp). So everything that was derived from the medium since, and without any lock,
-//    was derived from that version: checksums, and which bytes differ. It is not believed
-//    before CONFLICT-1 has been tested. The stores of a range that was open in place meanwhile are
-//    of no version, and are gone, with the header as it was, if that transaction is aborted. So
-//    what is read from the medium counts only if the fragment was closed before, and nothing was
-//    opened in place until after (overlays::revision()). (Found by an attack from outside.) Where
-//    no checksum can show that a copy is the object's, the copy counts only if nothing was opened
-//    or closed in place while it was taken, and what is open is taken from the overlay. (Found by
-//    tests of contention.)
-// CONFLICT-3 While a transaction has ranges of a fragment open in place no other transaction
-//    commits to the fragment, nor frees it, nor opens ranges of it in place. Its stores are on the
-//    medium, and no other thread reads them as the object's bytes. state::overlaid says what is
-//    open in place; it changes under the columns' stripes, or the object lock. An aborted
-//    transaction closes its ranges when no recovery can restore their old bytes any more, neither
-//    from parity nor from an undo entry. Otherwise the next transaction that commits there would
-//    lose what it has written. (Found by the explorer, when threads could be switched while one is
-//    sealing.)
+//    read: tested when no other thread can change it any more. In engine redo that is under the
+//    object's lock (pool/object_locks.hpp), in engine logfree under the window. A header is another
+//    transaction's only if that very header was tested: damage may have changed it.
+// CONFLICT-2 Bytes that the transaction has read of a fragment are of the header's version
+//    (tx/verify.hpp), and so is all that it derived from the medium since, without a lock:
+//    checksums, and which bytes differ. None of it is believed before CONFLICT-1 was tested. A read
+//    counts only if no range of the fragment was open in place, or opened, meanwhile.
+// CONFLICT-3 While a transaction has ranges of a fragment open in place, no other one commits to
+//    it, frees it, or opens ranges of it in place. No other thread reads its stores on the medium
+//    as the object's bytes. An aborted transaction closes its ranges when no recovery can restore
+//    their old bytes any more, neither from parity nor from an undo entry.
 // CONFLICT-4 Without object checksums (protection below mlpc) changes leave headers as they are.
-//            Then
-//    CONFLICT-1 tells only whether the object was freed meanwhile; of two transactions each writes
-//    what differs from the other's, so the later one stands. scute_obj_commit() compares the bytes.
+//    Then CONFLICT-1 only finds out whether the object was freed meanwhile. Each of two
+//    transactions writes the bytes that differ from the other's, so the later one stands.
+//    scute_obj_commit() compares the bytes.
+//
+// On CONFLICT-1: the test costs a read of a line that is written next. A member that fails its
+// checksum is repaired, with no columns held, and tested again. (Found by an hour of campaigns: a
+// lost page was rebuilt under the window, next to a damaged cell. Several parities can distinguish
+// the two only by the checksum.) Another thread may end its repair between two reads, so the tested
+// header counts. (Found by a campaign that ran concurrently with a scrub.)
+//
+// On CONFLICT-2: the stores of a range that was open in place are of no version. If their
+// transaction is aborted they are gone, with the header unchanged. So a read from the medium counts
+// only if the fragment was closed before, and nothing was opened in place until after it
+// (overlays::revision()). (Found by an attack from outside.) If no checksum can show that a copy is
+// the object's, it counts only if nothing was opened or closed in place while it was taken. Open
+// ranges are copied from the overlay. (Found by tests of contention.)
+//
+// On CONFLICT-3: state::overlaid says what is open in place; it changes under the columns' stripes,
+// or the object lock. If ranges were closed earlier, the next transaction that commits there could
+// lose its bytes. (Found by the explorer, when threads could be switched while one is sealing.)
 #pragma once
 
 #include <span>
@@ -50,12 +52,12 @@ struct change {
 
   explicit operator bool() const noexcept { return which != nullptr; }
 };
-// The first one. The caller has their columns or object locks.
+// The first changed member. The caller has the members' columns or object locks.
 change find_changed(const pool::state& s, const pool::lane& l,
                     std::span<const member> members) noexcept;
 // Repairs a damaged member, and returns: it has to be tested again. Throws SCUTE_E_CONFLICT if it
 // is not damaged, or was too often; SCUTE_E_CORRUPT if it cannot be repaired. attempt: 0, 1, ...
-// The caller has no columns.
+// The caller holds no columns.
 void repair_or_refuse(pool::state& s, pool::lane& l, const change& c, int attempt);
 // Throws SCUTE_E_CONFLICT if another lane has a part of [offset, offset + length) open in place.
 void require_closed(const pool::state& s, const pool::lane& l, uint64_t header, uint64_t offset,

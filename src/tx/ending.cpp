@@ -19,8 +19,8 @@ namespace {
 constexpr uint64_t prewrite_min = uint64_t{16} << 10;
 // One prewriting step; bounds the columns that a crash leaves for recovery to recompute.
 constexpr uint64_t prewrite_step = uint64_t{256} << 10;
-// Where each of its fences is a sync: prewriting costs several of them, so new objects up to this
-// many bytes in all go through the log, and more in larger steps.
+// If each of its fences is a sync, prewriting costs several syncs. So new objects up to this many
+// bytes in all go through the log, and larger ones in larger steps.
 constexpr uint64_t unstaged_max = uint64_t{1} << 20;
 constexpr uint64_t prewrite_step_dear = uint64_t{4} << 20;
 
@@ -115,7 +115,7 @@ void transaction::give_back() noexcept {
   if (!std::exchange(gave_back_, true)) release_freed(false);
 }
 
-// CONFLICT-1: nobody else changes these objects until they are durable.
+// CONFLICT-1: no other thread changes these objects until the changes are durable.
 void transaction::lock_changes(object_lock_guard& mine) {
   const auto changes = [this](const micro_buffer& b) {
     return !b.fresh && needs_object_lock(b) && (b.freed || !b.open.empty() || !b.in_place.empty());
@@ -162,7 +162,7 @@ void transaction::commit() {
     prewrite.any = prewrites_any();
     if (prewrite.any) {
       prewrite_large();
-      switch_point();  // what is prewritten has no header yet
+      switch_point();  // prewritten bytes have no header yet
     }
     make_excess();
     object_lock_guard mine(s_, lane_);
@@ -228,14 +228,15 @@ void transaction::commit(const write_set& made) {
 
 void transaction::abort() noexcept {
   try {
-    // All at once: the undo entries die with the first word that says so. On a medium that has
-    // failed, even in the commit that brought us here, nothing may be put back: the next recovery
-    // alone knows whether the transaction was decided, and needs everything as it is.
+    // Rolls back all ranges at once: the first word that declares the undo entries void ends them
+    // all. On a medium that has failed, even in the commit that led here, nothing may be rolled
+    // back. Only the next recovery knows whether the transaction was decided, and it needs
+    // everything as it is.
     if (!s_.medium->failed()) engine_->restore(lane_, saved_);
   } catch (const failure&) {
     // The medium has failed now, so the undo entries stay alive.
   }
-  // Nor may any slot be used again then.
+  // On a failed medium no slot may be used again either.
   for (size_t i = 0; i < count_ && !s_.medium->failed(); ++i)
     if (buffers_[i]->fresh || (SCUTE_PLANTED(abort_frees) && buffers_[i]->freed))
       heap_.release(buffers_[i]->where);

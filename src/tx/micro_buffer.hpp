@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One object as a transaction sees it: where it lies, what of it is copied to DRAM, what of it is
-// open in place (Pangolin 3.2 and 3.4).
+// One object in a transaction: where it lies, which parts are copied to DRAM, and which are open in
+// place (Pangolin 3.2 and 3.4).
 #pragma once
 
 #include <cstring>
@@ -18,14 +18,13 @@ struct micro_buffer {
   heap::object where;
   uint64_t size = 0;
   uint32_t type = 0;
-  bool fresh = false;  // allocated by this transaction
-  bool freed = false;  // to be freed by it
-  bool span = false;   // that one is no slot (its chunk may tell something else once it is free)
+  bool fresh = false;          // allocated by this transaction
+  bool freed = false;          // to be freed by it
+  bool span = false;           // `freed` one is no slot (a freed chunk may get another use)
   std::byte* bytes = nullptr;  // of the whole object; only what `open` lists was copied
   range_set open;              // ranges the user may change in `bytes`
   range_set known;             // ranges of `bytes` that hold the object's bytes (open or read)
-  // A small object that was opened for the sake of ranges is open as a whole; these are the ones
-  // that were asked for.
+  // A small object that was opened for ranges is open as a whole. These are the requested ranges.
   bool by_ranges = false;
   range_set asked;
   range_set in_place_set;
@@ -33,7 +32,7 @@ struct micro_buffer {
   tx::origins origins;
   format::fragment_header head{};       // freed: its first header then (VERIFY-2)
   bool object_locked = false;           // for the commit (pool/object_locks.hpp)
-  const std::byte* expected = nullptr;  // all that the object must hold when it is committed
+  const std::byte* expected = nullptr;  // all bytes that the object must have at its commit
 
   // Fragment headers kept in front of `bytes`, where they also serve as canary until commit.
   uint64_t front() const noexcept { return where.payload - where.header; }
@@ -47,19 +46,19 @@ struct micro_buffer {
     return std::min(format::fragment_payload, size - i * format::fragment_payload);
   }
 
-  // Whether h, which was verified, is what the first header of an object was meant to be. One that
-  // is freed may have been beyond repair then, and somebody has repaired it since: damage has
-  // hardly changed both its tag and its checksum.
+  // Whether h, which was verified, is the header that the transaction expects. A freed object may
+  // have been beyond repair then, and another thread may have repaired it since. It is recognized
+  // by its tag or its checksum: damage has hardly changed both.
   bool is_version(const format::fragment_header& h) const noexcept {
     return h.tag == origins.of(0) ||
            (freed && h.checksum == head.checksum && !SCUTE_PLANTED(verify_freed));
   }
-  // Whether h is the header, bit by bit, that was freed; true of one that is not freed.
+  // Whether h is, bit by bit, the header that was freed; true for an object that is not freed.
   bool is_freed_head(const format::fragment_header& h) const noexcept {
     return !freed || std::memcmp(&h, &head, sizeof h) == 0;
   }
 
-  // What the user has opened.
+  // The ranges that the user has opened.
   const range_set& opened() const noexcept { return by_ranges ? asked : open; }
 
   void reset() noexcept {

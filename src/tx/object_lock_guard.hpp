@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The object locks that a commit has (pool/object_locks.hpp, OBJLOCK-1), for the time of its life.
+// The object locks that a commit holds (pool/object_locks.hpp, OBJLOCK-1), as long as this lives.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ class object_lock_guard {
   object_lock_guard& operator=(const object_lock_guard&) = delete;
 
   void add(uint64_t payload) { l_.object_locks.push_back(pool::object_locks::index(payload)); }
-  // All that were added, once.
+  // Takes all that were added, each once.
   void take() noexcept {
     auto& all = l_.object_locks;
     if (all.size() > 1) {
@@ -38,9 +38,9 @@ class object_lock_guard {
   size_t held_ = 0;
 };
 
-// The object lock of one object, for whoever repairs it in engine redo: what looks damaged may be a
-// commit in the middle of its work. Nothing if the lane has it already, or in engine logfree, whose
-// columns tell.
+// The object lock of one object, for a thread that repairs it in engine redo: bytes that look
+// damaged may be those of a running commit. Takes nothing if the lane has the lock already, or in
+// engine logfree, where the columns show it.
 class repair_lock {
  public:
   repair_lock(pool::state& s, const pool::lane* l, uint64_t payload) noexcept

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which versions of an object's fragments a transaction has read: the tags of their headers. No two
-// commits give one tag, so a fragment that has the same one still is what was read.
+// commits use one tag, so a fragment that has the same tag is unchanged.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ class origins {
     first_ = 0;
     others_.clear();
   }
-  // The first one of a fragment counts: what is read later must be of the same version.
+  // The first tag of a fragment counts: later reads must be of the same version.
   void note(uint64_t fragment, uint64_t tag) {
     if (fragment == 0) {
       if (first_ == 0) first_ = tag;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Byte ranges of one object that a transaction has opened: disjoint, not touching, none of them
-// empty, and in order. Most sets never have more than one, which takes no memory.
+// empty, and in order. Most sets never have more than one range, which takes no memory.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ class range_set {
     all_.clear();
   }
   bool empty() const noexcept { return hull_.end == 0; }
-  // Of a set that is empty: one range.
+  // For an empty set: makes it one range.
   void become(uint64_t begin, uint64_t end) noexcept { hull_ = {begin, end}; }
   const byte_range* begin() const noexcept { return all_.empty() ? &hull_ : all_.data(); }
   const byte_range* end() const noexcept {
@@ -36,7 +36,7 @@ class range_set {
     return all_.empty() || overlaps_of_all(begin, end);
   }
   // Adds a range, calling fresh(begin, end) for each part of it that was not in the set. If that
-  // throws, the set is as it was.
+  // throws, the set is unchanged.
   template <typename Fn>
   void add(uint64_t begin, uint64_t end, Fn&& fresh) {
     if (empty()) {

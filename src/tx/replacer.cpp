@@ -16,7 +16,7 @@ namespace scute::core::tx {
 
 namespace {
 
-// Half of what counts as verified: so for 16 to 32 seconds.
+// A verification counts for one to two periods: for 16 to 32 seconds.
 constexpr unsigned period_shift = 4;
 
 uint32_t period_now() noexcept {
@@ -80,7 +80,7 @@ void replacer::fetch_ahead(const changed& c, std::span<const range> ranges) cons
 bool replacer::prepare(pool::lane& l) {
   if (s_.resolving->pending()) return false;
   for (size_t i = 0; i < changed_.size(); ++i) fetch_ahead(changed_[i], ranges_of(i));
-  headers_.reserve(changed_.size());  // so that none of them moves
+  headers_.reserve(changed_.size());  // so that no element moves
   const pool::optimistic_reads mark;  // CONFLICT-2
   for (size_t i = 0; i < changed_.size(); ++i)
     if (!change(l, changed_[i], ranges_of(i))) return false;

@@ -2,22 +2,23 @@
 // Changes of live objects by a caller that has verified the bytes that it changes, and still has
 // them. An example is the view of a shielded file, which tests each line that it commits
 // (view/commit_set.hpp). The changes become a write set without a micro-buffer, and no fragment is
-// read as a whole: of a page of 4 KiB in which a line has changed, the line, its parity and the
-// page's header are touched.
+// read as a whole. If a line in a page of 4 KiB has changed, the line, its parity and the page's
+// header are touched.
 //
-// REPLACE-1 Checksums are brought up to date from the bytes that the caller has verified, and only
-//    where the medium holds the same; the parity by the difference to these very bytes (COL-3), for
+// REPLACE-1 Checksums are updated from the bytes that the caller has verified, and only where the
+//    medium holds the same. The parity changes by the difference to these very bytes (COL-3), since
 //    the medium may be damaged a moment later.
-// REPLACE-2 A header is built upon if its fragment was verified within the last half minute, and
-//    it is the same, byte by byte, as it was then, or as this has written it since. Any other is
+// REPLACE-2 A header is trusted if its fragment was verified within the last half minute. It must
+//    be the same, byte by byte, as it was then, or as this class has written it since. Any other is
 //    verified first, with all that it vouches for: no checksum can be derived from a damaged one,
-//    and the difference would reach the parity. Other damage in such a page stays, as in a page
-//    that no thread writes: checksum and parity continue to accuse it. But a power failure
-//    immediately after a commit may then take the commit back, if it is more than a run of lines
-//    (docs/internals/logfree.md, "The price"; repair/versions.hpp, VERSION-3). So a verification
-//    that is long past does not count.
-// REPLACE-3 Where something is not as it should be, or is not settled, nothing is written, and the
+//    and the difference would reach the parity.
+// REPLACE-3 If anything is not as it should be, or is not settled, nothing is written, and the
 //    caller takes the long way (transaction.hpp), which repairs or refuses.
+//
+// On REPLACE-2: other damage in such a page stays, as in a page that no thread writes: checksum and
+// parity continue to show it. But a power failure immediately after a commit may then take the
+// commit back, if the damage is more than a run of lines (docs/internals/logfree.md, "The price";
+// repair/decode_candidates.hpp, VERSION-3). So an old verification does not count.
 #pragma once
 
 #include <cstdlib>
@@ -31,22 +32,23 @@
 
 namespace scute::core::tx {
 
-// Of one thread at a time. begin, put ..., prepare, [commit], committed.
+// Used by one thread at a time: begin, put ..., prepare, [commit], committed.
 class replacer {
  public:
-  // fragments: of all objects that will be named. Throws std::bad_alloc.
+  // fragments: the number in all objects that will be changed. Throws std::bad_alloc.
   replacer(pool::state& s, uint64_t fragments);
 
   void begin() noexcept;
-  // [offset, offset + length) of an object is to become `bytes`, and is `old`; both stay the
-  // caller's until the write set is committed. In the order of the objects' places and of the
-  // offsets, and none overlaps another. first: the number of the object's first fragment among all.
+  // [offset, offset + length) of an object, which is `old`, is to become `bytes`. Both stay the
+  // caller's until the write set is committed. To be called in the order of the objects' places and
+  // of the offsets; no two ranges overlap. first: the number of the object's first fragment among
+  // all.
   void put(const heap::object& o, uint64_t first, uint64_t offset, const std::byte* bytes,
            const std::byte* old, uint64_t length);
   // The caller has the objects' locks (CONFLICT-1). False: REPLACE-3.
   bool prepare(pool::lane& l);
   write_set result() const noexcept { return {patches_, {}, members_}; }
-  // It is durable.
+  // The write set is durable.
   void committed() noexcept;
 
  private:
@@ -73,9 +75,9 @@ class replacer {
   }
 
   pool::state& s_;
-  // By fragment; zeros, which no header is, if it is not known. Memory only for pages that change.
+  // By fragment; zeros, which are no header, if unknown. Memory only for pages that change.
   std::unique_ptr<format::fragment_header[], free_memory> known_;
-  std::unique_ptr<uint32_t[], free_memory> verified_;  // in which period
+  std::unique_ptr<uint32_t[], free_memory> verified_;  // the period of the verification
   uint32_t period_ = 0;                                // of this write set
   std::vector<range> ranges_;
   std::vector<changed> changed_;
@@ -84,7 +86,7 @@ class replacer {
   struct header_pair {
     format::fragment_header old, fresh;
   };
-  std::vector<header_pair> headers_;  // of what changed, where there are any
+  std::vector<header_pair> headers_;  // of changed fragments, if they have any
 };
 
 }  // namespace scute::core::tx

@@ -14,8 +14,8 @@
 namespace scute::core::tx {
 namespace {
 
-// Bytes that did not change are written along if they lie between two changes closer than this:
-// a patch of its own costs a record and a piece.
+// Unchanged bytes are written as well if they lie between two changes closer than this: a patch of
+// its own costs a record and a piece.
 constexpr size_t join_gap = 64;
 // A patch's length is 32 bits wide, and a record of the log should stay of a handy size.
 constexpr uint64_t patch_max = uint64_t{1} << 20;
@@ -35,7 +35,7 @@ void sealer::join(const micro_buffer& b, uint64_t fragment, uint32_t covered, ui
       {b.where.fragment(fragment), b.header_room(fragment), covered, extent, false, origin});
 }
 
-// What lay there before is nobody's.
+// The bytes that lay there before have no owner.
 void sealer::join_fresh(const micro_buffer& b, uint64_t fragment) {
   const uint64_t size = b.fragment_size(fragment);
   members_.push_back({b.where.fragment(fragment), b.header_room(fragment),
@@ -63,7 +63,7 @@ void sealer::add(uint64_t offset, const void* src, uint64_t n, medium::purpose w
                         why, verified == nullptr ? nullptr : verified + at});
 }
 
-// SEAL-4. A copy of verified bytes, behind that of their header if there is one.
+// SEAL-4. Keeps a copy of verified bytes, after that of their header if there is one.
 const std::byte* sealer::keep(const format::fragment_header* h, const std::byte* old, uint64_t n) {
   const size_t front = h != nullptr ? sizeof *h : 0;
   std::byte* const at = arena_.scratch(front + n);
@@ -100,7 +100,7 @@ void sealer::seal_fresh(micro_buffer& b) {
 void sealer::seal_prewritten(micro_buffer& b) {
   arena::open_front(b.bytes, b.front());
   fill_header(b, 0);
-  // The payload is in place and durable, but for the first header nobody would know.
+  // The payload is in place and durable, but without the first header no thread knows of it.
   join_fresh(b, 0);
   add(b.where.header, b.header_room(0), format::header_size, medium::purpose::metadata);
 }
@@ -112,7 +112,7 @@ void sealer::seal_payload(micro_buffer& b) {
   if (n > 1)
     add(b.where.header + format::header_size, b.header_room(1), (n - 1) * format::header_size,
         medium::purpose::metadata);
-  // What lies there already (zeros, mostly) need not be written again.
+  // Bytes that are there already (zeros, mostly) need not be written again.
   codec::diff_range d{};
   for (uint64_t at = 0;
        at < b.size && codec::next_diff(s_.at(b.where.payload), b.bytes, b.size, at, 4096, d);
@@ -138,16 +138,16 @@ void sealer::seal_anchor(uint64_t at, format::root_anchor& anchor) {
   add(at, &anchor, sizeof anchor, medium::purpose::metadata);
 }
 
-// The header of a fragment that another transaction may have written, or damage struck, since it
-// was opened. Repairs it; throws SCUTE_E_FREED if the object is gone, SCUTE_E_CONFLICT if it is
-// another version.
+// The header of a fragment that another transaction may have written, or that may have been
+// damaged, since it was opened. Repairs it. Throws SCUTE_E_FREED if the object is gone,
+// SCUTE_E_CONFLICT if it is another version.
 format::fragment_header sealer::present_header(const micro_buffer& b, const pool::fragment& f) {
   constexpr int attempts_max = 100;
   const pool::optimistic_reads mark;
   format::fragment_header h;
   std::memcpy(&h, s_.at(f.header), sizeof h);
-  // A header of another version may be a damaged one, for which nobody is to be blamed, and
-  // somebody may have repaired it since: what is believed of it is what was tested (CONFLICT-1).
+  // A header of another version may be a damaged one, which is no conflict, and another thread may
+  // have repaired it since. So it is judged by the very bytes that were tested (CONFLICT-1).
   for (int attempt = 0; pool::covered(s_, f, h) == pool::not_covered ||
                         h.tag != b.origins.of(f.index) || !b.is_freed_head(h);
        ++attempt) {
@@ -166,7 +166,7 @@ format::fragment_header sealer::present_header(const micro_buffer& b, const pool
   return h;
 }
 
-// Throws SCUTE_E_CONFLICT if a fragment is not of this version any more; one that is damaged is
+// Throws SCUTE_E_CONFLICT if a fragment is not of this version any more. A damaged fragment is
 // repaired first.
 void sealer::require_version(const pool::fragment& f, uint64_t tag) {
   constexpr int attempts_max = 100;
@@ -178,9 +178,9 @@ void sealer::require_version(const pool::fragment& f, uint64_t tag) {
   if (tested.tag != tag) refuse_change(s_, f.header);
 }
 
-// SEAL-3. Takes a copy of the parts of the fragment that are open, verifies the fragment where it
-// lies, and returns the header that was verified with it. Whoever else repairs the fragment may do
-// so between the two: so the copy counts if it is what lies there behind the test as well.
+// SEAL-3. Copies the open parts of the fragment, verifies the fragment where it lies, and returns
+// the header that was verified with it. Another thread may repair the fragment between these steps.
+// So the copy counts only if it equals the bytes there after the test as well.
 format::fragment_header sealer::take_origin(const micro_buffer& b, const pool::fragment& f,
                                             uint64_t base, uint64_t size) {
   const auto each_open = [&](auto&& fn) {
@@ -215,7 +215,7 @@ format::fragment_header sealer::take_origin(const micro_buffer& b, const pool::f
   }
 }
 
-// CONFLICT-2: what was read while another transaction had a range open in place does not count.
+// CONFLICT-2: bytes read while another transaction had a range open in place do not count.
 void sealer::change_fragment(micro_buffer& b, uint64_t index) {
   constexpr int attempts_max = 1000;
   const pool::fragment f = b.where.fragment(index);
@@ -235,7 +235,7 @@ void sealer::change_fragment(micro_buffer& b, uint64_t index) {
   }
 }
 
-// False if it has to be done again.
+// Returns false if it has to be done again.
 bool sealer::derive_change(micro_buffer& b, uint64_t index) {
   const pool::optimistic_reads mark;  // CONFLICT-2
   const pool::fragment f = b.where.fragment(index);
@@ -243,7 +243,7 @@ bool sealer::derive_change(micro_buffer& b, uint64_t index) {
   const uint64_t size = b.fragment_size(index);
   require_closed(s_, lane_, f.header, f.payload, f.room);
   switch_point();
-  // SEAL-3: what is open as a whole needs no old byte.
+  // SEAL-3: a part that is open as a whole needs no old byte.
   const bool vouched = s_.has_checksums;
   const bool whole = vouched && b.open.contains(base, base + size);
   const format::fragment_header h = whole ? present_header(b, f) : take_origin(b, f, base, size);
@@ -290,8 +290,8 @@ bool sealer::derive_change(micro_buffer& b, uint64_t index) {
   if (!changed) {
     patches_.resize(placeholder);
     if (!whole || SCUTE_PLANTED(conflict_test) || SCUTE_PLANTED(seal_unchanged)) return true;
-    // Or somebody is writing just what this transaction wanted to write, or damage has just done
-    // that (SEAL-3).
+    // Or another transaction is writing the same bytes that this one wants to write, or damage has
+    // produced them (SEAL-3).
     require_version(f, h.tag);
     for (const byte_range& r : b.open) {
       const uint64_t begin = std::max(r.begin, base), end = std::min(r.end, base + size);

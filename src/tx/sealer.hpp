@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Turns what a transaction changed into patches: finds the bytes that differ, completes headers and
-// checksums. What it produces is the same for every engine (docs/internals/architecture.md, "A
+// Turns the changes of a transaction into patches: finds the bytes that differ, completes headers
+// and checksums. The result is the same for every engine (docs/internals/architecture.md, "A
 // transaction").
 //
 // SEAL-1 Patches are disjoint: ranges of one object are, and objects are.
-// SEAL-2 A fragment that changes gets a new header exactly if headers vouch for payloads; its
-//    checksum is brought up to date from the bytes that differ, so a commit costs what it changes.
-// SEAL-3 A checksum is never derived from bytes that the pool holds by now and that nobody has
-//    verified since: damage that came after the opening would be sealed in, and pass for the truth.
-//    A fragment that is open as a whole gets its checksum from the buffer alone; for parts of one,
-//    the old bytes are copied first and the fragment verified then. (Found by reading, while the
-//    live fault campaign was written.) Whoever else repairs the fragment may do it between any two
-//    of these steps: the copy counts if it is what was verified, so does the header; and that
-//    nothing changes is true of a verified fragment only. (Found by a second reading.)
-// SEAL-4 Old bytes of parts that were verified so go with the patches, for the parity (COL-3). Of a
-//    fragment that is open as a whole there are none: all of it that differs by now is written,
-//    whatever has made it differ, and damage from then to the end of the commit counts twice
+// SEAL-2 A fragment that changes gets a new header exactly if headers vouch for payloads. Its
+//    checksum is updated from the bytes that differ, so a commit costs what it changes.
+// SEAL-3 A checksum is never derived from present bytes of the pool that no thread has verified
+//    since: damage from after the opening would be sealed in, and pass for the truth. A fragment
+//    that is open as a whole gets its checksum from the buffer alone. For parts of one, the old
+//    bytes are copied first and the fragment verified then.
+// SEAL-4 Old bytes of parts that were verified in that way go with the patches, for the parity
+//    (COL-3). A fragment that is open as a whole has none: all bytes that differ by now are
+//    written, whatever made them differ. So damage from then to the end of the commit counts twice
 //    (docs/guides/recover.md, "How much is covered").
+//
+// On SEAL-3, found by reading, while the live fault campaign was written. Another thread may repair
+// the fragment between any two of these steps. So the copy counts only if it is what was verified,
+// and so does the header; and only for a verified fragment it is true that nothing changes. (Found
+// by a second reading.)
 #pragma once
 
 #include <vector>
@@ -30,7 +32,7 @@ namespace scute::core::tx {
 
 class sealer {
  public:
-  // a: lives as long, and what it has given out until the write set is committed.
+  // a: outlives the sealer; its memory is needed until the write set is committed.
   sealer(pool::state& s, pool::lane& l, arena& a) : s_(s), lane_(l), arena_(a) {}
 
   void begin() noexcept;
@@ -46,7 +48,7 @@ class sealer {
     patches_.insert(patches_.end(), steps.begin(), steps.end());
     metadata_ = true;
   }
-  // The patches of a prewritten object but for its first header.
+  // The patches of a prewritten object, except its first header.
   void seal_payload(micro_buffer& b);
 
   write_set result() const noexcept { return {patches_, in_place_, members_, metadata_}; }

@@ -10,7 +10,7 @@ namespace {
 
 using member_change = small_member::change;
 
-// Up to here bytes are looked through word by word, and what differs is one range.
+// Up to this size bytes are compared word by word, and all that differ form one range.
 constexpr uint64_t by_words_max = 128;
 
 uint64_t word_at(const std::byte* p) noexcept {

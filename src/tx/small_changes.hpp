@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the short way of a commit derives from small members, for engines that lock objects
-// (pool/object_locks.hpp) and write their changes piece by piece: whether a member still is what
-// was read, its new header, and the parts of it that are written.
+// Computes, for the short way of a commit, whether a small member is unchanged since it was read,
+// its new header, and the parts of it that are written. For engines that lock objects
+// (pool/object_locks.hpp) and write their changes piece by piece.
 #pragma once
 
 #include "codec/diff.hpp"
@@ -10,31 +10,31 @@
 
 namespace scute::core::tx {
 
-// CONFLICT-1: the caller has its object lock. What is odd about a header is for the general way to
-//             find out, and to repair.
+// CONFLICT-1: the caller has its object lock. If anything is wrong with a header, the general way
+// finds out and repairs it.
 bool is_unchanged(const pool::state& s, const pool::lane& l, const small_member& m) noexcept;
 
-// Its header is written. Without checksums a change leaves it as it is (CONFLICT-4).
+// Whether its header is written. Without checksums a change leaves it as it is (CONFLICT-4).
 inline bool writes_header(const pool::state& s, const small_member& m) noexcept {
   using is = small_member::change;
   return s.has_checksums || m.what == is::fresh || m.what == is::freed;
 }
-// Puts the new header into the image, as one of the lane's next entry.
+// Puts the new header into the image, with the tag of the lane's next entry.
 void seal_small(const pool::state& s, const pool::lane& l, const small_member& m) noexcept;
 
-// The first range of bytes of [from, end) in which the two differ; gaps of join_gap equal bytes end
-// it. False: they do not.
+// Finds the first range of bytes of [from, end) in which the two differ; join_gap equal bytes end
+// it. Returns false if they do not differ.
 bool find_change(const std::byte* there, const std::byte* here, uint64_t from, uint64_t end,
                  codec::diff_range& d) noexcept;
 
-// A range is written in at most that many parts, with join_gap equal bytes between two of them: a
-// record of its own costs 16 bytes and a piece. The first change is one part with the header if it
-// begins within join_head bytes.
+// A range is written in at most this many parts, which at least join_gap equal bytes divide: each
+// record costs 16 bytes and a piece. The first change is one part with the header if it begins
+// within join_head bytes.
 inline constexpr size_t small_parts_max = 8;
 inline constexpr uint64_t small_join_gap = 64, small_join_head = 64;
 
-// Calls part(begin, end, why) for what differs in the payload from `from` on, in [begin, end) of
-// the member, header included.
+// Calls part(begin, end, why) for the parts of the payload that differ from `from` on, in [begin,
+// end) of the member, header included.
 template <typename Fn>
 void for_each_difference(const pool::state& s, const small_member& m, uint64_t from, uint64_t end,
                          size_t parts, Fn&& part) {
@@ -47,8 +47,9 @@ void for_each_difference(const pool::state& s, const small_member& m, uint64_t f
   }
 }
 
-// The same for all of a member that is written, but for ranges in place: its header
-// (writes_header()), which is sealed, and what differs of its payload. False if nothing does.
+// The same for everything of a member that is written, except ranges in place: its header
+// (writes_header()), which is sealed, and the changed bytes of its payload. Returns false if
+// nothing has changed.
 template <typename Fn>
 bool for_each_change(const pool::state& s, const small_member& m, Fn&& part) {
   using is = small_member::change;

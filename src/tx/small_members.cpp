@@ -14,8 +14,8 @@
 
 namespace scute::core::tx {
 
-// Of the object that add() has entered last, which lies at c. Null if the transaction has to go the
-// general way.
+// For the object that add() has entered last, which lies at c. Returns null if the transaction has
+// to go the general way.
 small_member* transaction::add_small(const heap::object& o, const pool::cell& c,
                                      small_member::change what) noexcept {
   if ((!s_.takes_small && what != small_member::change::freed) || small_count_ + 1 != count_ ||
@@ -35,8 +35,7 @@ small_member* transaction::add_small(const heap::object& o, const pool::cell& c,
 
 namespace {
 
-// As two blocks of constant size, which may overlap, where that will do: the usual sizes need no
-// loop.
+// Copies blocks of constant size, which may overlap, if possible: the usual sizes need no loop.
 void copy_payload(std::byte* to, const std::byte* from, uint64_t n) noexcept {
   if (n >= 32 && n <= 128) {
     for (uint64_t i = 0; i + 32 < n; i += 32) std::memcpy(to + i, from + i, 32);
@@ -48,7 +47,7 @@ void copy_payload(std::byte* to, const std::byte* from, uint64_t n) noexcept {
 
 }  // namespace
 
-// It has a buffer for the object.
+// Whether the transaction has a buffer for the object.
 bool transaction::knows(uint64_t payload) noexcept {
   if (small_count_ != count_) return find(payload) != nullptr;
   for (size_t i = 0; i < count_; ++i)
@@ -56,7 +55,7 @@ bool transaction::knows(uint64_t payload) noexcept {
   return false;
 }
 
-// The lines that opening and committing a small object need, but for the first.
+// Prefetches the lines that opening and committing a small object need, except the first.
 void transaction::fetch_ahead(const heap::object& o, const pool::cell& c) const noexcept {
   const std::byte* there = s_.at(o.header);
   const uint64_t lines = std::min<uint64_t>(o.room + 32, parity_ahead);
@@ -77,9 +76,9 @@ void transaction::prefetch(uint64_t oid) const noexcept {
   fetch_ahead(o, pool::cell_of(s_.geo, o.header));
 }
 
-// An object of one fragment that is new to the transaction, whole; the copy is what its checksum is
-// tested on (TX-2). Null if anything is unusual about it: what is wrong is for enter_filled() to
-// find out and to tell.
+// Opens an object of one fragment that is new to the transaction, whole. Its checksum is tested on
+// the copy (TX-2). Returns null if anything is unusual: then enter_filled() finds out what is
+// wrong, and reports it.
 [[gnu::flatten]] micro_buffer* transaction::open_small(uint64_t oid, uint64_t room_max) {
   const uint64_t payload = oid ^ s_.oid_tag;  // of another pool if that leaves any of its tag
   heap::object o;
@@ -123,9 +122,9 @@ void transaction::prefetch(uint64_t oid) const noexcept {
   return &b;
 }
 
-// The same where no checksum tells whether a copy is the object's: of these bytes alone, or of all
-// if length is UINT64_MAX. What else the object holds may be changed by others meanwhile
-// (CONFLICT-4), so it is copied when it is asked for.
+// The same if no checksum can show whether a copy is the object's. Copies only these bytes, or all
+// if length is UINT64_MAX. Others may change the rest of the object meanwhile (CONFLICT-4), so it
+// is copied when it is requested.
 [[gnu::flatten]] micro_buffer* transaction::open_unchecked(uint64_t oid, uint64_t offset,
                                                            uint64_t length) {
   const uint64_t payload = oid ^ s_.oid_tag;
@@ -167,13 +166,13 @@ void transaction::prefetch(uint64_t oid) const noexcept {
   return &b;
 }
 
-// Nothing of it is open in place, nor was since `revision`.
+// Whether no part of it is open in place, nor was since `revision`.
 bool transaction::is_untouched(const heap::object& o, uint64_t revision) const noexcept {
   return !s_.overlaid.touches(o.payload, o.room) &&
          s_.overlaid.revision(o.payload, o.room) == revision;
 }
 
-// More of such an object. False if the general way has to find out.
+// Copies more of such an object. If false, the general way has to find out.
 bool transaction::copy_unchecked(const micro_buffer& b, uint64_t begin, uint64_t end) noexcept {
   if (s_.has_checksums || b.front() != format::header_size || s_.resolving->pending()) return false;
   const uint64_t losses = pool::losses_of_this_thread;
@@ -186,14 +185,14 @@ bool transaction::copy_unchecked(const micro_buffer& b, uint64_t begin, uint64_t
 
 namespace {
 
-// Of one object that go the short way; more than one commit takes is as well no matter.
+// Ranges of one object that go the short way. More than one commit takes do no harm.
 constexpr size_t in_place_ranges = 8;
 
 }  // namespace
 
-// Enters an object of one fragment, new to the transaction, for the sake of ranges in place. Its
-// header is read without any lock: the engine compares it when it has the columns. Null if it has
-// to go the general way.
+// Enters an object of one fragment, new to the transaction, for ranges in place. Its header is read
+// without a lock: the engine compares it when it has the columns. Returns null if it has to go the
+// general way.
 small_member* transaction::open_in_place(uint64_t oid) {
   const uint64_t payload = oid ^ s_.oid_tag;
   heap::object o;
@@ -232,8 +231,8 @@ small_member* transaction::open_in_place(uint64_t oid) {
   return m;
 }
 
-// A range in place of an object of one fragment that has nothing but such. Null if it has to go the
-// general way, or there is something to tell.
+// Opens a range in place of an object of one fragment that has only such ranges. Returns null if it
+// has to go the general way, or if there is an error to report.
 void* transaction::in_place_small(uint64_t oid, uint64_t offset, uint64_t length) {
   using change = small_member::change;
   using member_state = engine::member_state;
@@ -275,7 +274,7 @@ void* transaction::in_place_small(uint64_t oid, uint64_t offset, uint64_t length
   return s_.at(payload + offset);
 }
 
-// Nothing but a few small objects: all that sealing needs is known.
+// A transaction of only a few small objects: everything that sealing needs is known.
 bool transaction::commit_short() {
   if (small_count_ != count_ || count_ == 0 || anchor_at_ != 0 || s_.read_only ||
       SCUTE_PLANTED(seal_checksum) || SCUTE_PLANTED(free_early))

@@ -17,12 +17,12 @@ constexpr uint64_t in_place_max = uint64_t{1} << 30;
 
 }  // namespace
 
-// The smallest pool is larger than what the difference below takes away.
+// The smallest pool is larger than the number that is subtracted below.
 static_assert(SCUTE_SIZE_MIN > SCUTE_DIRECT_MAX);
 
 void transaction::begin() {
-  // The one before has ended, and nothing of it is left in the lane, unless its abort met a failed
-  // medium.
+  // The transaction before has ended, and has left nothing in the lane, unless its abort met a
+  // failed medium.
   SCUTE_ASSERT(count_ == 0 && lane_.object_locks.empty());
   SCUTE_ASSERT(
       (lane_.reservation.load(std::memory_order_relaxed) == 0 && lane_.reserved.stripes.empty()) ||
@@ -32,20 +32,20 @@ void transaction::begin() {
   reads = {s_.verify_on_read ? 0 : (s_.geo.file_size - SCUTE_DIRECT_MAX) / 32, 0};
 }
 
-// Engine redo writes an object piece by piece; of larger ones a window covers a part
-// (pool/object_locks.hpp, OBJLOCK-2).
+// Engine redo writes an object piece by piece. In the other engine a window covers only a part of
+// larger objects (pool/object_locks.hpp, OBJLOCK-2).
 bool transaction::needs_object_lock(const micro_buffer& b) const noexcept {
   return !s_.parity_is_log || b.size > format::fragment_payload;
 }
 
-// For an object that is locked: what none of the fragments that change may tell.
+// For an object that is locked: tests changes that the fragments being written may not show.
 void transaction::require_same(const micro_buffer& b) {
   if (s_.has_checksums && b.size <= format::fragment_payload) return;
   const auto same = [&](const format::fragment_header& h) {
     if (!s_.has_checksums) return h.tag == b.origins.of(0);
     return (format::meta_size(h.meta) == b.size && h.type == b.type) || b.is_version(h);
   };
-  // Another one may be a damaged one.
+  // A header that differs may be a damaged one.
   if (!same(live_header_unverified(s_, &lane_, b.where)) && !same(live_header(s_, &lane_, b.where)))
     refuse_change(s_, b.where.header);
 }
@@ -85,7 +85,7 @@ void transaction::enter_index(size_t n) noexcept {
   index_[i] = static_cast<uint32_t>(n + 1);
 }
 
-// For one more buffer, and for its entry in the index, if there has to be one.
+// Makes room for another buffer, and for its entry in the index, if there has to be one.
 void transaction::make_room() {
   if (buffers_.size() == count_) buffers_.push_back(std::make_unique<micro_buffer>());
   if (count_ + 1 <= linear_max || (count_ + 1) * 2 <= index_.size()) return;
@@ -94,8 +94,8 @@ void transaction::make_room() {
   for (size_t i = 0; i < count_; ++i) enter_index(i);
 }
 
-// Takes back the last add(): its entry in the index as well, or many of them would fill it. Nothing
-// was entered since, so no other entry was put behind this one.
+// Takes back the last add(), with its entry in the index: otherwise many of them would fill it.
+// Nothing was entered since, so no other entry was put after this one.
 void transaction::drop_last() noexcept {
   micro_buffer& b = *buffers_[count_ - 1];
   if (small_count_ == count_) --small_count_;
@@ -109,7 +109,7 @@ void transaction::drop_last() noexcept {
   b.where = {};
 }
 
-// The buffer of a live object, entered if it is new to the transaction.
+// The buffer of a live object, which is entered if it is new to the transaction.
 micro_buffer& transaction::enter(uint64_t oid, verification how) {
   const uint64_t payload = payload_of(s_, oid);
   if (micro_buffer* b = find(payload)) {
@@ -118,7 +118,7 @@ micro_buffer& transaction::enter(uint64_t oid, verification how) {
   }
   const heap::object o = heap_.zones().locate(payload);
   // The object and its parity are about to be read, and most likely written. The parity of a larger
-  // one has time until the object has been copied: see fill().
+  // object is prefetched when the object has been copied: see fill().
   pool::prefetch_data(s_, o.header, std::min<uint64_t>(o.room + 32, data_ahead));
   pool::prefetch_parity(s_, o.header, std::min<uint64_t>(o.room + 32, parity_ahead));
   const format::fragment_header h = how == verification::to_free ? header_to_free(s_, &lane_, o)
@@ -129,7 +129,7 @@ micro_buffer& transaction::enter(uint64_t oid, verification how) {
   b.size = format::meta_size(h.meta);
   b.type = h.type;
   if (how == verification::to_free) b.head = h;
-  // What is copied below notes the version itself.
+  // The copy below notes the version itself.
   if (how != verification::with_copy) b.origins.note(0, h.tag);
   return b;
 }
@@ -145,8 +145,8 @@ micro_buffer& transaction::enter_filled(uint64_t oid, uint64_t offset, uint64_t 
     if (b->in_place.empty()) fill(*b, offset, length == UINT64_MAX ? b->size : offset + length);
     return *b;
   }
-  // TX-2: the first fragment is verified with its copy, if it is copied at all. Should it turn out
-  // to be damaged, so was perhaps its header, which said how much there is to copy.
+  // TX-2: the first fragment is verified with its copy, if it is copied at all. If it turns out to
+  // be damaged, its header, which said how much to copy, may have been damaged too.
   for (bool trust = s_.has_checksums && offset < format::fragment_payload;; trust = false) {
     micro_buffer& b = enter(oid, trust ? verification::with_copy : verification::now);
     const uint64_t size = b.size;
@@ -160,7 +160,7 @@ micro_buffer& transaction::enter_filled(uint64_t oid, uint64_t offset, uint64_t 
         if (!trust || (format::meta_size(h.meta) == size && h.type == type)) return b;
       }
     } catch (...) {
-      drop_last();  // nobody has verified it, and nothing may be built on its size
+      drop_last();  // not verified, so nothing may be built on its size
       throw;
     }
     drop_last();
@@ -190,7 +190,7 @@ void transaction::check_range(uint64_t size, uint64_t offset, uint64_t length) c
 
 // ---- the calls ----------------------------------------------------------------------------------
 
-// In the chunks that a log has borrowed, if there is no other room.
+// Uses the chunks that a log has borrowed, if there is no other room.
 heap::object transaction::reserve(uint64_t size) {
   try {
     return heap_.reserve(lane_, size);
@@ -250,7 +250,7 @@ void transaction::free(uint64_t oid) {
   if (!b.in_place.empty())
     throw failure(SCUTE_E_INVALID,
                   "the object has in-place ranges in this transaction; free it in a later one");
-  // Damage may have come since it was opened.
+  // It may have been damaged since it was opened.
   if (!b.fresh && b.head.meta == 0) b.head = header_to_free(s_, &lane_, b.where);
   heap_.prepare_free(b.where);
   if (b.bytes == nullptr) b.bytes = arena_.scratch(b.front()) + b.front();
@@ -315,8 +315,8 @@ void* transaction::add_range(uint64_t oid, uint64_t offset, uint64_t length) {
   return b.bytes + offset;
 }
 
-// Of a small object that was opened for the sake of ranges: from now on these alone are open, and
-// the transaction goes the general way.
+// For a small object that was opened for ranges: from now on only these are open, and the
+// transaction goes the general way.
 void transaction::narrow(micro_buffer& b) {
   if (!b.by_ranges) return;
   b.open = b.asked;
@@ -335,7 +335,7 @@ void* transaction::in_place(uint64_t oid, uint64_t offset, uint64_t length) {
   if (b.fresh || b.open.overlaps(offset, end)) return add_range(oid, offset, length);
   if (!b.in_place_set.contains(offset, end)) {
     if (!b.open.empty()) small_count_ = SIZE_MAX;  // as in add_range()
-    // Each part that is new to the set is saved on its own; what was saved stays saved.
+    // Each part that is new to the set is saved on its own. Parts that were saved stay saved.
     std::vector<byte_range> fresh;
     range_set merged = b.in_place_set;
     merged.add(offset, end, [&](uint64_t from, uint64_t to) { fresh.push_back({from, to}); });

@@ -20,7 +20,7 @@ namespace {
 
 enum class damage : uint8_t { none, there, of_nobody };
 
-// Whether the chunk is used as it was when the fragment was looked for.
+// Whether the chunk has the same use as when the fragment was located.
 bool is_place_of(const pool::state& s, const heap::chunk_record& c,
                  const pool::fragment& f) noexcept {
   const heap::use use = c.kind.load(std::memory_order_acquire);
@@ -31,8 +31,8 @@ bool is_place_of(const pool::state& s, const heap::chunk_record& c,
   return pool::payload_room(size) == f.object_room;
 }
 
-// What cannot be repaired, looked at again when others have ended what they were at. What the
-// object's head says of it is believed if that is sound.
+// Looks again at a fragment that cannot be repaired, when running commits have ended. The object's
+// head is believed if it is sound.
 damage look_again(pool::state& s, const pool::lane* l, const heap::object& o,
                   const pool::fragment& f) {
   for (int attempt = 0; attempt < 3; ++attempt) {
@@ -53,8 +53,8 @@ damage look_again(pool::state& s, const pool::lane* l, const heap::object& o,
   return damage::there;
 }
 
-// VERIFY-1 Who reads what another thread frees finds fragments that nobody has ever written, or
-// will again: they are not damaged. (Found by an attack from outside.)
+// VERIFY-1 A thread that reads an object while another one frees it may find fragments that were
+//    never written and never will be. They are not damaged. (Found by an attack from outside.)
 void repair(pool::state& s, pool::lane* l, const heap::object& o, const pool::fragment& f,
             repair::on_loss then = repair::on_loss::tell) {
   const repair_lock mine(s, l, o.payload);
@@ -72,7 +72,7 @@ void repair(pool::state& s, pool::lane* l, const heap::object& o, const pool::fr
   }
 }
 
-// After a crash of a log-free pool: what is valid may be of a transaction that was not decided.
+// After a crash of a log-free pool: a valid fragment may be of a transaction that was not decided.
 void resolve_first(const pool::state& s, const pool::fragment& f) {
   if (s.resolving->pending()) [[unlikely]]
     s.resolving->before_read(f);
@@ -97,8 +97,8 @@ uint64_t payload_of(const pool::state& s, uint64_t oid) {
 
 namespace {
 
-// Repairs the fragment until it is sound as it was read. One repair may end without it: another
-// page was lost meanwhile, or another thread was at work (REPAIR-4).
+// Repairs the fragment until it was read as sound. One repair may end without that: another page
+// was lost meanwhile, or another thread was writing (REPAIR-4).
 void make_valid(pool::state& s, pool::lane* l, const heap::object& o, const pool::fragment& f,
                 format::fragment_header& h, repair::on_loss then = repair::on_loss::tell) {
   for (int attempt = 0; !pool::valid(s, f, h); ++attempt) {
@@ -133,21 +133,22 @@ format::fragment_header live_header(pool::state& s, pool::lane* l, const heap::o
   return verified_header(s, l, o, repair::on_loss::tell);
 }
 
-// VERIFY-2 The new header of an object that is freed gets into the parity as the difference to the
-// old one. So that one is verified, and repaired, before: damage in it would be in the parity from
-// then on, where no checksum tells of it, and its tag would not be that of the version. What
-// vouches for it is its checksum, and so the first fragment is read, 4 KiB at most. (The columns of
-// its 32 bytes would do as well; but they have a line in each row, and stripes.) Further fragments
-// are not looked at, however many there are: nothing is derived from them, and they stay in the
-// parity as they are (LF-5). From then on to the commit the header has to stay as it is, bit by
-// bit. What cannot be repaired is freed all the same, since nobody will read it again. (Found by an
-// attack from outside.)
+// VERIFY-2 The new header of a freed object changes the parity by its difference to the old one. So
+//    the old header is verified, and repaired, before: damage in it would get into the parity,
+//    where no checksum shows it. Its checksum vouches for it, so the first fragment is read, 4 KiB
+//    at most. From then to the commit the header has to stay the same, bit by bit.
+//
+// The columns of the header's 32 bytes would do as well, but they have a line in each row, and
+// stripes. A damaged header's tag would not be that of the version. Further fragments are not read,
+// however many there are: nothing is derived from them, and they stay in the parity as they are
+// (LF-5). An object that cannot be repaired is freed all the same, since no thread will read it
+// again. (Found by an attack from outside.)
 format::fragment_header header_to_free(pool::state& s, pool::lane* l, const heap::object& o) {
   try {
     return verified_header(s, l, o, repair::on_loss::leave);
   } catch (const failure& e) {
     if (e.code() != SCUTE_E_CORRUPT) throw;
-    // Which tells of it, if nothing can be made of the header either.
+    // That call reports the error if the header is of no use either.
     return live_header_unverified(s, l, o);
   }
 }
@@ -166,11 +167,10 @@ format::fragment_header live_header_unverified(pool::state& s, pool::lane* l,
 
 namespace {
 
-// Copies [from, to) of a fragment to `out` and returns true if that is part of what its header, h,
-// vouches for. A checksum over the copy itself says so. If only some of the fragment is copied, all
-// of it is tested where it lies, and then the copy compared: should it be of another version all
-// the same, by chance, then h is not the header any more when the transaction is committed
-// (CONFLICT-1).
+// Copies [from, to) of a fragment to `out` and returns true if the copy is part of what its header,
+// h, vouches for. A checksum over the copy itself shows that. If only some of the fragment is
+// copied, all of it is tested where it lies, and then the copy compared. If the copy is of another
+// version by chance, h is no longer the header when the transaction is committed (CONFLICT-1).
 bool copy_sound(const pool::state& s, const pool::fragment& f, uint32_t from, uint32_t to,
                 std::byte* out, format::fragment_header& h) {
   const pool::optimistic_reads mark;
@@ -244,7 +244,7 @@ void hand_out(pool::state& s, pool::lane* l, const heap::object& o, uint64_t siz
   const bool first_known = is == first_fragment::known;
   if (from >= to) return;
   if (s.resolving->pending()) [[unlikely]] {
-    // Torn fragments as well: under no policy does a program get half of a transaction.
+    // Torn fragments as well: under no policy a program gets half of a transaction.
     for (uint64_t i = from / format::fragment_payload; i * format::fragment_payload < to; ++i) {
       const pool::fragment f = o.fragment(i);
       s.resolving->before_read(f);
@@ -252,7 +252,7 @@ void hand_out(pool::state& s, pool::lane* l, const heap::object& o, uint64_t siz
     }
   }
   if (s.policy != SCUTE_POLICY_CONSERVATIVE) {
-    // A fragment is known or unknown as a whole, but what was not asked for is not built upon.
+    // A fragment is known or unknown as a whole, but parts that were not requested are not used.
     const uint64_t known = first_known && s.has_checksums ? format::fragment_payload : 0;
     if (to > known) s.account.add(to - std::max(from, known));
     return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reading objects with their checksums tested, and repaired where they fail (TX-2, POOL-5).
+// Reads objects with their checksums tested, and repaired if they fail (TX-2, POOL-5).
 #pragma once
 
 #include "heap/zone_table.hpp"
@@ -15,27 +15,27 @@ uint64_t payload_of(const pool::state& s, uint64_t oid);
 // Throws SCUTE_E_FREED, SCUTE_E_CORRUPT.
 format::fragment_header live_header(pool::state& s, pool::lane* l, const heap::object& o);
 
-// The same, but only the header is looked at (and repaired if it is no header of a live or free
-// object): of an object whose copy is verified next.
+// The same, but only the header is tested (and repaired if it is no header of a live or free
+// object). For an object whose copy is verified next.
 format::fragment_header live_header_unverified(pool::state& s, pool::lane* l,
                                                const heap::object& o);
 
-// The same of an object that is freed, verified and repaired like a live one (VERIFY-2): but what
-// cannot be repaired can be freed as well, with the header as it is.
+// The same for an object that is freed, verified and repaired like a live one (VERIFY-2). An object
+// that cannot be repaired can be freed as well, with the header as it is.
 format::fragment_header header_to_free(pool::state& s, pool::lane* l, const heap::object& o);
 
-// Copies [from, to) of an object to `out`, and verifies what was copied: of each fragment concerned
-// it is part of one version, the one noted in `seen`. Repairs what fails, and copies it again. What
-// other transactions have open in place is copied as it was before them.
+// Copies [from, to) of an object to `out`, and verifies the copy: its part of each fragment is of
+// one version, the one noted in `seen`. Repairs fragments that fail, and copies them again. Ranges
+// that other transactions have open in place are copied with their old bytes.
 void copy_verified(pool::state& s, pool::lane* l, const heap::object& o, uint64_t size,
                    uint64_t from, uint64_t to, std::byte* out, origins* seen = nullptr);
 
-// Verifies (and repairs) every fragment but the first where it lies.
+// Verifies (and repairs) every fragment except the first where it lies.
 void verify_object(pool::state& s, pool::lane* l, const heap::object& o, uint64_t size);
 
 // The program gets [from, to) of an object as it lies in the pool. To be called if
-// s.verify_on_read: under policy conservative verifies the fragments concerned, else accounts for
-// them. known: the first fragment was verified just now.
+// s.verify_on_read. Policy conservative verifies the fragments concerned; other policies account
+// for them. known: the first fragment was verified just now.
 enum class first_fragment : uint8_t { known, unknown };
 void hand_out(pool::state& s, pool::lane* l, const heap::object& o, uint64_t size, uint64_t from,
               uint64_t to, first_fragment is);

@@ -35,7 +35,7 @@ void lane_log::cache_spare(pool::lane& l) noexcept {
   try {
     heap_.cache_chunks(l, spare);
   } catch (...) {  // NOLINT(bugprone-empty-catch)
-    // Out of memory, or the medium failed: those that are left stay lent.
+    // Out of memory, or the medium has failed: the chunks that are left stay lent.
   }
 }
 
@@ -82,8 +82,8 @@ void lane_log::write(const entry_image& image) noexcept {
       sweep(l);
     flush_status(l);  // LOG-3
     l.w.fence(fence_site::ring);
-    // The entry that is there is still needed if its end is not durable; whoever decides the next
-    // one is told.
+    // If the status line is not durable, the entry that lies here is still needed. The caller that
+    // decides the next entry finds that the medium has failed.
     if (s_.medium->failed()) return;
     l.raise_invalid_up_to(l.logged);
   }
@@ -178,7 +178,7 @@ void lane_log::write_undo(const entry_image& image) {
     chain(l, mine.undo_chunks);
     flags |= format::entry_chained;
   }
-  // Behind every entry there stays room for one that says where it goes on.
+  // After every entry there is always room for one that names the chunk in which the log continues.
   if (area.next + log::round_line(l.image.size()) + link_room > area.end) {
     byte_buffer entry = std::exchange(l.image, {});  // lending builds entries, too
     const size_t before = mine.undo_chunks.size();
@@ -195,7 +195,8 @@ void lane_log::write_undo(const entry_image& image) {
 }
 
 void lane_log::store_status(pool::lane& l) {
-  // undone before applied: both lie in one line, so a durable `applied` brings `undone` along.
+  // `undone` before `applied`: both lie in one line, so a durable `applied` makes `undone` durable
+  // too.
   lane_state& mine = lent_[l.index];
   if (mine.undone_word == 0)
     mine.undone_word =
@@ -242,8 +243,8 @@ void lane_log::retire(pool::lane& l, ending of) noexcept {
   const medium::cost_scope as(medium::cost_part::log);
   note(l, of);
   if (of == ending::entry && lent_[l.index].ring_chunks.empty()) return;
-  // LOG-3: before a chain is taken apart. And before any step may push the final entry, which is
-  // all that keeps undo entries from being taken for live ones, out of the ring (LOG-4).
+  // LOG-3: before a chain is taken apart. Also before any step may push the final entry out of the
+  // ring: only that entry keeps recovery from taking the undo entries for live ones (LOG-4).
   if (!SCUTE_PLANTED(cache_early) || of != ending::entry) make_noted(l);
   clean_up(l, of);
 }
@@ -256,7 +257,7 @@ void lane_log::invalidate(pool::lane& l, ending of) noexcept {
 void lane_log::clean_up(pool::lane& l, ending of) noexcept {
   if (s_.medium->failed()) return;
   lane_state& mine = lent_[l.index];
-  // The steps below come here again.
+  // The steps below call this function again.
   if (of == ending::entry && mine.ring_chunks.empty()) return;
   const auto done_with = [&](std::vector<uint64_t>& chunks) {
     mine.spare.insert(mine.spare.end(), chunks.begin(), chunks.end());  // see borrow()

@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writing log entries. docs/reference/format.md describes the bytes, engine/common/log_reader.hpp
+// Writes log entries. docs/reference/format.md describes the bytes; engine/common/log_reader.hpp
 // finds them again.
 //
-// LOG-1 An entry is valid when its checksum, pool salt, epoch, lane and position fit, in at least
-//    one replica; when it is chained, every link must be valid too, each in at least one replica. A
-//    torn entry is invalid, so one fence after writing an entry decides it.
+// LOG-1 An entry is valid if its checksum, pool salt, epoch, lane and position fit, in at least one
+//    replica. If it is chained, every link must be valid too, each in at least one replica. A torn
+//    entry is invalid, so one fence after writing an entry decides it.
 // LOG-2 Entry k of a lane is written only after entry k-1 has been applied and is durable in place.
-//    So of the valid entries only the one with the highest sequence can be in need of a replay.
-// LOG-3 An entry never overwrites its predecessor, nor is a chain taken apart, unless the status
-//    line already says, durably, that the entry concerned is applied: otherwise an older entry
-//    could pass for the last one.
-// LOG-4 Undo entries lie in an area of their own, from its start, for one transaction at a time;
-//    where it ends an entry names a lent chunk in which they go on, and so forth. They are alive
-//    while no later entry of the ring and no status word says that their transaction has ended.
-// LOG-5 A status word has a check of 16 bits, which one in 65,536 damaged ones passes. So `applied`
-//    counts only up to applied_reach above the valid entries of the ring, unless both replicas say
-//    the same. It is above them only where the entry that it names was overwritten by a torn one
-//    (LOG-3); before that can be, older entries than that are gone from the ring, durably.
+//    So of the valid entries only the one with the highest sequence can need a replay.
+// LOG-3 Before an entry overwrites its predecessor, or a chain is taken apart, the status line says
+//    durably that the entry concerned is applied. Otherwise an older entry could pass for the last
+//    one.
+// LOG-4 Undo entries lie in an area of their own, from its start, for one transaction at a time.
+//    Where the area ends, an entry names a lent chunk in which they continue, and so on. They are
+//    live while no later entry of the ring and no status word says that their transaction has
+//    ended.
+// LOG-5 A status word has a check of 16 bits, which one in 65,536 damaged words passes. So
+//    `applied` counts only up to applied_reach above the valid entries of the ring, unless both
+//    replicas agree. It is above them only if a torn entry overwrote the entry that it names
+//    (LOG-3); before that can be, older entries are durably gone from the ring.
 // LOG-6 For the same reason `undone` counts only up to the transaction whose undo entries are
-//    there. It names one only after its first undo entry, if it has any, is durable, and every
-//    later one's takes that one's place.
+//    present. It names a transaction only after its first undo entry, if any, is durable. The first
+//    undo entry of each later transaction overwrites that one.
 #pragma once
 
 #include <span>
@@ -43,7 +44,7 @@ inline constexpr uint64_t applied_reach = uint64_t{1} << 24;
 class entry_image {
  public:
   entry_image(pool::lane& l, uint32_t flags) : l_(l), flags_(flags) { log::begin(l.image); }
-  // bytes: null for a record without.
+  // bytes: null for a record without bytes.
   void add(format::record_kind kind, uint64_t offset, const void* bytes, uint32_t length) {
     log::add_record(l_.image, kind, offset, bytes, length);
   }
@@ -58,7 +59,7 @@ class entry_image {
   uint32_t flags_;
 };
 
-// What has ended: an entry alone, or with it the lane's transaction, which had undo entries.
+// The thing that has ended: only an entry, or also the lane's transaction, which had undo entries.
 enum class ending : uint8_t { entry, in_place };
 
 class lane_log {
@@ -68,30 +69,32 @@ class lane_log {
   // Moves an entry that does not fit the lane's ring to lent chunks. May make steps of its own
   // through the lane. Throws SCUTE_E_NOSPC with nothing written.
   void prepare(entry_image& image);
-  // Streams a prepared entry to the lane's ring, as l.sequence + 1, which l.sequence then is.
-  // Undecided until the next fence.
+  // Streams a prepared entry to the lane's ring and advances l.sequence to its number. Undecided
+  // until the next fence.
   void write(const entry_image& image) noexcept;
   // The same for an undo entry, after those already written by this transaction.
   void write_undo(const entry_image& image);
-  // Those are durable: their fence has been made. Without this call more fences are made at the end
-  // (LOG-6).
+  // Reports that the fence of those entries has been made, so they are durable. Without this call
+  // the end of the transaction makes more fences (LOG-6).
   void undo_decided(const pool::lane& l) noexcept { lent_[l.index].undo_decided = true; }
-  // The transaction's first undo entry, from an image that somebody has put together with
-  // add_undo(), through another writer. Undecided until that one's fence. Async-signal-safe.
+  // Writes the transaction's first undo entry, from an image that another thread may have built
+  // with add_undo(), through another writer. Undecided until that writer's fence.
+  // Async-signal-safe.
   void write_first_undo(pool::lane& l, byte_buffer& image, medium::writer& w) noexcept;
   // Adds a record to such an image; false, with nothing added, if a lane's undo area would not hold
   // it.
   bool add_undo(byte_buffer& image, uint64_t offset, const std::byte* old, uint64_t length) const;
 
-  // After the last entry has been applied, durably: notes it in the status line (in the cache only:
-  // LOG-2 makes more unnecessary until another lane asks, see REDO-5) and keeps lent chunks
-  // in the chunk cache (heap/chunk_cache.hpp).
-  // That a transaction with in-place ranges has ended is durable on return. Chunks that find no
-  // room there and cannot be taken back now, for want of memory, are tried again later.
+  // After the last entry has been applied, durably: notes that in the status line, and keeps lent
+  // chunks in the chunk cache (heap/chunk_cache.hpp). The note is a plain store: LOG-2 needs no
+  // more until another lane asks (REDO-5). The end of a transaction with in-place ranges is durable
+  // on return. Chunks that find no room in the cache, and cannot be freed now for want of memory,
+  // are tried again later.
   void retire(pool::lane& l, ending of) noexcept;
 
-  // The same in two parts, for those who hold locks meanwhile: the entry durably needs no replay on
-  // return; then, without any locks, what it had lent is given back.
+  // The same in two parts, for callers that hold locks in between. When invalidate() returns, the
+  // entry durably needs no replay. clean_up(), called without locks, gives back the chunks that it
+  // had borrowed.
   void invalidate(pool::lane& l, ending of) noexcept;
   void clean_up(pool::lane& l, ending of) noexcept;
 
@@ -110,7 +113,7 @@ class lane_log {
     std::vector<uint64_t> spare;  // no longer needed; always has room for those of the other two
     undo_area area;               // where the next undo entry goes
     uint64_t undo_count = 0;
-    uint64_t undo_transaction = 0;  // whose they are; 0 once it has ended
+    uint64_t undo_transaction = 0;  // their transaction; 0 once it has ended
     bool undo_decided = true;       // see undo_decided()
     uint64_t oldest = 0;            // no valid entry of the ring has a lower sequence (LOG-5)
     uint64_t undone = 0;            // in the second word of the status line

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a lane's log says after a crash. Trusts nothing that it reads: every offset, length and
-// count is tested against the geometry before it is used (POOL-9). Bytes are copied for the entry
-// that counts only (log/area.hpp, AREA-1).
+// Reads a lane's log after a crash. Trusts nothing that it reads: every offset, length and count is
+// tested against the geometry before it is used (POOL-9). Only the bytes of the entry that counts
+// are copied (log/area.hpp, AREA-1).
 #pragma once
 
 #include <cstddef>
@@ -25,14 +25,14 @@ struct found_log {
   uint64_t applied = 0;             // from the status line; 0 if it says nothing
   std::optional<found_entry> last;  // valid ring entry with the highest sequence
   std::vector<found_entry> undo;    // live undo entries, oldest first (LOG-4)
-  std::vector<place> undo_places;   // where they lie, and what leads from one to the next
+  std::vector<place> undo_places;   // where they lie, with the links from one to the next
 };
 
 class log_reader {
  public:
   explicit log_reader(const pool::state& s);
 
-  // Throws failure(SCUTE_E_CORRUPT) beyond CHAIN-2.
+  // Throws failure(SCUTE_E_CORRUPT) beyond the limit of CHAIN-2.
   found_log read_lane(uint32_t lane);
 
  private:

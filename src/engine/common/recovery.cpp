@@ -17,7 +17,7 @@
 namespace scute::core::engine {
 namespace {
 
-// RECOVER-1. No fence if there is nothing to replay.
+// RECOVER-1: makes the entries that will be replayed durable. Makes no fence if there are none.
 void make_durable(pool::state& s, medium::writer& w, const std::vector<found_log>& logs) {
   bool any = false;
   const auto flush = [&](const std::vector<place>& places) {
@@ -39,17 +39,17 @@ bool is_lent(const pool::state& s, uint64_t at, const format::chunk_header& h) n
                      reinterpret_cast<const std::byte*>(&h) + format::header_size);
 }
 
-// How a lent chunk is known to be one.
+// How a chunk was recognized as lent.
 enum class by : uint8_t { header, column, before_replay };
 
-// Whether to look at these bytes would have a lost page rebuilt.
+// Returns true if a read of these bytes would cause a lost page to be rebuilt.
 bool is_lost(const pool::state& s, uint64_t offset) noexcept {
   return s.medium->is_revoked(offset / format::page * format::page) &&
          !SCUTE_PLANTED(recovery_looks);
 }
 
-// The chunk header as its column decodes it, without a look at lost pages (RECOVER-5). False if it
-// does not tell.
+// Decodes the chunk header from its column, without reading lost pages (RECOVER-5). Returns false
+// if the column cannot decode it.
 bool decode_header(pool::state& s, uint64_t at, format::chunk_header& h) {
   const pool::cell c = pool::cell_of(s.geo, at);
   pool::decoding how;
@@ -65,10 +65,10 @@ bool decode_header(pool::state& s, uint64_t at, format::chunk_header& h) {
   return pool::decode(s, at, reinterpret_cast<std::byte*>(&h), sizeof h, how);
 }
 
-// Calls fn(file offset, header, how) for each chunk of a zone that is lent to a log, and overlays
-// it: headers that are damaged are decoded, for which those that are not have to be overlaid.
-// `before`: chunks that count, with a damaged header, where their column has nothing to say any
-// more.
+// Calls fn(file offset, header, how) for each chunk of a zone that is lent to a log; fn overlays
+// it. Damaged headers come last, since their decoding needs the chunks with sound headers to be
+// overlaid. `before`: chunks with a damaged header that count as lent if their column cannot decode
+// it any more.
 template <typename Fn>
 void overlay_lent_of(pool::state& s, uint64_t zone, const pool::zone_usage& x,
                      std::span<const uint64_t> before, Fn&& fn) {
@@ -125,9 +125,9 @@ void overlay_lent(pool::state& s, std::optional<lent_before_replay>& before,
     const pool::zone_usage x = pool::read_usage(s, z);
     pool::set_used_end(s, z, x.high_water);
     overlay_lent_of(s, z, x, damaged, [&](uint64_t chunk, const format::chunk_header& h, by how) {
-      // Those of a log that outlives sessions are overlaid already (tx::engine::find_log()). Twice
-      // would be once too often when the chunk goes back, and its objects would be read as zeros
-      // from then on.
+      // The chunks of a log that outlives sessions are overlaid already (tx::engine::find_log()). A
+      // second overlay would remain when the chunk is freed, and its later objects would be read as
+      // zeros.
       if (!s.overlaid.touches(chunk, 1) && !SCUTE_PLANTED(recovery_overlay))
         s.overlaid.add(chunk, s.geo.chunk_size, nullptr);
       if (unzeroed != nullptr && how != by::before_replay &&
@@ -149,7 +149,7 @@ tx::recovery_report recover_from_logs(pool::state& s, medium::writer& w, open_pa
     auto& log = logs.back();
     if (log.last && log.last->head.sequence <= log.applied && !SCUTE_PLANTED(recovery_applied))
       log.last.reset();
-    // Every record is tested, and has its place, before the first one is written anywhere.
+    // Every record is tested, and has its place, before the first one is written.
     const auto test = [&](format::record_kind, uint64_t offset, const std::byte*, uint32_t n) {
       pool::fill_holes(s, offset, n);
     };
@@ -159,7 +159,8 @@ tx::recovery_report recover_from_logs(pool::state& s, medium::writer& w, open_pa
   make_durable(s, w, logs);
   std::optional<lent_before_replay> lent(s);
   if (watch != nullptr) watch->replay_begins();
-  // REDO-6: of entries that write the same bytes the one with the higher sequence is the later one.
+  // REDO-6: of two entries that write the same bytes the one with the higher sequence is the later
+  // one.
   std::stable_sort(logs.begin(), logs.end(), [](const found_log& a, const found_log& b) {
     if (SCUTE_PLANTED(recovery_order)) return false;
     return (a.last ? a.last->head.sequence : 0) < (b.last ? b.last->head.sequence : 0);

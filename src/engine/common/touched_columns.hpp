@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The columns that a recovery has written in, whose parity is
-// recomputed.
+// The columns that a recovery has written in. Their parity is recomputed.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +11,8 @@
 
 namespace scute::core::engine {
 
-// Touched ranges, merged, and the columns they lie in, each of which is recomputed once. However
-// often the logs name a range, it counts once.
+// Touched ranges, merged, and the columns they lie in. Each column is recomputed once, however
+// often the logs name it.
 class touched_columns {
  public:
   explicit touched_columns(const pool::geometry& g) : g_(g) {}

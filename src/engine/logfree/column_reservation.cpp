@@ -64,14 +64,14 @@ void column_reservation::end(pool::lane& l) noexcept {
 bool column_reservation::try_lock(pool::lane& l, uint32_t stripe) noexcept {
   bool have = s_.locks.try_lock_window(stripe, l.index);
   for (int attempt = 0; !have && attempt < 3; ++attempt) {
-    // Deferred parity, our own as well, or another in-place range.
+    // Waits for deferred parity, our own as well, or for another in-place range.
     s_.locks.ask(stripe);
     have = s_.locks.try_lock_window(stripe, l.index);
   }
   return have;
 }
 
-// Locks what l.now() lists and l.reserved does not: `got`.
+// Locks the stripes that l.now() lists and l.reserved does not, and adds them to `got`.
 bool column_reservation::lock(pool::lane& l, std::vector<uint32_t>& got) {
   const auto& want = l.now().stripes;
   l.reserved.stripes.reserve(l.reserved.stripes.size() + want.size());
@@ -90,8 +90,9 @@ bool column_reservation::lock(pool::lane& l, std::vector<uint32_t>& got) {
 
 bool column_reservation::add(pool::lane& l, const tx::inplace_range& r,
                              std::span<const tx::member> fragments) {
-  // A fragment may come again, and is held already then. It is known by its header: another one may
-  // have the same columns, in another row, and must not be held besides.
+  // A fragment may come a second time; then its columns are held already. It is identified by its
+  // header: another fragment may have the same columns, in another row, and must not be held as
+  // well.
   auto& mine = fragments_[l.index];
   std::vector<extent> extents;
   std::vector<uint64_t> fresh;
@@ -103,7 +104,8 @@ bool column_reservation::add(pool::lane& l, const tx::inplace_range& r,
   }
   const size_t undo_before = l.undo_image.size();
   const auto give_up = [&] {
-    // Nobody keeps others from writing there, so what was to be put back may be out of date.
+    // The columns are not locked, so others may write there: the undo record of this range may be
+    // out of date.
     l.undo_image.shrink(undo_before);
     if (is_acquired(l))
       spill_to_undo_log(l);
@@ -132,7 +134,7 @@ bool column_reservation::add(pool::lane& l, const tx::inplace_range& r,
   }
   if (change) {
     for (const uint32_t g : got) s_.locks.unlock_window(g, l.index);
-    if (change.damaged) return give_up();  // what follows repairs it, with no columns held
+    if (change.damaged) return give_up();  // the general way repairs it, with no columns held
     l.undo_image.shrink(undo_before);
     l.now().clear();
     tx::refuse_change(s_, change.which->where.header);
@@ -147,15 +149,16 @@ bool column_reservation::add(pool::lane& l, const tx::inplace_range& r,
   return true;
 }
 
-// With its columns reserved, and its undo record in the image, at undo_before. From here on
-// somebody may spill the reservation.
+// Called with the range's columns reserved and its undo record in the image, at undo_before. From
+// here on another thread may spill the reservation.
 void column_reservation::open(pool::lane& l, const tx::inplace_range& r, size_t undo_before) {
   l.reservation.store(busy, std::memory_order_relaxed);
   try {
     s_.require_healthy();  // WIN-5
     pool::overlay_in_place(s_, l, r.offset, r.old, r.length, pool::stripes_are::held);
   } catch (...) {
-    // Nobody knows of the range, so nothing of it may be put back over what others write there.
+    // No other thread knows of the range, so it must not be rolled back over bytes that others
+    // write there.
     l.undo_image.shrink(undo_before);
     if (undo_before != 0) {
       spill_to_undo_log(l);
@@ -176,7 +179,7 @@ void column_reservation::open(pool::lane& l, const tx::inplace_range& r, size_t 
 
 namespace {
 
-// A member's first stripe, and the one it ends in, which may be the same.
+// A member's first stripe and its last one, which may be the same.
 struct small_blocks {
   explicit small_blocks(const tx::small_member& m) noexcept
       : first(pool::stripes::index(m.zone, m.column / pool::column_block)),
@@ -186,7 +189,7 @@ struct small_blocks {
 
 }  // namespace
 
-// For one more small object.
+// Reserves memory for one more small object.
 void column_reservation::make_room(pool::lane& l) {
   constexpr size_t step = tx::small_members_max;
   const auto grow = [](auto& v, size_t n) {
@@ -198,7 +201,7 @@ void column_reservation::make_room(pool::lane& l) {
   grow(fragments_[l.index], 1);
 }
 
-// False, with nothing locked, if it is not to be had, or has a column in common with what is held.
+// Returns false, with nothing locked, if a stripe is not available, or a column is held already.
 bool column_reservation::lock_small(pool::lane& l, const tx::small_member& m) noexcept {
   const uint64_t begin = m.zone * s_.geo.row_size + m.column, end = begin + m.extent();
   for (const pool::column_range& c : l.reserved.columns)
@@ -210,7 +213,7 @@ bool column_reservation::lock_small(pool::lane& l, const tx::small_member& m) no
     if (!has_first) s_.locks.unlock_window(mine.first, l.index);
     return false;
   }
-  // There is room.
+  // make_room() has reserved the memory.
   if (!has_first) insert(l.reserved.stripes, mine.first);
   if (!has_last && mine.last != mine.first) insert(l.reserved.stripes, mine.last);
   auto& columns = l.reserved.columns;
@@ -221,7 +224,7 @@ bool column_reservation::lock_small(pool::lane& l, const tx::small_member& m) no
   return true;
 }
 
-// The last thing that lock_small() has locked.
+// Undoes the last lock_small().
 void column_reservation::unlock_small(pool::lane& l, const tx::small_member& m) noexcept {
   const uint64_t begin = m.zone * s_.geo.row_size + m.column;
   std::erase_if(l.reserved.columns, [&](const pool::column_range& c) { return c.begin == begin; });
@@ -240,7 +243,8 @@ void column_reservation::unlock_small(pool::lane& l, const tx::small_member& m) 
   });
 }
 
-// Copies the object to its image. False if it is not what was read, or open in place, or damaged.
+// Copies the object to its image. Returns false if it changed since it was read, is open in place,
+// or is damaged.
 bool column_reservation::read_small(pool::lane& l, const tx::small_member& m) noexcept {
   const pool::in_flight_scope here(s_, l, pool::in_flight_write::phase::reading);
   const std::byte* there = s_.at(m.header);
@@ -255,8 +259,8 @@ bool column_reservation::read_small(pool::lane& l, const tx::small_member& m) no
 
 bool column_reservation::add_small(pool::lane& l, const tx::small_member& m, bool known,
                                    const tx::inplace_range& r, std::byte* old) {
-  // Its parity will be its undo log: the pages are there, or this fault brings them back, without
-  // columns held.
+  // The parity will be its undo log. Its pages are present, or a fault here rebuilds them while no
+  // columns are held.
   if (s_.medium->any_revoked()) return false;
   if (!known) touch_parity(s_, m.parity, m.extent());
   const outcome before = acquire(l);

@@ -1,33 +1,36 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// After an unclean end of a log-free pool: is a fault that resolution finds the trace of a crash,
-// or damage? The repair is the same (engine/logfree/recovery_decision.hpp), the report is not.
-// Damage is counted (state::repaired), reported by an event, and gives `check` and `scrub` their
-// exit status. Traces of a crash are counted as rolled back or finished, and reported by nothing
-// else.
+// After an unclean end of a log-free pool: decides whether a fault that resolution finds is the
+// trace of a crash, or damage. The repair is the same (engine/logfree/recovery_decision.hpp), the
+// report is not. Damage is counted (state::repaired), reported by an event, and sets the exit
+// status of `check` and `scrub`. Traces of a crash are only counted, as rolled back or finished.
 //
 // CAUSE-1 Zone descriptors, the root anchor and chunk headers change through a log only, whose
 //    replay precedes resolution. One that fails its checksum is damaged.
-// CAUSE-2 A commit stores the header of a member before its payload. So a member that a killed
-//    process has torn begins with the new header: its tag is of an unresolved epoch and of a lane
-//    that there is; it is not the tag of the version that comes back, nor older than that in the
-//    same lane and epoch; its checksum is another one; it has the form of a header of this
-//    fragment. A fragment that fails its checksum without such a header is damaged. (After a power
-//    failure the lines of one commit may have become durable in any order. So a torn member whose
-//    header is missing is reported as damage: its bytes do not show the cause, and to hide damage
-//    would be the worse mistake.)
-// CAUSE-3 What is found whole and is rolled back, or finished, with its ring, was written by a
-//         transaction.
+// CAUSE-2 A commit stores a member's header before its payload. So a member that a killed process
+//    has torn begins with the new header of its commit (below). A fragment that fails its checksum
+//    without such a header is damaged.
+// CAUSE-3 A valid member that is rolled back, or finished, with its ring was written by a
+//    transaction.
 // CAUSE-4 In-place ranges are stored to before any header. A fragment with bytes in the range of a
 //    lane's note (pool/in_place_note.hpp) is torn.
-// CAUSE-5 A column may not add up with nothing left in it that fails its checksum. It is the trace
-//    of a crash if one of its cells has no checksum, and a transaction may have been storing
-//    there: prewritten payload, the payload of a new object whose header was rolled back, a chunk
-//    on its way to a log, slots of a run that were being formatted (ZONE-4). Chunks that never had
-//    a use (generation 0) hold no such cell, nor do slots of a run beyond those that are formatted
-//    next, nor the space beyond the last chunk.
-// CAUSE-6 Or if one of its cells is a member of one of the last two transactions of its lane, in
-//    this block and epoch: a lane has one window in its parity phase, and one deferred. Else its
-//    parity was damaged, or unused space.
+// CAUSE-5 A column may not add up although no cell in it fails its checksum. It is the trace of a
+//    crash if one of its cells has no checksum and a transaction may have been storing there.
+// CAUSE-6 It is also the trace of a crash if a member of one of a lane's last two transactions in
+//    this block and epoch has a cell in it. A lane has one window in its parity phase, and one
+//    deferred. Otherwise its parity was damaged, or unused space.
+//
+// On CAUSE-2: such a header has a tag of an unresolved epoch and of a lane that exists. Its tag is
+// neither that of the version that comes back, nor older than that in the same lane and epoch. Its
+// checksum differs, and it has the form of a header of this fragment. After a power failure the
+// lines of one commit may have become durable in any order. So a torn member whose new header is
+// missing is reported as damage: its bytes do not show the cause, and to hide damage would be
+// worse.
+//
+// On CAUSE-5: a transaction may have been storing prewritten payload, the payload of a new object
+// whose header was rolled back, a chunk on its way to a log, or slots of a run that were being
+// formatted (ZONE-4). There is no such cell in chunks that were never used (generation 0), in slots
+// of a run beyond those that are formatted next, and beyond the last chunk.
+//
 // CAUSE-7 SB-3 (pool/superblock.hpp) says what a crash leaves of superblock copies.
 #pragma once
 
@@ -60,8 +63,9 @@ class crash_or_damage {
   // Before any lane of the session is used.
   crash_or_damage(pool::state& s, uint64_t resolved, uint64_t present);
 
-  // f failed its checksum and has been rolled back or repaired; `stored` was its header, `back` is
-  // that of the version that came back. True if it was torn by the crash; damage is reported.
+  // f failed its checksum and has been rolled back or repaired. `stored` was its header, `back` is
+  // the header of the version that came back. Returns true if the crash tore it; otherwise reports
+  // damage.
   bool put_back(const pool::fragment& f, const format::fragment_header& stored,
                 const format::fragment_header& back) const noexcept;
 

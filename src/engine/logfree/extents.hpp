@@ -9,7 +9,7 @@
 
 namespace scute::core::engine {
 
-// Bytes of a fragment that a header of it vouches for, as ranges of the data rows.
+// The bytes of a fragment that its header vouches for, as ranges of the data rows.
 template <typename Fn>
 void for_each_extent(const pool::fragment& f, uint32_t covered, Fn&& fn) {
   if (f.payload == f.header + format::header_size)

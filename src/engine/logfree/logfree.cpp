@@ -28,7 +28,7 @@ void logfree::list_extents(pool::lane& l, const tx::write_set& w) {
   }
 }
 
-// Plans the window, if the transaction can go without a log.
+// Plans the window. Returns false if the transaction has to go through the log.
 bool logfree::fits(pool::lane& l, const tx::write_set& w) {
   if (w.members.empty() || w.metadata || logged_.has_undo(l)) return false;
   return window(s_, l).plan(extents_[l.index]);
@@ -47,15 +47,15 @@ void logfree::make_ring(const tx::write_set& w) {
   }
 }
 
-// LF-7. While nobody waits for this lane: resolving waits for stripes, and for other threads that
-// resolve (RESERVE-2).
+// LF-7. Called while no thread waits for this lane: resolving waits for stripes, and for other
+// threads that resolve (RESERVE-2).
 void logfree::resolve(pool::lane& l, const tx::write_set& w) {
   if (!s_.resolving->pending()) return;
   for (const tx::member& m : w.members) s_.resolving->before_change(m.where);
   for (const extent& x : extents_[l.index]) s_.resolving->before_write(x.offset, x.length);
 }
 
-// What a window writes, and with which deltas.
+// Prepares the pieces that a window writes, and room for their deltas.
 void logfree::prepare_window(pool::lane& l, const tx::write_set& w) {
   make_ring(w);
   if (!w.in_place.empty()) {
@@ -73,8 +73,9 @@ void logfree::prepare_window(pool::lane& l, const tx::write_set& w) {
   window(s_, l).prepare_deltas();
 }
 
-// Everything up to the first store, which nothing can fail after. False if in-place ranges have to
-// be spilled, or have been. Throws if a member is not what the transaction has read (LF-9).
+// Does everything up to the first store; after it nothing can fail. Returns false if in-place
+// ranges have to be spilled, or have been. Throws if a member changed since the transaction read it
+// (LF-9).
 bool logfree::open_window(pool::lane& l, const tx::write_set& w) {
   prepare_window(l, w);
   for (int attempt = 0;; ++attempt) {
@@ -118,8 +119,8 @@ void logfree::commit(pool::lane& l, const tx::write_set& w) {
   commit_window(l, w);
 }
 
-// For the owner, before it acquires its reservation. While there is one another thread may be
-// writing undo entries for it: then acquire() tells.
+// For the owner, before it acquires its reservation. While it has a reservation another thread may
+// be writing undo entries for it; then acquire() returns `logged`.
 bool logfree::went_to_log(const pool::lane& l) const noexcept {
   return column_reservation::is_none(l) && logged_.has_undo(l);
 }
@@ -133,7 +134,7 @@ bool logfree::commit_short(pool::lane& l, std::span<const tx::small_member> memb
 // From the first store on: the window is open.
 void logfree::commit_window(pool::lane& l, const tx::write_set& w) {
   window(s_, l).write_data();
-  held_point();  // what has been stored does not add up yet
+  held_point();  // the stored data and the parity do not add up yet
   using write_back = window::write_back;
   if (SCUTE_PLANTED(window_parity_early)) window(s_, l).write_parity(write_back::now);
   l.w.fence(fence_site::window);
@@ -199,14 +200,14 @@ void logfree::restore(pool::lane& l, std::span<const tx::inplace_range> ranges) 
     put_back(s_, l, ranges);
     close_in_place(s_, ranges);
   } catch (...) {
-    // The medium has failed. Whoever waits for the columns has to find out (WIN-5).
+    // The medium has failed. Threads that wait for the columns must find that out (WIN-5).
     let_go();
     throw;
   }
   let_go();
 }
 
-// What waits for columns must hold none that cannot be taken (RESERVE-2).
+// A step waits for columns, so the lane must hold none that cannot be taken from it (RESERVE-2).
 void logfree::step(pool::lane& l, std::span<const pool::patch> patches) {
   if (reservation_.acquire(l) == column_reservation::outcome::reserved)
     reservation_.spill_to_undo_log(l);

@@ -11,38 +11,38 @@
 //
 // A crash leaves, and resolution (engine/logfree/resolution.hpp) decides:
 //   before 3   nothing.
-//   in 3, to 4 any subset of the new bytes; the parity encodes the old ones. A member that is torn
-//              fails its checksum. One that is whole is valid, and in doubt. The ring
-//              is complete exactly if every member is present. Then the crash came after the fence,
-//              as far as resolution can see. Else each member is decoded from its columns.
+//   in 3, to 4 any subset of the new bytes; the parity encodes the old ones. A torn member fails
+//              its checksum. A whole one is valid, and in doubt. The ring is complete exactly if
+//              every member is present. Then the crash came after the fence, as far as resolution
+//              can see. Otherwise each member is decoded from its columns.
 //   in 5, to 6 all data, any subset of the parity. The ring is complete; the parity is recomputed.
 //   after 6    nothing is left to do. The ring may look incomplete by now, since another
 //              transaction has written a member; decoding gives the stored bytes.
-//                  has written a member; decoding gives what is there.
 //
 // LF-1 Data is fenced before parity: while data can be torn the parity is the old one.
-// LF-2 A window is the only one in its columns. Of its own cells at most P lie in each column, or
-//    the transaction goes through the log (engine/logfree/logged.hpp). Bytes that had no owner, a
-//    new object's, share columns with none of its others: nothing would vouch for them when those
-//    are decoded. (Found by the explorer.)
+// LF-2 A window is the only one in its columns. At most P of its own cells lie in each column, or
+//    the transaction goes through the log (engine/logfree/logged.hpp). Bytes of a new object had no
+//    owner, so no checksum could confirm their decoding: they share columns with none of its other
+//    cells. (Found by the explorer.)
 // LF-3 A header is bytes of a member: the ring is decided with its members, by nothing else.
-// LF-4 Decoded bytes are believed only if their checksum accepts them, and no checksum is linear
-//    (pool/fragment.hpp, FRAG-2): nothing that another row's change left in the parity passes for a
-//    fragment.
-// LF-5 Payload of what a header calls free has no owner. It takes part in parity as it is, and its
-//    parity is recomputed where nothing else decides.
+// LF-4 Decoded bytes are believed only if their checksum accepts them. No checksum is linear
+//    (pool/fragment.hpp, FRAG-2), so a change of another row that is left in the parity never
+//    passes for a fragment.
+// LF-5 The payload of what a header calls free has no owner. It takes part in parity as it is, and
+//    its parity is recomputed if nothing else decides.
 // LF-6 Chunk headers, zone descriptors and the root anchor change through the log only, whose
 //    replay comes first. So resolution always knows where fragments lie.
-// LF-7 A column that a crash has left unresolved is resolved before the first write to it, and so
-//    is the whole ring of each member that carries a tag of an unresolved epoch. Bytes that are
-//    overwritten may be a member of such a ring though they are no member now (prewritten payload,
-//    chunks with a new use). The same holds for every place in them (repair/page_layout.hpp,
-//    LAYOUT-2).
+// LF-7 A column that a crash has left unresolved is resolved before the first write to it. So is
+//    the whole ring of each member with a tag of an unresolved epoch. The same holds for every
+//    place in the bytes that are overwritten (repair/page_layout.hpp, LAYOUT-2).
 // LF-8 A chunk gets a new use only when no window that had members in it is deferred, and, after a
-//    crash, when all of it is resolved. A slot that the transaction frees goes back at 4 already:
-//    a thread that gets it has to wait for the window's columns before it writes there.
-// LF-9 Members are what the transaction has read: tested under the window, before anything is
-//      stored (tx/conflict.hpp).
+//    crash, when all of it is resolved. A slot that the transaction frees is free already at 4: a
+//    thread that gets it waits for the window's columns before it writes there.
+// LF-9 Members are as the transaction has read them: tested under the window, before anything is
+//    stored (tx/conflict.hpp).
+//
+// On LF-7: overwritten bytes may be a member of an unresolved ring though no object owns them now
+// (prewritten payload, chunks with a new use).
 #pragma once
 
 #include <memory>

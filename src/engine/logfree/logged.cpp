@@ -11,7 +11,7 @@
 
 namespace scute::core::engine {
 
-// Locks what l.pieces will be written under. The lane's deferred window ends before.
+// Locks the stripes of l.pieces. Ends the lane's deferred window first.
 void logged::open_window(pool::lane& l) {
   window(s_, l).plan_pieces();
   window(s_, l).prepare_deltas();
@@ -25,8 +25,8 @@ void logged::wait_for_window(pool::lane& l) {
 
 namespace {
 
-// Locks what open() plans, with members that are what the transaction has read. Throws if they are
-// not, with nothing locked.
+// Locks the stripes that open() plans, with members unchanged since the transaction read them.
+// Throws if they changed, with nothing locked.
 template <typename Open>
 void open_unchanged(pool::state& s, pool::lane& l, std::span<const tx::member> members,
                     Open&& open) {
@@ -45,7 +45,8 @@ void open_unchanged(pool::state& s, pool::lane& l, std::span<const tx::member> m
 
 }  // namespace
 
-// Pieces for bytes that are in place already, and have copies in l.in_place, one after the other.
+// Adds pieces for bytes that are in place already. Their copies are in l.in_place, one after the
+// other.
 void logged::add_in_place(pool::lane& l, std::span<const tx::inplace_range> ranges) {
   const std::byte* now = l.in_place.data();
   for (const auto& r : ranges) {
@@ -121,11 +122,11 @@ void logged::step(pool::lane& l, std::span<const pool::patch> patches) {
   run(l, image, w, ending::entry);
 }
 
-// Nobody's bytes yet: a crash leaves columns whose other cells are all sound.
+// These bytes have no owner yet: a crash leaves columns whose other cells are all sound.
 void logged::prewrite(pool::lane& l, std::span<const pool::patch> patches) {
   if (patches.empty()) return;
   s_.require_healthy();
-  // What it overwrites may still be a member of a transaction that freed it later.
+  // The overwritten bytes may still be a member of a transaction that freed them later.
   if (s_.resolving->pending())
     for (const auto& p : patches) {
       if (SCUTE_PLANTED(prewrite_rings))
@@ -137,9 +138,9 @@ void logged::prewrite(pool::lane& l, std::span<const pool::patch> patches) {
   open_window(l);
   if (!s_.medium->failed()) {  // WIN-5
     window(s_, l).write_data();
-    // LF-1: a killed process leaves what it has stored for all to see. Columns that add up are
-    // believed, with bytes that a power failure would then take back. (A page cache is read anew
-    // after an unclean end.)
+    // LF-1: other processes see the stores of a killed one. Its columns that add up would be
+    // believed, and a power failure could then take the bytes back. (A page cache is read again
+    // after an unclean end, so a file needs no fence here.)
     if (s_.medium->what() != medium::kind::file) l.w.fence(fence_site::logged_data);
     window(s_, l).write_parity(window::write_back::now);
     l.w.fence(fence_site::logged_parity);
@@ -197,7 +198,7 @@ void logged::restore(pool::lane& l, std::span<const tx::inplace_range> ranges) {
 void logged::prepare_reuse(pool::lane&, uint64_t chunk, uint64_t length) {
   if (s_.resolving->pending()) s_.resolving->before_reuse(chunk, length);
   if (SCUTE_PLANTED(reuse_deferred)) return;
-  // A window that had members here ends, as a whole, before one of its stripes is free (LF-8).
+  // A window that had members here ends, as a whole, before any of its stripes is free (LF-8).
   for (uint64_t at = 0; at < length; at += pool::column_block) {
     const uint32_t stripe = pool::stripe_of(s_, chunk + at);
     s_.locks.lock_exclusive(stripe);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What goes through a log in a log-free pool: steps of the allocator, transactions with two cells
-// of one column or more than the columns can bring back, in-place ranges that had to be written
-// down, changes of the root anchor, the prewritten payload of large objects (no log, but here for
-// its window).
+// The changes that go through a log in a log-free pool: steps of the allocator; transactions with
+// more cells in one column than it can decode; in-place ranges that were spilled; changes of the
+// root anchor. The prewritten payload of large objects has no log, but is here for its window.
 //
 //   1. lock the blocks that will be written
 //   2. log entry with all new bytes, both replicas; fence                     -- decided --
@@ -12,14 +11,14 @@
 //
 // LOGGED-1 The blocks are locked from before the entry can be durable until it durably cannot be
 //    replayed. So no log-free transaction ever has a torn cell, or an old parity, in a column that
-//    a replay writes or whose parity it recomputes, and no replay undoes a later transaction.
+//    a replay writes or whose parity it recomputes. No replay undoes a later transaction.
 // LOGGED-2 In-place ranges are stored to before that, with their old bytes in an undo entry. Their
-//    parity is the old one until 3, so a column is decoded, and after a crash restored, with those
+//    parity is the old one until 3. So a column is decoded, and after a crash restored, with those
 //    bytes.
-// LOGGED-3 Members are each in a ring of their own: their log entry decides them.
+// LOGGED-3 Each member is in a ring of its own: the log entry decides it.
 // LOGGED-4 Members are tested under 1, as in a window (engine/logfree/logfree.hpp, LF-9). An
 //    in-place range is announced, as an overlay, under the stripes of its fragments, before its old
-//    bytes are written down: what is written down then is what is there until the transaction ends.
+//    bytes are written to the undo entry. So these stay the old bytes until the transaction ends.
 #pragma once
 
 #include "engine/common/lane_log.hpp"

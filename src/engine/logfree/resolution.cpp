@@ -26,7 +26,7 @@ constexpr uint64_t ahead = 32 * pool::column_block;
 
 }  // namespace
 
-// The slow part, which one thread at a time is in.
+// The slow part; one thread at a time runs it.
 class SCUTE_SCOPED resolution::solving {
  public:
   explicit solving(resolution& r) SCUTE_ACQUIRE(r.mutex_) : r_(r) {
@@ -72,7 +72,7 @@ bool resolution::is_of_this_session(uint64_t tag) const noexcept {
   return epoch_of(tag) == (present_ & epoch_mask);
 }
 
-// ---- who asks -----------------------------------------------------------------------------------
+// ---- callers ------------------------------------------------------------------------------------
 
 void resolution::before_write(uint64_t offset, uint64_t length) {
   if (!pending() || ours() || SCUTE_PLANTED(resolve_writes)) return;
@@ -95,8 +95,8 @@ void resolution::before_change(const pool::fragment& f) {
   }
 }
 
-// Where a ring does not go on. What was damaged, not torn, may be in the way. True if it is no
-// more.
+// Called where a ring does not continue: a member that was damaged, not torn, may be in the way.
+// Returns true if this call has made the member valid.
 bool resolution::repair_at(uint64_t header) {
   pool::fragment m;
   if (repair::place_at(s_, header, m) && pool::valid(s_, m)) return false;
@@ -112,7 +112,8 @@ void resolution::before_read(const pool::fragment& f) {
   // A torn header may have an old tag and anything else.
   const uint32_t n = pool::covered(s_, f, h);
   if (!in_doubt(h.tag) && pool::valid(s_, f)) {
-    // Who is at work may have made it so a moment ago; then it is durable when he is done.
+    // A thread that resolves may have made it valid a moment ago. It is durable when that thread is
+    // done.
     if (solver_.load(std::memory_order_acquire) != std::thread::id()) {
       const locked until_done(mutex_);
     }
@@ -131,13 +132,14 @@ void resolution::before_overwrite(uint64_t offset, uint64_t length) {
 void resolution::before_reuse(uint64_t offset, uint64_t length) {
   if (!pending()) return;
   before_overwrite(offset, length);
-  // Without its head nobody knows where further headers of a span lie (LAYOUT-1).
+  // Without a span's head no header says where the further headers of the span lie (LAYOUT-1).
   for (uint64_t at = offset; at < offset + length; at += s_.geo.chunk_size)
     if (const repair::header_area area = repair::span_headers(s_, at); area.length != 0)
       change_all(area.offset, area.length);
 }
 
-// Everything that has bytes in [offset, offset + length) is about to be overwritten.
+// Resolves everything that has bytes in [offset, offset + length), which is about to be
+// overwritten.
 void resolution::change_all(uint64_t offset, uint64_t length) {
   std::vector<pool::fragment> all;
   for (uint64_t at = round_down(offset, format::page); at < offset + length; at += format::page)
@@ -180,7 +182,7 @@ void resolution::resolve(uint64_t zone, uint64_t block) {
   mark(zone, block);
 }
 
-// All fragments with bytes in a block, after what tells where they are has been put right.
+// All fragments with bytes in a block. Repairs the headers that say where they lie first.
 std::vector<resolution::found> resolution::fragments_in(uint64_t zone, uint64_t block,
                                                         first_headers valid) {
   std::vector<found> all;
@@ -202,7 +204,7 @@ std::vector<resolution::found> resolution::fragments_in(uint64_t zone, uint64_t 
           all.push_back({f, 0, what::unknown, page, block_size});
           return false;
         };
-        // A span's head, then its first fragment, tell what there is in its bodies.
+        // A span's head, then its first fragment, say what lies in the span's bodies.
         if (sound(index)) {
           format::chunk_header h;
           std::memcpy(&h, s_.at(g.chunk_header_offset(zone, index)), sizeof h);
@@ -225,7 +227,7 @@ std::vector<resolution::found> resolution::fragments_in(uint64_t zone, uint64_t 
       std::erase_if(all, [room = all.back().fragment.object_room](const found& x) {
         return !x.fragment.metadata && x.fragment.object_room != room;
       });
-    // What further fragments an object has its first header tells, so that is settled before.
+    // An object's first header says which further fragments it has, so it is resolved first.
     bool again = false;
     std::set<uint64_t> lost;
     uint64_t known = 0;
@@ -244,7 +246,7 @@ std::vector<resolution::found> resolution::fragments_in(uint64_t zone, uint64_t 
         lost.insert(first.header);
     }
     if (again) collect();
-    // Nobody can say whether these are fragments.
+    // Without the first header nothing says whether these are fragments.
     for (size_t i = before; i < all.size(); ++i)
       if (all[i].is == what::place && lost.count(repair::first_of(all[i].fragment).header) != 0)
         all[i].is = what::unknown;
@@ -252,7 +254,7 @@ std::vector<resolution::found> resolution::fragments_in(uint64_t zone, uint64_t 
   return all;
 }
 
-// RES-5: along with the blocks of the rings that are found to be decided.
+// RES-5: also resolves the blocks of the rings that are found to be decided.
 void resolution::resolve_with_rings(uint64_t zone, uint64_t block) {
   due_.clear();
   due_.push_back({zone, block});
@@ -300,12 +302,12 @@ void resolution::resolve_dirty(uint64_t zone, uint64_t block) {
   }
 }
 
-// Everything in a block that its columns explain by themselves.
+// Explains everything in a block that its columns explain by themselves.
 resolution::remains resolution::explain_block(uint64_t zone, uint64_t block) {
   const uint64_t column = block * block_size;
   const uint64_t n = std::min(block_size, s_.geo.row_size - column);
   remains left;
-  // Each round but the last one explains at least one fragment, for good.
+  // Each round except the last one explains at least one fragment permanently.
   for (bool explained = true; explained;) {
     explained = false;
     switch_point();  // others may find that the block adds up
@@ -340,7 +342,7 @@ resolution::remains resolution::explain_block(uint64_t zone, uint64_t block) {
   return left;
 }
 
-// Whether the block is the last one of the fragment's that is not resolved.
+// Whether this is the fragment's only block that is not resolved.
 bool resolution::all_resolved_but(uint64_t zone, uint64_t block, const pool::fragment& f) const {
   bool all = true;
   for (const repair::unit& u : repair::units_of(f))
@@ -378,7 +380,7 @@ void resolution::recompute(uint64_t zone, uint64_t column, uint64_t length) {
   s_.require_healthy();
 }
 
-// RES-8: what lies there may be nobody's, or damaged, and still has to be what the parity says.
+// RES-8: the bytes there may have no owner, or be damaged. The parity has to match them anyway.
 void resolution::recompute_as_it_is(uint64_t zone, uint64_t column, uint64_t length) {
   const uint64_t end = s_.used_end[zone].load(std::memory_order_acquire);
   for (uint64_t row = 0; row < s_.geo.rows; ++row) {
@@ -390,8 +392,9 @@ void resolution::recompute_as_it_is(uint64_t zone, uint64_t column, uint64_t len
   recompute(zone, column, length);
 }
 
-// Everything that vouches for itself is sound: the parity follows, but for the columns of what is
-// not, or of which nobody knows (RES-9), which may be all that is left of it.
+// Every fragment that a checksum accepts is sound, so the parity is recomputed from the data.
+// Columns of invalid fragments, and of bytes without a header that describes them, keep their
+// parity (RES-9): it may be all that is left of them.
 void resolution::recompute_rest(uint64_t zone, uint64_t block, const remains& left) {
   const uint64_t column = block * block_size;
   const uint64_t n = std::min(block_size, s_.geo.row_size - column);

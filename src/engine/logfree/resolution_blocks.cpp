@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which blocks are resolved, found sound on the way to it, or looked at by the slow part (RES-1,
-// RES-2).
+// Notes which blocks are resolved, found sound, or looked at by the slow part (RES-1, RES-2).
 #include "base/planted.hpp"
 #include "engine/logfree/extents.hpp"
 #include "engine/logfree/resolution.hpp"
@@ -29,8 +28,8 @@ bool resolution::is_over(uint64_t zone, uint64_t block) noexcept {
   return is_sound(zone, block) && !SCUTE_PLANTED(resolve_on);
 }
 
-// Whether transactions of this session may have changed it, or be about to (RES-2). What they do
-// not write says nothing.
+// Whether transactions of this session may have changed the fragment, or be about to (RES-2). Bytes
+// that they do not write are not considered.
 bool resolution::is_left_alone(const pool::fragment& f) noexcept {
   const uint32_t n = pool::covered(s_, f, header_at(f.header));
   bool all = true;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What resolution tells of as lost: once, and at the end what nobody has come to (RES-10).
+// Reports lost fragments: each once, and at the end those whose blocks no thread has resolved
+// (RES-10).
 #include "engine/logfree/resolution.hpp"
 #include "repair/page_layout.hpp"
 #include "repair/repair.hpp"
@@ -18,7 +19,7 @@ void resolution::finish() noexcept {
   for (const auto& [header, f] : unreported_) {
     const auto h = header_at(header);
     const auto head = header_at(repair::first_of(f).header);
-    // Others may have written it by now, or freed it.
+    // Other threads may have written or freed it by now.
     if (told_.contains(header) || pool::valid(s_, f) || is_of_this_session(h.tag) ||
         (f.index != 0 && (format::meta_role(head.meta) != format::role::live ||
                           format::meta_size(head.meta) <= f.index * format::fragment_payload)))

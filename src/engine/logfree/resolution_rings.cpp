@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One fragment and its ring: what a block that does not add up is explained by (RES-4, RES-5).
+// One fragment and its ring: they explain a block that does not add up (RES-4, RES-5).
 #include <algorithm>
 #include <cstring>
 
@@ -16,10 +16,12 @@
 namespace scute::core::engine {
 namespace {
 
-// Headers that damage, or somebody, has linked to a circle that leaves out where one began (Brent).
+// Detects circles of headers that do not lead back to where a walk began (Brent). Damage, or an
+// attacker, may have linked them.
 class way_round {
  public:
-  // With each place of the way. True, sooner or later, if it goes round.
+  // To be called with each place of the walk. Returns true, sooner or later, if it goes in a
+  // circle.
   bool closes(uint64_t place) noexcept {
     if (place == mark_) return true;
     if (++steps_ == limit_) {
@@ -42,10 +44,10 @@ format::fragment_header resolution::header_at(uint64_t offset) const noexcept {
   return h;
 }
 
-// An invalid fragment: what its columns decode to, or a mixture of that and what is stored. False
-// if nothing is accepted.
+// Repairs an invalid fragment with the version that its columns decode to, or a mixture of that and
+// the stored bytes. Returns false if the checksum accepts neither.
 bool resolution::repair(const pool::fragment& f) {
-  // (Whoever asks for a decision may come back to where he asks from.)
+  // (The search for a decision may come back to the fragment that it began with.)
   if (SCUTE_PLANTED(resolve_repair) || is_left_alone(f) || repairing_.contains(f.header))
     return false;
   repairing_.insert(f.header);
@@ -60,20 +62,21 @@ bool resolution::repair(const pool::fragment& f) {
   format::fragment_header h;
   std::memcpy(&h, image.data(), sizeof h);
   const auto stored = header_at(f.header);
-  // Another version of what may be a member: not without a decision.
+  // This would be another version of what may be a member: not without a decision.
   if (without_decisions_ && h.tag != stored.tag && in_doubt(stored.tag)) return false;
   if (h.tag != stored.tag && is_decided(f, stored) &&
       decision_for(stored::invalid, decoded::other, ring::decided) == recovery_decision::lost) {
     if (losing_.insert(f.header).second) lose(f);
     return false;
   }
-  // Only what the checksum vouches for (LF-5).
+  // Only the bytes that the checksum vouches for (LF-5).
   size_t sure = format::header_size + pool::covered(s_, f, h);
   if (SCUTE_PLANTED(resolve_free_payload)) {
     sure = image.size();
     for (const repair::unit& u : units) pool::decode(s_, u.offset, image.data() + u.at, u.length);
   }
-  // The header last: it tells what this is (engine/logfree/crash_or_damage.hpp, CAUSE-2).
+  // The header is written last: it says that this is a torn member
+  // (engine/logfree/crash_or_damage.hpp, CAUSE-2).
   for (auto u = units.rbegin(); u != units.rend(); ++u) {
     if (u->at >= sure) continue;
     const size_t n = std::min(u->length, sure - u->at);
@@ -84,13 +87,13 @@ bool resolution::repair(const pool::fragment& f) {
   return true;
 }
 
-// A valid fragment: if it is the open cell of its columns, puts that right and returns true.
+// For a valid fragment: if it is the open cell of its columns, resolves it and returns true.
 bool resolution::explain(const pool::fragment& f) {
   if (f.metadata || !in_doubt(header_at(f.header).tag)) return false;
   repair::decode_candidate before;
   if (decided_headers_.count(f.header) != 0 || !find_other(f, before)) return false;
-  // The walk may lose a member, for which another one has testified. It does the same for this one
-  // then.
+  // The walk may lose a member because another one has testified. Then the same testimony counts
+  // for this fragment.
   const ring members = ring_complete(f) ? ring::complete
                        : !SCUTE_PLANTED(resolve_untestified) && is_decided(f, header_at(f.header))
                            ? ring::decided
@@ -128,8 +131,8 @@ bool resolution::walk(const pool::fragment& f, invalid_member invalid,
   for (;;) {
     if (circle.closes(m.header)) return false;
     end = m.header;
-    // A member that is damaged, not torn, may well be of a decided transaction: its column tells,
-    // if the parity has it already. What was torn comes back with its old tag.
+    // A member that is damaged, not torn, may be of a decided transaction. Its columns restore it
+    // if they have the new parity already. A torn member comes back with its old tag.
     if (invalid == invalid_member::repair && !pool::valid(s_, m)) {
       mutex_.assume_held();
       if (SCUTE_PLANTED(ring_damage) || !repair_with_help(m)) {
@@ -150,7 +153,7 @@ bool resolution::walk(const pool::fragment& f, invalid_member invalid,
     if (repair::place_at(s_, h.next, m)) continue;
     if (invalid == invalid_member::pass) return false;
     mutex_.assume_held();
-    // Or what tells where it lies is damaged.
+    // Or the header that says where the member lies is damaged.
     const pool::cell c = pool::cell_of(s_.geo, h.next);
     fragments_in(c.zone, c.column / block_size, first_headers::are_believed);
     if (!repair::place_at(s_, h.next, m)) return false;
@@ -167,7 +170,7 @@ bool resolution::repair_with_help(const pool::fragment& f) {
   return help(none, none, left) && (pool::valid(s_, f) || repair(f));
 }
 
-// Whether the header's columns have the parity that its commit has given them.
+// Whether the header's columns have the parity that its commit gave them.
 bool resolution::testifies(uint64_t header) const noexcept {
   alignas(64) std::byte syndrome[pool::syndrome_max];
   const pool::cell c = pool::cell_of(s_.geo, header);
@@ -175,8 +178,9 @@ bool resolution::testifies(uint64_t header) const noexcept {
   return codec::is_zero(syndrome, s_.geo.parity * format::header_size);
 }
 
-// Whether the fragment was part of an object before the transaction that its header is of. A
-// further one of a new object, or of one that has grown, was nobody's: its head alone goes back.
+// Whether the fragment was part of an object before the transaction of its header. A further
+// fragment of an object that is new, or has grown, had no owner before: only the object's head goes
+// back.
 bool resolution::was_there(const pool::fragment& m) {
   if (m.index == 0) return true;
   const pool::fragment first = repair::first_of(m);
@@ -190,8 +194,8 @@ bool resolution::was_there(const pool::fragment& m) {
          format::meta_size(h.meta) > m.index * format::fragment_payload;
 }
 
-// A valid member whose columns tell no version before, after whatever is merely damaged beside it
-// was repaired. Nothing but the parity of a decided transaction makes it so, or damage.
+// For a valid member whose columns decode to no version before, even after damage next to it was
+// repaired. Only the parity of a decided transaction, or damage, has that effect.
 bool resolution::cannot_go_back(const pool::fragment& m) {
   repair::decode_candidate before;
   if (!was_there(m) || find_other(m, before)) return false;
@@ -204,8 +208,8 @@ bool resolution::cannot_go_back(const pool::fragment& m) {
   return !find_other(m, before);
 }
 
-// Whether the transaction of a header that is in doubt was decided, as far as anything but its own
-// fragment tells (RES-12, RES-13).
+// Whether the transaction of a header in doubt was decided, judged by everything except its own
+// fragment (RES-12, RES-13).
 bool resolution::is_decided(const pool::fragment& f, const format::fragment_header& stored) {
   if (SCUTE_PLANTED(resolve_torn) || !in_doubt(stored.tag) ||
       pool::covered(s_, f, stored) == pool::not_covered)
@@ -220,7 +224,7 @@ bool resolution::is_decided(const pool::fragment& f, const format::fragment_head
     pool::fragment m;
     if (!repair::place_at(s_, at, m)) {
       if (asking_ || without_decisions_) break;
-      // Or what tells where it lies is damaged.
+      // Or the header that says where the member lies is damaged.
       asking_ = true;
       struct end {
         bool& asking;
@@ -232,15 +236,15 @@ bool resolution::is_decided(const pool::fragment& f, const format::fragment_head
     }
     auto h = header_at(at);
     if (h.tag != stored.tag || pool::covered(s_, m, h) == pool::not_covered) {
-      // Its header may be damaged, and its columns have the new one.
+      // Its header may be damaged while its columns have the new one.
       std::vector<std::byte> image;
       if (without_decisions_ || pool::valid(s_, m) || !find_sound(m, image)) break;
       std::memcpy(&h, image.data(), sizeof h);
       testified = h.tag == stored.tag;
       break;
     }
-    // Where a block is resolved others may be at work in its columns; what it kept was decided,
-    // unless it was kept beside damage.
+    // In a resolved block other transactions may have changed these columns. A member that the
+    // block kept was decided, unless it was kept next to damage.
     const pool::cell c = pool::cell_of(s_.geo, at);
     const bool over = is_over(c.zone, c.column / block_size);
     testified = (over ? pool::valid(s_, m) : testifies(at)) &&
@@ -254,7 +258,7 @@ bool resolution::is_decided(const pool::fragment& f, const format::fragment_head
       return pool::valid(s_, m) &&
              (computed_.contains(m.header) ? was_there(m) : cannot_go_back(m));
     });
-  // Somebody else's header may look like one of this transaction, by damage.
+  // A header of another transaction may look like one of this transaction, by damage.
   if ((testified || !others.empty()) && !without_decisions_ && !asking_)
     decided_.emplace(stored.tag, testified);
   return testified;
@@ -273,7 +277,7 @@ std::vector<resolution::block_number> resolution::blocks_of(const pool::fragment
   return blocks;
 }
 
-// What else is invalid in the blocks of a fragment.
+// Repairs everything else that is invalid in the blocks of a fragment.
 void resolution::repair_beside(const pool::fragment& f) {
   for (const auto [zone, block] : blocks_of(f))
     for (const found& x : fragments_in(zone, block, first_headers::are_believed))
@@ -303,11 +307,11 @@ bool resolution::ring_complete(const pool::fragment& f) {
   return true;
 }
 
-// f is a member of a decided transaction, and its header's columns have the parity of before. With
-// them it counts as explained; its payload's columns follow when nothing else explains them, block
-// by block (RES-9). Those of the other members may have the new parity already, and be open to
-// somebody else since (in a session that resolved them): they are left to the resolution of their
-// own blocks.
+// f is a member of a decided transaction, and its header's columns have the parity of before.
+// Recomputing these explains f; its payload's columns follow when nothing else explains them, block
+// by block (RES-9). The columns of the other members may have the new parity already, and a session
+// that resolved them may have opened them to other transactions. So they are left to the resolution
+// of their own blocks.
 void resolution::finish_ring(const pool::fragment& f) {
   finish_others(f);
   const pool::cell c = pool::cell_of(s_.geo, f.header);
@@ -316,8 +320,8 @@ void resolution::finish_ring(const pool::fragment& f) {
   recompute(c.zone, c.column, format::header_size);
 }
 
-// The members that can be come to from f, and were not finished before. closed: the ring is, so
-// these are all of it.
+// The members that can be reached from f and were not finished before. closed: the ring is closed,
+// so these are all of them.
 std::vector<pool::fragment> resolution::not_finished(const pool::fragment& f, bool& closed) {
   const uint64_t tag = header_at(f.header).tag;
   std::vector<pool::fragment> members;
@@ -328,7 +332,7 @@ std::vector<pool::fragment> resolution::not_finished(const pool::fragment& f, bo
     closed = walk(f, invalid_member::pass, members, end);
     return members;
   }
-  // From the first one on that was finished they all were.
+  // After the first member that was finished, all were.
   way_round circle;
   for (pool::fragment m = f;;) {
     const auto h = header_at(m.header);
@@ -340,8 +344,7 @@ std::vector<pool::fragment> resolution::not_finished(const pool::fragment& f, bo
   }
 }
 
-// What a decided transaction has stored becomes durable (RES-8), and the blocks of its members are
-// due.
+// Makes the stores of a decided transaction durable (RES-8), and queues the blocks of its members.
 void resolution::finish_others(const pool::fragment& f) {
   bool closed = false;
   const std::vector<pool::fragment> members = not_finished(f, closed);

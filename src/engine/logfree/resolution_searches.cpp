@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What other blocks can explain of one that is given up otherwise (RES-10), and which searches need
-// not be made again (RES-14).
+// What other blocks can explain of one that would otherwise be given up (RES-10), and which
+// searches need not be repeated (RES-14).
 #include "codec/checksum.hpp"
 #include "engine/logfree/extents.hpp"
 #include "engine/logfree/resolution.hpp"
@@ -9,8 +9,8 @@
 
 namespace scute::core::engine {
 
-// RES-10. True if anything was put right in the other blocks that these fragments lie in, or that
-// tell of them.
+// RES-10. Returns true if anything was repaired in the other blocks that these fragments lie in, or
+// that have their first headers.
 bool resolution::help(uint64_t zone, uint64_t block, const remains& left) {
   if (helping_ || (left.open.empty() && left.doubtful.empty())) return false;
   helping_ = true;
@@ -36,7 +36,7 @@ bool resolution::help(uint64_t zone, uint64_t block, const remains& left) {
   return explained_ != before;
 }
 
-// Nothing is written in an unresolved block but by resolution (RES-2).
+// Only resolution writes in an unresolved block (RES-2).
 void resolution::look_at(uint64_t zone, uint64_t block) {
   const uint64_t before = changes();
   const auto known = hopeless_.find({zone, block});
@@ -68,8 +68,8 @@ uint64_t resolution::fingerprint(const pool::fragment& f) const {
 
 template <typename Search>
 bool resolution::search(const pool::fragment& f, pool::failed_searches& failed, Search&& succeeds) {
-  // Taken down before the search: what it finds out, or others change meanwhile, is worth another
-  // one.
+  // Read before the search: new hints of the search, or changes by others meanwhile, justify
+  // another search.
   const uint64_t before = changes(), sum = fingerprint(f);
   if (failed.known(f.header, before, sum)) return false;
   searches_.fetch_add(1, std::memory_order_relaxed);

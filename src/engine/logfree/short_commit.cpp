@@ -17,13 +17,13 @@ namespace {
 
 using change = tx::small_member::change;
 
-// What differs in a member is written in at most that many parts, with join_gap equal bytes between
-// two of them: a part of its own costs a piece.
+// The bytes of a member that differ are written in at most this many parts, which at least join_gap
+// equal bytes divide: each part costs a piece.
 constexpr size_t parts_max = 8, join_gap = 64;
-// Up to here the payload's first change is one part with the header: most likely it lies in the
-// same line.
+// If the payload's first change begins before this offset, it forms one part with the header: most
+// likely both lie in the same line.
 constexpr uint64_t join_head = 32;
-// Up to here a payload is looked through word by word, and is one part.
+// Payloads up to this size are compared word by word, and form one part.
 constexpr uint64_t by_words_max = 128;
 
 uint64_t word_at(const std::byte* p) noexcept {
@@ -32,7 +32,7 @@ uint64_t word_at(const std::byte* p) noexcept {
   return x;
 }
 
-// From the first word that differs to the last; n a multiple of 8.
+// From the first word that differs to the end of the last one. n is a multiple of 8.
 codec::diff_range hull_of(const std::byte* a, const std::byte* b, size_t n) noexcept {
   size_t begin = 0, end = n;
   while (begin < n && word_at(a + begin) == word_at(b + begin)) begin += 8;
@@ -89,10 +89,10 @@ bool short_commit::plan() {
 
 // SHORT-5. False if the transaction has more ranges than there is room for.
 bool short_commit::reserve() {
-  // A member's header, the parts of its payload, and what a block's end divides.
+  // A member's header, the parts of its payload, and a division at the end of a block.
   constexpr size_t pieces = tx::small_members_max * (parts_max + 2);
   if (in_place_.size() > parts_max) return false;
-  // The lane's other window may be somebody's who drains it.
+  // A thread that drains the lane may be using its other window.
   if (!now_.roomy) [[unlikely]] {
     l_.pieces.reserve(pieces);
     now_.parity.reserve(pieces * parities_);
@@ -106,15 +106,15 @@ bool short_commit::reserve() {
   return true;
 }
 
-// As window::require_columns(), which is for the pieces of the general way.
+// Like window::require_columns(), which serves the pieces of the general way.
 void short_commit::require_columns() noexcept {
   if (SCUTE_PLANTED(window_lost_pages)) return;
   for (const tx::small_member& m : members_) touch_parity(s_, m.parity, m.extent());
   if (s_.medium->any_revoked()) window(s_, l_).require_columns();
 }
 
-// SHORT-5. What the ranges hold now gets into the images. False if a page of them was lost, with
-// what was stored there.
+// SHORT-5. Copies the bytes of the ranges to the images. Returns false if a page of them was lost,
+// with the bytes stored there.
 bool short_commit::gather() noexcept {
   const pool::in_flight_scope here(s_, l_, pool::in_flight_write::phase::reading);
   for (const tx::inplace_range& r : in_place_) {
@@ -144,12 +144,11 @@ bool short_commit::has_changed(const tx::small_member& m) const noexcept {
   if (SCUTE_PLANTED(conflict_test)) return false;
   format::fragment_header h;
   std::memcpy(&h, base_ + m.header, sizeof h);
-  // A header that is damaged is for the general way to repair, and not to get into the parity
-  // (VERIFY-2).
+  // The general way repairs a damaged header; it must not get into the parity (VERIFY-2).
   return std::memcmp(&h, &m.read, sizeof h) != 0;
 }
 
-// One piece; there is room (SHORT-4).
+// Adds one piece; there is room (SHORT-4).
 void short_commit::push(const tx::small_member& m, uint64_t begin, uint64_t n, uint32_t stripe,
                         medium::purpose why, const std::byte* old) noexcept {
   l_.pieces.push_back({m.header + begin, m.parity + begin, m.image + begin,
@@ -157,7 +156,7 @@ void short_commit::push(const tx::small_member& m, uint64_t begin, uint64_t n, u
   if (!SCUTE_PLANTED(window_delta_shared)) room_ += (1 + uint64_t{parities_}) * n;
 }
 
-// A part of a member, which a block's end may divide.
+// Adds a part of a member, which the end of a block may divide.
 void short_commit::add(const tx::small_member& m, uint64_t begin, uint64_t end, medium::purpose why,
                        const std::byte* old) noexcept {
   const uint64_t first = in_first_block(m);
@@ -171,7 +170,7 @@ void short_commit::add(const tx::small_member& m, uint64_t begin, uint64_t end, 
   push(m, begin, end - begin, second_stripe(m), why, old);
 }
 
-// Its header, and the ranges, which are in place already.
+// Adds its header, and the ranges, which are in place already.
 void short_commit::cut_in_place(const tx::small_member& m) noexcept {
   add(m, 0, format::header_size, medium::purpose::metadata);
   for (const tx::inplace_range& r : in_place_)
@@ -179,8 +178,8 @@ void short_commit::cut_in_place(const tx::small_member& m) noexcept {
       add(m, at, at + r.length, medium::purpose::data, r.old);
 }
 
-// The parts of a member that differ become pieces: its header, and of its payload what has changed.
-// False if nothing has.
+// Makes pieces of the parts of a member that differ: its header, and the changed bytes of its
+// payload. Returns false if nothing has changed.
 bool short_commit::cut(const tx::small_member& m) noexcept {
   using medium::purpose;
   constexpr uint64_t head = format::header_size;
@@ -208,7 +207,8 @@ bool short_commit::cut(const tx::small_member& m) noexcept {
   return true;
 }
 
-// Under the window. False if a member is not what it was, or is what it was.
+// Called under the window. Returns false if a member changed since it was read, or if it would not
+// change at all.
 bool short_commit::find_pieces() noexcept {
   const pool::optimistic_reads mark;
   if (s_.medium->failed()) return false;  // WIN-5
@@ -217,7 +217,7 @@ bool short_commit::find_pieces() noexcept {
   return true;
 }
 
-// As window::write_data(), for pieces of which none has a column in common with another one.
+// Like window::write_data(), for pieces that have no column in common.
 void short_commit::write_data() noexcept {
   uint64_t i = 0;
   medium::tally writes{};
@@ -280,7 +280,7 @@ void short_commit::write_parity() noexcept {
   cost_step(cost_part::plan);
   w.take_back();
   if (!w.enter())
-    return leave_alone();  // ranges are held in place, and something else was not to be had
+    return leave_alone();  // in-place ranges hold columns, and others were not available
   {
     const pool::in_flight_scope here(s_, l_, pool::in_flight_write::phase::reading);
     if (find_pieces()) {
@@ -319,14 +319,14 @@ void short_commit::write_parity() noexcept {
   return true;
 }
 
-// The general way has it now, as it was.
+// The general way gets the transaction, unchanged.
 bool short_commit::leave_alone() noexcept {
   now_.clear();
   if (!in_place_.empty()) reservation_.release(l_);
   return false;
 }
 
-// The phase that follows the fence.
+// The parity phase, which follows the fence.
 void short_commit::store_parity(window& w) noexcept {
   medium::cost_step(medium::cost_part::parity);
   w.go_to<window::point::data>(window::point::parity);

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The short way into a window: for a transaction that changes, makes and frees a few small
-// objects, as nearly all do. It derives from the buffers here what the general way derives from
-// the medium.
+// The short way into a window, for a transaction that changes, makes and frees a few small objects,
+// as nearly all do. It computes from the buffers here the data that the general way reads from the
+// medium.
 //
-// SHORT-1 The window is one like any other, from its plan to its deferral (WIN-1 to WIN-6), and
-//    its lane says the same of it: pieces, columns and stripes. So a thread that rebuilds a lost
-//    page, drains, or resolves after a crash knows no difference.
-// SHORT-2 Members are whole objects of one fragment, header and payload one after the other in
-//    DRAM as in the pool, each in one row, no two of them in one column. Everything else goes the
-//    general way, and so do unusual cases: a member that another transaction has changed, or that
-//    has not changed, or damage, or a medium that has failed.
-// SHORT-3 Headers are sealed from the buffer alone, their ring included, before anything is
-//    locked. Which of the bytes differ is found under the window, when the member is known to be
-//    the one that was read (LF-9). So nothing counts that was read while another thread could
-//    change it (tx/conflict.hpp, CONFLICT-2).
-// SHORT-4 Before the window is entered the parity of all members has been looked at
-//    (docs/internals/logfree.md, "A lost page of parity is a lost undo log"), and there is all the
-//    memory that it can need.
+// SHORT-1 The window is one like any other, from its plan to its deferral (WIN-1 to WIN-6). Its
+//    lane describes it alike: pieces, columns and stripes. So a thread that rebuilds a lost page,
+//    drains, or resolves after a crash sees no difference.
+// SHORT-2 Members are whole objects of one fragment, each in one row, no two of them in one column.
+//    In DRAM as in the pool the payload follows the header. Everything else goes the general way.
+//    So do a member that another transaction has changed, or that has not changed, damage, and a
+//    medium that has failed.
+// SHORT-3 Headers are sealed from the buffer alone, their ring included, before anything is locked.
+//    The bytes that differ are found under the window, when the member is known to be the one that
+//    was read (LF-9). So nothing that was read while another thread could change it counts
+//    (tx/conflict.hpp, CONFLICT-2).
+// SHORT-4 Before the window is entered all the memory that it can need is reserved. The parity of
+//    all members has been touched (docs/internals/logfree.md, "A lost page of parity is a lost undo
+//    log").
 // SHORT-5 The columns of a member with ranges in place are held since its first range. So its
-//    image, with the content of the ranges at the end, is all that its header vouches for. If
-//    another thread has taken the reservation meanwhile, or a page was lost with the bytes stored
-//    there, the transaction goes the general way.
+//    header vouches for its image, with the final bytes of the ranges. If another thread has taken
+//    the reservation meanwhile, or a page was lost with the bytes stored there, the transaction
+//    goes the general way.
 #pragma once
 
 #include <span>
@@ -70,7 +70,7 @@ class short_commit {
            const std::byte* old = nullptr) noexcept;
   void push(const tx::small_member& m, uint64_t begin, uint64_t n, uint32_t stripe,
             medium::purpose why, const std::byte* old) noexcept;
-  // Bytes of it that lie in its first block.
+  // Bytes of a member that lie in its first block.
   static uint64_t in_first_block(const tx::small_member& m) noexcept {
     return pool::column_block - m.column % pool::column_block;
   }
@@ -84,7 +84,7 @@ class short_commit {
   std::span<const tx::small_member> members_;
   std::span<const tx::inplace_range> in_place_;
   column_reservation& reservation_;
-  // Copies, since a store of a byte could change anything else, for all the compiler knows.
+  // Copies: the compiler must assume that a store of a byte changes anything else.
   pool::window_columns& now_;
   std::byte* const base_;
   const uint64_t row_size_;

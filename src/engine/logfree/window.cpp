@@ -14,12 +14,12 @@
 namespace scute::core::engine {
 namespace {
 
-// Somebody may be writing there, and what is read does not matter: that it can be read does.
+// Another thread may be writing there. The value does not matter, only that the byte can be read.
 [[gnu::no_sanitize("thread")]] void touch_byte(const std::byte* at) noexcept {
   static_cast<void>(*static_cast<const volatile std::byte*>(at));
 }
 
-// Most windows have a handful of everything; an allocator's step has more, nearly in order.
+// Most windows have a handful of everything. A step of the allocator has more, nearly in order.
 template <class T, class Less>
 void sort(std::vector<T>& v, Less less) {
   if (std::is_sorted(v.begin(), v.end(), less)) return;
@@ -42,14 +42,15 @@ void sort_columns(std::vector<pool::column_range>& v) {
        [](const pool::column_range& a, const pool::column_range& b) { return a.begin < b.begin; });
 }
 
-// Of columns by their beginnings: none overlaps the next one.
+// For columns sorted by their beginnings: true if none overlaps the next one.
 bool are_apart(const std::vector<pool::column_range>& v) noexcept {
   for (size_t i = 1; i < v.size(); ++i)
     if (v[i].begin < v[i - 1].end) return false;
   return true;
 }
 
-// Columns by their beginnings: joins those that overlap. False if more than `most` do somewhere.
+// Joins columns, sorted by their beginnings, that overlap. Returns false if more than `most`
+// overlap somewhere.
 bool merge_columns(pool::window_columns& w, uint32_t most) {
   if (are_apart(w.columns)) return true;
   uint64_t ends[pool::parities_max];  // of the ranges that the next one may overlap
@@ -78,7 +79,7 @@ bool merge_columns(pool::window_columns& w, uint32_t most) {
 
 }  // namespace
 
-// delta times what the row of the piece counts in parity p is added to what there is of it.
+// Adds delta, times the factor that the piece's row has in parity p, to the parity that is there.
 void add_delta(const pool::state& s, const pool::piece& x, uint32_t p, std::byte* next) noexcept {
   pool::next_parity(s, x.offset, x.parity, x.delta, x.length, p, next);
 }
@@ -244,7 +245,7 @@ void window::prepare_deltas() {
     p.delta = at;
     p.next = at + p.length;
     if (SCUTE_PLANTED(window_delta_shared)) continue;
-    // What goes on in the next block.
+    // The piece continues in the next block.
     if (SCUTE_PLANTED(window_delta_block) && &p != &l_.pieces.back() &&
         (&p)[1].offset == p.offset + p.length)
       continue;
@@ -255,15 +256,15 @@ void window::prepare_deltas() {
 
 namespace {
 
-// Two pieces of a window without a plan, or with several cells of one column, may have columns in
-// common: then the parity of the second one builds on that of the first.
+// Two pieces may have columns in common if a window has no plan, or several cells in one column.
+// Then the parity of the second piece builds on that of the first.
 bool late(const pool::state& s, const pool::lane& l) noexcept {
   return s.plain_encoding ||
          ((l.now().columns.empty() || l.now().stacked) && !SCUTE_PLANTED(window_parity_twice));
 }
 
-// What CodePM compares its pipeline with: all encoding first, and then all writing; the new parity
-// is computed when its turn has come.
+// CodePM compares its pipeline with this: all encoding first, and then all writing. The new parity
+// is computed just before it is written.
 void write_data_plain(pool::state& s, pool::lane& l) noexcept {
   l.progress.begin(0);
   for (size_t i = 0; i < l.pieces.size(); ++i) {
@@ -353,7 +354,7 @@ void window::drain() noexcept {
 
 void window::drain_wholly() noexcept {
   drain();
-  // Another thread has it, and lets go of it with its own fence.
+  // Another thread has taken it, and releases it with its own fence.
   for (unsigned spins = 0;;) {
     const uint32_t seen = l_.deferral.load(std::memory_order_acquire);
     if (seen != draining && seen != taken) return;

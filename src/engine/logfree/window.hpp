@@ -8,24 +8,25 @@
 //    from it, so no thread waits for ever.
 // WIN-2 The second fence may be left to the lane's next one. Until then the window is *deferred*:
 //    decided, parity stored, stripes still held. A thread that needs one of the stripes writes all
-//    of that parity back, fences, and lets go of all of them (drain()). Parity therefore goes out
-//    by cached stores, which any CPU can write back.
+//    of that parity back, fences, and releases all of them (drain()). Parity therefore goes out by
+//    cached stores, which any CPU can write back.
 // WIN-3 A lane's next window takes the deferred one back first, so that no thread can drain it
-//    half-way. If their columns overlap, byte by byte, it fences before it stores anything. If
-//    not, both share the stripes that they have in common, and its own first fence is the deferred
-//    one's second: before it, with its own stripes taken, it writes the deferred parity back. So
-//    the thread whose fence completes that write-back does it, whichever thread has stored the
-//    parity (a lane may have changed hands). It does it after the locked instructions, the first
-//    of which would wait for the write-back as a fence does.
-// WIN-4 A lane that holds a window waits for no stripe while it has taken back a deferred one: it
-//    only tries, and if that fails lets go of everything first.
-// WIN-5 If a fence fails, every thread that gets one of its columns afterwards knows: the medium
-//    says so before the columns are let go. A thread that has got the columns of a window asks the
-//    medium again, and stores nothing if it has failed. So columns whose parity may not be durable
-//    are never open again, and yet no thread waits for them for ever.
+//    half-way. If their columns overlap, byte by byte, it fences before it stores anything. If not,
+//    both share their common stripes, and its first fence is the deferred one's second: with its
+//    own stripes taken, it writes the deferred parity back before that fence.
+// WIN-4 A lane that has taken back a deferred window waits for no stripe: it only tries, and if
+//    that fails releases everything first.
+// WIN-5 If a fence fails, the medium says so before the columns are released. A thread that has got
+//    the columns of a window asks the medium again, and stores nothing if it has failed. So columns
+//    whose parity may not be durable are never open again, and yet no thread waits for them for
+//    ever.
 // WIN-6 The methods are called in this order: plan, enter, write_data, [fence], write_parity, and
 //    then defer or leave; retreat or leave instead of what follows enter. Each asserts that the
 //    lane's step is one that it may follow.
+//
+// On WIN-3: the thread whose fence completes that write-back also starts it, whichever thread has
+// stored the parity (a lane may have changed hands). It starts it after the locked instructions:
+// the first of these would wait for the write-back as a fence does.
 #pragma once
 
 #include <cstdint>
@@ -53,8 +54,8 @@ bool overlap(const std::vector<pool::column_range>& a,
 // Computes into `next` the parity p that belongs under a piece, given its delta.
 void add_delta(const pool::state& s, const pool::piece& x, uint32_t p, std::byte* next) noexcept;
 
-// The pages of parity of a few bytes, which lie in one row, are there: a fault brings back those
-// that are not.
+// Touches the pages of parity of a few bytes, which lie in one row. A fault rebuilds those that are
+// lost.
 void touch_parity(const pool::state& s, uint64_t parity, uint64_t length) noexcept;
 
 // A lane's windows: `now`, the one under way, and `last`, which may be deferred. Their state is in
@@ -75,8 +76,8 @@ class window {
   // For a caller that fills l.now() itself.
   void planned() noexcept { go_to<point::closed, point::planned>(point::planned); }
 
-  // Makes the deferred window of the lane its own again, waiting for a thread that drains it. False
-  // if there is none.
+  // Takes the lane's deferred window back, after waiting for a thread that drains it. Returns false
+  // if the lane has none.
   bool take_back() noexcept {
     for (unsigned spins = 0;; spin_pause(spins)) {
       uint32_t seen = l_.deferral.load(std::memory_order_acquire);
@@ -86,24 +87,25 @@ class window {
         return true;
     }
   }
-  // Ends what was taken back, with a fence.
+  // Ends the window that was taken back, with a fence.
   void finish_last() noexcept;
 
-  // To be called before enter(): every page that this window's rollback would need is there, and
-  // those that are known to be lost are rebuilt by the fault that this makes. A page of parity that
-  // is found to be lost when the data is torn would be one loss too many. The fault waits for a
-  // stripe, so that the caller holds none that cannot be taken from him (WIN-1).
+  // To be called before enter(). Touches every page that this window's rollback would need; the
+  // fault of a page that is known to be lost rebuilds it. A page of parity found to be lost when
+  // the data is torn would be one loss too many. The fault waits for a stripe, so the caller must
+  // hold none that cannot be taken from it (WIN-1).
   void require_columns() noexcept;
 
-  // Locks l.now(), except what l.reserved holds already and what take_back() has taken back. False,
-  // with nothing locked beyond that, if l.reserved holds anything and something else was not
-  // available at once: a thread that holds what cannot be taken from it does not wait (WIN-1).
+  // Locks the stripes of l.now(), except those that l.reserved or the window taken back holds
+  // already. A thread that holds stripes which cannot be taken from it does not wait (WIN-1). So if
+  // l.reserved holds any and another stripe is not available at once, returns false with no further
+  // stripe locked.
   bool enter() noexcept;
   // Unlocks l.now() after enter(), with nothing stored: the transaction may not commit, or the
   // medium has failed (WIN-5). The window that was taken back is ended; l.reserved stays as it is.
   void retreat() noexcept;
-  // The same without a fence: what was taken back is deferred again, with more of its parity
-  // written back than before.
+  // The same without a fence: the window that was taken back is deferred again, with more of its
+  // parity written back than before.
   void give_up() noexcept {
     go_to<point::open>(point::closed);
     for (const uint32_t stripe : l_.now().stripes)
@@ -138,12 +140,12 @@ class window {
   enum class write_back : uint8_t { now, later };
   void write_parity(write_back when) noexcept;
 
-  // Makes the parity of the lane's deferred window durable and lets go of its stripes; nothing if
-  // it has none. Any thread may call it; async-signal-safe. If the medium fails it says so
+  // Makes the parity of the lane's deferred window durable and releases its stripes. Does nothing
+  // if there is none. Any thread may call it; async-signal-safe. If the medium fails it says so
   // afterwards (WIN-5).
   void drain() noexcept;
-  // The same, and if another thread is at it, or the lane has taken it back, waits for that one's
-  // fence. Not in signal handlers, nor with columns held.
+  // The same. If another thread is draining the window, or the lane has taken it back, waits for
+  // the fence of that thread. Not for signal handlers, nor with columns held.
   void drain_wholly() noexcept;
   // Called from time to time: drains a window that was deferred already at the previous call. False
   // if the lane has nothing deferred. Any thread may call it.
@@ -152,8 +154,8 @@ class window {
  private:
   friend class short_commit;
   using point = pool::window_point;
-  // Of l_.deferral. taken: the lane has it back, and its parity is durable with the lane's next
-  // fence.
+  // The states of l_.deferral. taken: the lane has it back, and its parity is durable with the
+  // lane's next fence.
   enum deferral : uint32_t { none, deferred, aged, draining, taken };
 
   template <point... Allowed>

@@ -10,7 +10,7 @@
 namespace scute::core::engine {
 namespace {
 
-// How medium::writer stores so many bytes.
+// How medium::writer stores this many bytes.
 pool::stripes::stores stores_of(uint64_t n) noexcept {
   return n >= medium::nt_threshold ? pool::stripes::stores::streamed
                                    : pool::stripes::stores::ordinary;

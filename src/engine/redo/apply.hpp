@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bringing a decided transaction to its places, block by block under their stripes (Pangolin 3.5).
+// Writes a decided transaction to its places, block by block under their stripes (Pangolin 3.5).
 #pragma once
 
 #include "pool/state.hpp"
 
 namespace scute::core::engine {
 
-// Up to this many bytes parity is changed by atomic XORs under a shared stripe, above by vector
-// instructions under an exclusive one. Measured (scute-bench parity): on a machine where a locked
-// XOR takes 18 cycles the vector path is level at 32 bytes and ahead from there, far below the
-// 8 KiB of the paper's machine; sharing a block pays off for headers only.
+// Parity of up to this many bytes is changed by atomic XORs under a shared stripe; above, by vector
+// instructions under an exclusive one. Measured (scute-bench parity) where a locked XOR takes 18
+// cycles: the vector path is equal at 32 bytes and faster from there. That is far below the 8 KiB
+// of the paper's machine; sharing a block pays off for headers only.
 inline constexpr uint32_t atomic_parity_max = 32;
 
 // Writes l.pieces to data and parity, and leaves (lane, l.sequence) as the blocks' owner. Durable

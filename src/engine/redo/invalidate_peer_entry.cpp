@@ -9,7 +9,7 @@ namespace scute::core::engine {
 
 namespace {
 
-// Once per invalidation and lane; by.invalidating has room.
+// Once per invalidation and lane. by.invalidating must have room.
 void flush_status(pool::state& s, pool::lane& by, pool::lane& other) noexcept {
   for (const auto& p : by.invalidating)
     if (p.other == &other) return;
@@ -46,8 +46,8 @@ void prepare_invalidation(const pool::state& s, pool::lane& l) {
 
 namespace {
 
-// All other lanes, at most once each. False if one of them is writing at this moment, so that its
-// status line does not tell of its newest entry yet.
+// All other lanes, at most once each. Returns false if one of them is writing at this moment: its
+// status line does not cover its newest entry yet.
 bool flush_all_statuses(pool::state& s, pool::lane& l) noexcept {
   bool idle = true;
   for (pool::lane& other : s.lanes) {
@@ -70,8 +70,9 @@ void invalidate_peers(pool::state& s, pool::lane& l) noexcept {
     const pool::stripe_owner o = s.locks.owner(p.stripe);
     if (o.who() == pool::stripe_owner::none || o.who() == me) continue;
     if (o.who() == pool::stripe_owner::many) {
-      // Whose entries hang on the word is not known, but all of them were decided before they came
-      // to write there. (Found by the crash explorer: a lane that was still at it was forgotten.)
+      // The word does not say whose entries depend on it, but each of them was decided before its
+      // lane wrote here. (Found by the crash explorer: a lane that was still writing was
+      // forgotten.)
       if (SCUTE_PLANTED(invalidate_many) || flush_all_statuses(s, l) ||
           SCUTE_PLANTED(invalidate_busy))
         l.handled.push_back({p.stripe, o});
@@ -111,7 +112,8 @@ pool::stripe_owner next_owner(const pool::state& s, const pool::lane& l, uint32_
     return mine;
   }
   if (SCUTE_PLANTED(owner_many)) return mine;
-  // Two lanes' entries now hang on this word; a counter tells one `many` from the next.
+  // The entries of two lanes now depend on this word. A counter distinguishes one `many` from the
+  // next.
   return pool::stripe_owner{((old.sequence() + 1) & pool::stripe_owner::sequence_mask) << 10 |
                             pool::stripe_owner::many};
 }

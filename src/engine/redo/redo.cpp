@@ -19,8 +19,8 @@
 namespace scute::core::engine {
 namespace {
 
-// Of an entry of prewrite(): so many intents fit any lane. Patches with no more bytes than
-// prewrite_gap between them share one.
+// Limits an entry of prewrite() to so many intents that it fits any lane. Patches with at most
+// prewrite_gap bytes between them share one intent.
 constexpr uint32_t prewrite_intents = 32, prewrite_gap = 64;
 
 }  // namespace
@@ -31,7 +31,7 @@ void redo::decide(pool::lane& l, entry_image& image, std::span<const pool::patch
   try {
     pool::split(s_, l, patches);
     if (!SCUTE_PLANTED(follow)) follow(s_, l);
-    // From the first byte of the entry on nothing may fail for want of memory: an entry that was
+    // After the first byte of the entry nothing may fail for want of memory: an entry that was
     // given up half-way would be replayed after a crash.
     prepare_invalidation(s_, l);
   } catch (...) {
@@ -46,8 +46,8 @@ void redo::decide(pool::lane& l, entry_image& image, std::span<const pool::patch
   if (SCUTE_PLANTED(invalidated_early)) peers_invalidated(l);
   if (SCUTE_PLANTED(own_invalidated_early)) l.raise_invalid_up_to(l.applied.load());
   l.w.fence(fence_site::decide);
-  // A fence that failed decides nothing that could be relied on; whatever is on the medium,
-  // recovery will tell. Nothing is in place yet.
+  // If the fence has failed, nothing counts as decided: recovery reads from the medium whether the
+  // entry is there. Nothing is in place yet.
   s_.require_healthy();
   peers_invalidated(l);
   // The new entry takes the old one's place as the last of this lane (LOG-2).
@@ -93,8 +93,8 @@ void redo::commit(pool::lane& l, const tx::write_set& w) {
   finish(l, has_undo ? ending::in_place : ending::entry);
 }
 
-// See CONFLICT-1 and CONFLICT-3. What is odd about a header is for the general way to find out, and
-// to repair.
+// See CONFLICT-1 and CONFLICT-3. If anything is wrong with a header, the general way finds out and
+// repairs it.
 bool redo::can_free(const pool::lane& l, const tx::small_member& m) const noexcept {
   const pool::optimistic_reads mark;
   if (s_.overlaid.open_elsewhere(m.header + format::header_size, m.room, l.index)) return false;
@@ -161,9 +161,9 @@ void redo::step(pool::lane& l, std::span<const pool::patch> patches) {
 void redo::prewrite(pool::lane& l, std::span<const pool::patch> patches) {
   while (!patches.empty()) {
     s_.require_healthy();
-    // The entry only says whose parity a crash may leave torn; the bytes themselves are nobody's.
-    // The columns between two patches that lie close are as well told of: their parity is computed
-    // as it was.
+    // The entry only names the columns whose parity a crash may leave torn; the bytes themselves
+    // have no owner yet. It names the columns between two patches that lie close as well:
+    // recomputing their parity does not change it.
     entry_image image(l, 0);
     size_t n = 0;
     for (uint32_t intents = 0; n < patches.size() && intents < prewrite_intents; ++intents) {
@@ -194,8 +194,9 @@ void redo::save(pool::lane& l, const tx::inplace_range& r, std::span<const tx::m
   for (int attempt = 0; const tx::change c = tx::find_changed(s_, l, fragments); ++attempt)
     tx::repair_or_refuse(s_, l, c, attempt);
   const pool::patch p{r.offset, r.old, static_cast<uint32_t>(r.length), medium::purpose::data};
-  // Everybody is told of the range, and there is memory for all that follows, before there is an
-  // undo entry: it would be put back over what others have written since.
+  // Before there is an undo entry, the range is announced as an overlay and all memory for the
+  // following steps is reserved. An undo entry whose save failed would be rolled back over bytes
+  // that others have written since.
   pool::split(s_, l, {&p, 1});
   prepare_invalidation(s_, l);
   if (!SCUTE_PLANTED(save_overlay))
@@ -236,7 +237,7 @@ tx::recovery_report redo::recover(medium::writer& w, tx::recovery_watch* watch) 
   return recover_from_logs(s_, w, open_parity::unknown, watch);
 }
 
-// The last log entry of an idle lane may still hold bytes for what lay there.
+// The last log entry of an idle lane may still hold bytes of this chunk's previous use.
 void redo::prepare_reuse(pool::lane& l, uint64_t, uint64_t) {
   invalidate_all_peers(s_, l);
 }

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What engine `spec` knows of every column block: which lines of it, data and parity, hold more
-// than the medium does, which of its bytes the log could bring back, and how far it was
-// checkpointed.
+// For every column block, engine `spec` keeps here: which lines of it, data and parity, are newer
+// than on the medium; which of its bytes the log could restore; and how far it was checkpointed.
 //
 //   dirty   a line: stored by cached stores, and not written back since
-//   imaged  a granule of 32 bytes of the data: the log would bring it back as it was committed last (TABLE-3)
+//   imaged  a granule of 32 bytes of the data: the log would restore its last committed bytes
+//           (TABLE-3)
 //   newest_lsn   the highest LSN of a record of the block
 //   first   the lowest LSN of a record of the block that is not checkpointed; 0: there is none
-//   pinned  nobody checkpoints the block meanwhile (SPEC-6)
+//   pinned  no thread checkpoints the block meanwhile (SPEC-6)
 //
-// TABLE-1 All of a block but its pins changes under its stripe, held exclusively. An LSN may be
+// TABLE-1 A block, except its pins, changes only under its stripe, held exclusively. An LSN may be
 //    read without it, and never falls.
-// TABLE-2 A block with a dirty line or a record is on the list. Who takes the list checkpoints its
-//         blocks, or puts them back.
-// TABLE-3 A durable record with all bytes of a granule makes it imaged. Whatever makes the records
-//    of a granule void ends that: the block's checkpoint, and a placed record of any byte of it,
+// TABLE-2 A block with a dirty line or a record is on the list. A thread that takes the list
+//    checkpoints its blocks, or returns them to it.
+// TABLE-3 A durable record with all bytes of a granule makes it imaged. Two things make the records
+//    of a granule void and end that: the block's checkpoint, and a placed record of any byte of it,
 //    after which no record has that byte (SPEC-4).
-// TABLE-4 What is sized by the pool's blocks takes memory where it is touched, and is not counted
-//    before: a sparse pool may be thousands of times as large as the machine's memory.
+// TABLE-4 Arrays with an element for each block of the pool take memory only where they are
+//    touched, and count only then. A sparse pool may be thousands of times as large as the
+//    machine's memory.
 #pragma once
 
 #include <algorithm>
@@ -50,11 +51,11 @@ class block_table {
     std::atomic<uint64_t> first;
     std::atomic<uint32_t> pins;
     bool listed;
-    bool renewed;  // its only record is the checkpoint's, of what is open in place
+    bool renewed;  // its only record is the checkpoint's, of ranges open in place
   };
 
-  // Of a byte of the data rows: column blocks of the zones, one after the other; in a pool without
-  // parity pages of the file.
+  // The block of a byte of the data rows. Blocks are the column blocks of the zones, one after the
+  // other; in a pool without parity, the pages of the file.
   uint64_t number_of(uint64_t offset) const noexcept {
     if (!s_.has_parity) return offset / page;
     const pool::cell c = pool::cell_of(s_.geo, offset);
@@ -70,51 +71,52 @@ class block_table {
                          : pool::stripe_of(s_, number * page);
   }
 
-  // Bytes in one page of the data rows, in block `b`, have a record of this LSN and were stored.
-  // Under the stripe, which is held.
+  // Notes that bytes in one page of the data rows, in block `b`, were stored. where: whether the
+  // record of their LSN has these bytes. Under the stripe, which is held.
   enum class bytes_are : uint8_t { in_record, elsewhere };
   void stored(uint64_t b, uint64_t offset, uint64_t n, bytes_are where) noexcept;
-  // The same of the parity of such bytes.
+  // The same for the parity of such bytes.
   void stored_parity(uint64_t b, uint64_t offset, uint64_t n) noexcept;
-  // A placed record of bytes in one page of the data rows is durable (TABLE-3). Under the stripe.
+  // Notes that a placed record of bytes in one page of the data rows is durable (TABLE-3). Under
+  // the stripe.
   void placed(uint64_t offset, uint64_t n) noexcept;
-  // A record of the block: it is listed, and checkpointed one day. Under the stripe.
+  // Notes a record of the block, which puts it on the list for a checkpoint. Under the stripe.
   void recorded(uint64_t b, uint64_t lsn) noexcept;
-  // The same of one that recovery has found, which nobody has to checkpoint yet. Alone in the pool.
+  // Notes the LSN of a record that recovery has found, without listing the block. Alone in the
+  // pool.
   void know_lsn(uint64_t b, uint64_t lsn) noexcept {
     std::atomic<uint64_t>& newest_lsn = blocks_[b].newest_lsn;
     if (newest_lsn.load(std::memory_order_relaxed) < lsn)
       newest_lsn.store(lsn, std::memory_order_relaxed);
   }
-  // What stored(), stored_parity() and recorded() need of a block, or of a page of it, comes to the
-  // cache.
+  // Prefetches what stored(), stored_parity() and recorded() need of a block, or of a page of it.
   void prefetch_block(uint64_t b) const noexcept { __builtin_prefetch(&rows_[b * words_], 1); }
   void prefetch_page(uint64_t offset) const noexcept {
     __builtin_prefetch(&bits_[offset / page], 1);
   }
-  // All granules that the bytes touch are imaged.
+  // Whether all granules that the bytes touch are imaged.
   bool imaged(uint64_t offset, uint64_t n) const noexcept;
 
-  // Calls fn(offset, length) for all runs of dirty lines, which are clean then, and forgets the
-  // images. Under the stripe.
+  // Calls fn(offset, length) for all runs of dirty lines, which are clean afterwards, and clears
+  // the images. Under the stripe.
   template <typename Fn>
   void clean(uint64_t b, Fn&& fn) noexcept;
   // Calls fn(page) for the offset of each page of the data rows with a dirty line.
   template <typename Fn>
   void for_each_dirty_page(uint64_t b, Fn&& fn) const;
 
-  // A list that never needs memory again. Room for all blocks, of which most never come there
-  // (TABLE-4).
+  // A list that never allocates later. It has room for all blocks; most of that room is never
+  // touched (TABLE-4).
   using list = std::vector<uint64_t, lazy_allocator<uint64_t>>;
   list new_list() const;
-  // Takes so many of the list, in the order in which blocks came to it: that of their oldest
-  // records, but for those that were put back. into: empty, of new_list().
+  // Takes up to n blocks of the list, in the order in which they came to it: that of their oldest
+  // records, except for blocks that were returned. into: empty, made by new_list().
   void take_list(list& into, size_t n) noexcept;
   size_t listed() const noexcept;
   void put_back(uint64_t b) noexcept;
-  // The lowest LSN that is not checkpointed, of all blocks on the list; UINT64_MAX: none.
+  // The lowest LSN that is not checkpointed, among all blocks on the list. UINT64_MAX: none.
   uint64_t lowest() const noexcept;
-  // The highest LSN of all blocks on the list; 0: none.
+  // The highest LSN among all blocks on the list. 0: none.
   uint64_t highest() const noexcept;
   bool is_clean() const noexcept;
 
@@ -139,16 +141,16 @@ class block_table {
       if (from < to) fn(w, mask(from - w * 64, to - w * 64));
     }
   }
-  // Of row `row` of a block, parity rows behind the data rows.
+  // The page in row `row` of a block; parity rows follow the data rows.
   uint64_t page_at(uint64_t b, uint64_t row) const noexcept {
     if (!s_.has_parity) return b * page;
     return s_.geo.zone_offset(b / per_zone_) + row * s_.geo.row_size + b % per_zone_ * page;
   }
 
   const pool::state& s_;
-  uint64_t per_zone_, count_, words_;  // blocks of a zone; of all; words of rows of a block
+  uint64_t per_zone_, count_, words_;  // blocks in a zone; in all; words of `rows_` for a block
   uint64_t pages_;
-  // Zero until touched: of most pools most pages are never written in one session.
+  // Zero until touched: most pages of most pools are never written in one session.
   block* blocks_ = nullptr;
   uint64_t* rows_ = nullptr;
   page_bits* bits_ = nullptr;

@@ -24,8 +24,8 @@ checkpoint::checkpoint(pool::state& s, block_table& t, commit_log& log, uint64_t
   for (uint32_t i = 0; i < s.geo.lane_count; ++i) active_lsns_.emplace_back();
 }
 
-// SPEC-7: undo records of what is open in place in the block, under its stripe. False if nothing
-//         is.
+// SPEC-7: makes undo records of the ranges open in place in the block, under its stripe. Returns
+// false if there are none.
 bool checkpoint::renew(uint64_t b) {
   open_.clear();
   records_.clear();
@@ -55,7 +55,7 @@ bool checkpoint::renew(uint64_t b) {
   return !open_.empty();
 }
 
-// False if it is to be checkpointed another time.
+// Returns false if the block has to be checkpointed another time.
 bool checkpoint::checkpoint_block(uint64_t b, uint64_t& highest) {
   const uint32_t stripe = table_.stripe_of(b);
   block_table::block& x = table_.at(b);
@@ -68,11 +68,11 @@ bool checkpoint::checkpoint_block(uint64_t b, uint64_t& highest) {
     try {
       if (ready && !SCUTE_PLANTED(spec_renew) && renew(b)) {
         const bool reached = x.first.load(std::memory_order_relaxed) <= reach_;
-        // Frames of one lane with one LSN are parts of one whole: `highest` knows what the
-        // checkpoint has drawn before.
+        // Frames of one lane with one LSN are parts of one whole. `highest` includes the LSNs that
+        // this checkpoint has drawn before.
         renewed = 1 + std::max({x.newest_lsn.load(std::memory_order_relaxed), highest,
                                 checkpoint_lsn_.load(std::memory_order_relaxed)});
-        // What was renewed before is void when the truncation point moves again.
+        // Earlier renewals are void when the truncation point moves again.
         ready = reached && log_.make_room(log_.checkpoint_lane(),
                                           log_.need_of(log_.checkpoint_lane(), records_));
       }
@@ -91,7 +91,7 @@ bool checkpoint::checkpoint_block(uint64_t b, uint64_t& highest) {
       if (renewed != 0) {
         table_.recorded(b, renewed);
         x.renewed = true;
-        // The program goes on storing there.
+        // The user continues to store there.
         for (const open_range& r : open_)
           if (!SCUTE_PLANTED(spec_open_dirty))
             table_.stored(b, r.offset, r.length, block_table::bytes_are::elsewhere);
@@ -117,8 +117,8 @@ uint64_t checkpoint::oldest_active_lsn() const noexcept {
   return least;
 }
 
-// How far the truncation point can move, whatever becomes of the blocks that were taken off the
-// list.
+// The LSN up to which the truncation point can move, whatever becomes of the blocks that were taken
+// off the list.
 uint64_t checkpoint::in_reach() const noexcept {
   // UNRES-3, in this order.
   const uint64_t unresolved = unresolved_ != nullptr ? unresolved_->lowest() : UINT64_MAX;
@@ -148,7 +148,7 @@ bool checkpoint::cycle_part(size_t parts) {
   return more;
 }
 
-// Something of the block is open in place.
+// Whether a range in the block is open in place.
 bool checkpoint::is_open(uint64_t b) {
   const uint32_t stripe = table_.stripe_of(b);
   bool open = false;
@@ -189,7 +189,7 @@ bool checkpoint::round(size_t blocks) {
   table_.take_list(taken_, blocks);
   uint64_t highest = checkpoint_lsn_.load(std::memory_order_relaxed);
   reach_ = UINT64_MAX;
-  // CKPT-3. A heap stays within its bounds though an LSN may fall meanwhile (UNRES-3).
+  // CKPT-3. The heap stays a valid array though an LSN may fall meanwhile (UNRES-3).
   if (log_.is_keeping_more() && !SCUTE_PLANTED(checkpoint_turns)) {
     reach_ = in_reach();
     const auto oldest = [&](uint64_t b) {
@@ -202,14 +202,14 @@ bool checkpoint::round(size_t blocks) {
     if (!checkpoint_block(b, highest)) table_.put_back(b);
   taken_.clear();
   w_.fence(fence_site::checkpoint);
-  // What the truncation point leaves behind of ranges in place is in these records alone.
+  // These records alone have the ranges in place whose older records the truncation point passes.
   if (std::exchange(renewed_, false) && log_.is_apart())
     log_.fence(w_, log_.checkpoint_lane(), fence_site::renewal);
   s_.require_healthy();
   log_.fenced(log_.checkpoint_lane(), renewal_lsn_);
   checkpoint_lsn_.store(highest, std::memory_order_seq_cst);
   const uint64_t active_lsn = oldest_active_lsn();
-  // UNRES-3, in this order: what is resolved meanwhile goes over to the table.
+  // UNRES-3, in this order: blocks that are resolved meanwhile move to the table.
   const uint64_t unresolved = unresolved_ != nullptr ? unresolved_->lowest() : UINT64_MAX;
   const uint64_t low = SCUTE_PLANTED(spec_lowest) ? unresolved
                        : SCUTE_PLANTED(unresolved_truncation)
@@ -220,7 +220,7 @@ bool checkpoint::round(size_t blocks) {
   const bool more = !table_.is_clean() ||
                     (log_.written() < highest && !SCUTE_PLANTED(checkpoint_left)) ||
                     unresolved != UINT64_MAX;
-  // By this thread: another one's fence completes nothing of what this one has streamed.
+  // By this thread: a fence of another thread does not complete what this one has streamed.
   log_.fence_truncation_point(w_);
   s_.require_healthy();
   log_.truncation_point_is_durable();
@@ -229,8 +229,8 @@ bool checkpoint::round(size_t blocks) {
 }
 
 void checkpoint::past(uint64_t lsn) {
-  // What is in flight or pinned ends soon: commits under way wait for nothing but stripes. What is
-  // open in place is renewed with a higher LSN each time.
+  // Commits in flight and pinned blocks end soon: commits under way wait for nothing but stripes.
+  // Ranges open in place are renewed with a higher LSN each time.
   for (unsigned spins = 0; log_.truncation_point() < lsn;) {
     cycle();
     if (log_.truncation_point() < lsn) spin_pause(spins);
@@ -239,7 +239,7 @@ void checkpoint::past(uint64_t lsn) {
 
 void checkpoint::all() {
   const auto applied = [&] {
-    // A round that somebody else is in has taken its blocks off the list.
+    // A thread in the middle of a round has taken its blocks off the list.
     const locked turn(mutex_);
     return std::max(table_.highest(), checkpoint_lsn());
   };

@@ -15,17 +15,19 @@
 //    before the checkpoint LSN rose; a commit that did so after it sees the checkpoint LSN.
 // CKPT-2 Stripes are held while lines are pushed, not over a fence. The checkpoint waits for
 //    nothing except stripes, and for no user.
-// CKPT-3 Where something is open, blocks take turns: those whose records are oldest come first, and
-//    nothing is renewed whose records the truncation point cannot reach in this round (a commit
-//    under way, or an older block that is pinned or finds no room, is in its way): such a block is
-//    checkpointed another time. So what is renewed lies, from the truncation point on, within two
+// CKPT-3 Where something is open, blocks take turns: those with the oldest records come first. A
+//    block whose records the truncation point cannot reach in this round is not renewed, but
+//    checkpointed another time. So all renewals lie, from the truncation point on, within two
 //    rounds over the blocks, and the oldest block finds room.
 // CKPT-4 Nothing dirty is left only when the truncation point has reached the checkpoint LSN, too.
 //    A checkpoint between the last store of a commit and the end of its active LSN leaves clean
 //    blocks, and frames that count. A session that began after them would draw their LSNs again.
-// CKPT-5 It rests when nothing is left except its own renewals, and all of that is open still:
-//    another round would renew the same, for as long as a program leaves a transaction open. A
+// CKPT-5 It rests when nothing is left except its own renewals, and all their ranges are still
+//    open: another round would renew the same, as long as a program leaves a transaction open. A
 //    thread that ends a range, or logs anything, wakes it.
+//
+// On CKPT-3: what keeps the truncation point from reaching a block's records is a commit under way,
+// or an older block that is pinned or finds no room.
 #pragma once
 
 #include <algorithm>
@@ -42,12 +44,12 @@ namespace scute::core::engine {
 
 class checkpoint {
  public:
-  // Everything up to `checkpoint_lsn` is of earlier sessions: what it left to resolve is in
-  // `unresolved`, which may be null.
+  // Everything up to `checkpoint_lsn` is of earlier sessions. `unresolved` has what they left to
+  // resolve; it may be null.
   checkpoint(pool::state& s, block_table& t, commit_log& log, uint64_t checkpoint_lsn,
              unresolved_columns* unresolved);
 
-  // ---- what commits tell and ask: by lane, in the lane's thread ---------------------------------
+  // ---- for commits: by lane, in the lane's thread -----------------------------------------------
 
   static constexpr uint64_t none_active = UINT64_MAX;
   // Everything that the lane appends until leave() has an LSN above this one, and above the
@@ -71,24 +73,24 @@ class checkpoint {
 
   // ---- checkpointing: any thread that holds no stripe and pins nothing --------------------------
 
-  // One round over all that was on the list. True if something is left to checkpoint, or to make
-  // void (CKPT-4). Throws std::bad_alloc, SCUTE_E_IO.
+  // One round over all blocks on the list. Returns true if something is left to checkpoint, or to
+  // make void (CKPT-4). Throws std::bad_alloc, SCUTE_E_IO.
   bool cycle();
-  // The same of a part of them, those that came to the list first: so the truncation point moves,
-  // and no thread waits for all. Throws as cycle() does.
+  // The same for a part of the list, the blocks that came to it first. So the truncation point
+  // moves, and no thread waits for all of them. Throws as cycle() does.
   void help();
-  // The same of one part of so many parts, in rounds that others may come between.
+  // The same for one of `parts` equal parts, in rounds between which other rounds may come.
   bool cycle_part(size_t parts);
   // CKPT-5. Any thread.
   bool rests();
-  // Until the durable truncation point has passed this LSN, of something that is applied.
+  // Waits until the durable truncation point has passed this LSN, of a record that is applied.
   void past(uint64_t lsn);
-  // Until it has passed all that was applied when this was called (CKPT-4).
+  // Waits until it has passed all that was applied when this was called (CKPT-4).
   void all();
 
  private:
-  // A thread that helps checkpoints so many blocks at least, and such a part of all. No round
-  // takes more than so many, except one of all.
+  // A thread that helps checkpoints at least help_least blocks, and at least this part of all.
+  // Except for a round over all, no round takes more than round_most.
   static constexpr size_t help_least = 64, help_part = 4, round_most = 4096;
   struct alignas(64) lane_lsn {
     std::atomic<uint64_t> lsn{none_active};

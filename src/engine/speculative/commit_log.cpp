@@ -11,7 +11,7 @@
 namespace scute::core::engine {
 namespace {
 
-constexpr uint64_t record_part_min = 64;  // a record is not cut into smaller parts, but for its end
+constexpr uint64_t record_part_min = 64;  // a record's smallest part, except its end
 
 }  // namespace
 
@@ -22,7 +22,7 @@ commit_log::commit_log(pool::state& s, log_location& location, const segment_lis
       segment_size_(list.segment_size),
       layout_(list.layout()),
       written_(truncation_point),
-      // What counts is not written over.
+      // The frames that count are not overwritten.
       writes_(read_truncation_point(s, location).place),
       durable_(truncation_point) {
   const std::vector<log::segment> all = list.segments(s.geo);
@@ -70,9 +70,9 @@ void commit_log::fence(medium::writer& w, uint32_t lane, fence_site at) noexcept
   if (location_.target().failed()) s_.medium->fail_with(location_.target().failure());
 }
 
-// Calls fn(record, from, n) for the parts of records, and next(bytes) where a frame ends and
-// another begins, so that the first one has at most `first` bytes (0: as the others) and none more
-// than can be. Returns the bytes of the last one.
+// Calls fn(record, from, n) for the parts of records, and next(bytes) where one frame ends and
+// another begins. The first frame has at most `first` bytes (0: as the others), the others as many
+// as possible. Returns the bytes of the last one.
 template <typename Fn, typename Next>
 uint64_t commit_log::divide(std::span<const log_range> records, uint64_t first, Fn&& fn,
                             Next&& next) const {
@@ -126,7 +126,7 @@ commit_log::need commit_log::need_of(uint32_t lane,
   };
   const uint64_t room = room_of(stream_of(lane));
   const need n = with(0);
-  // It is not cut, however little it leaves.
+  // A single frame that fits is not cut, however little room it leaves.
   if (n.frames == 1 && n.bytes <= room) return {1, n.bytes, layout_.frame_max()};
   return room >= split_min() && room >= 512 ? with(room) : n;
 }
@@ -155,7 +155,8 @@ bool commit_log::make_room(uint32_t lane, const need& n) {
   return true;
 }
 
-// Neither free nor the checkpoint's: full, or taken and about to be (CLOG-6).
+// Segments that are neither free nor the checkpoint's: full, or taken and about to be full
+// (CLOG-6).
 size_t commit_log::to_come() const {
   size_t n = taken_;
   for (const use& u : uses_)
@@ -170,7 +171,7 @@ bool commit_log::will_have_room(const need& n) {
          free_.size() + of_checkpoint_ + to_come();
 }
 
-// So many segments for the lane. Those that it does not come to use it keeps.
+// Takes so many segments for the lane. It keeps those that it does not use now.
 bool commit_log::take(uint32_t lane, size_t segments) {
   std::vector<size_t>& taken = lanes_[lane].taken;
   if (segments <= taken.size()) return true;
@@ -202,7 +203,7 @@ void commit_log::begin_next(medium::writer& w, uint32_t lane, uint64_t before) n
     use& left = uses_[*l.in];
     left.in_use = false;
     --l.has;
-    // Nothing may be left of it but what is void.
+    // Only void frames may be left in it.
     if (left.last <= truncation_point() || SCUTE_PLANTED(clog_reuse)) put_free(*l.in);
   }
   uses_[next].in_use = true;
@@ -230,13 +231,13 @@ void commit_log::append(medium::writer& w, uint32_t lane, std::span<const log_ra
   medium::writer& to = way(w, lane);
   lane = stream_of(lane);
   lane_end& l = lanes_[lane];
-  // Of this one itself nothing is fenced yet.
+  // No frame of this LSN is fenced yet.
   const uint64_t before =
       SCUTE_PLANTED(gap_before) ? lsn : l.fenced.load(std::memory_order_relaxed);
   if (l.first == 0) begin_next(to, lane, before);
   uint32_t part = 0;
   const auto put = [&](uint32_t more) {
-    // Others look at it (look_at()).
+    // Other threads read it (look_at()).
     std::atomic_ref(uses_[*l.in].last).store(lsn, std::memory_order_relaxed);
     if (SCUTE_PLANTED(clog_fenced)) l.fenced.store(lsn);
     l.out.append(to, l.image, flags | more | part << frame_part_shift, lsn, transaction);
@@ -265,7 +266,7 @@ void commit_log::append(medium::writer& w, uint32_t lane, std::span<const log_ra
 commit_log::lack commit_log::keep_back(size_t segments, size_t others) {
   const locked turn(mutex_);
   if (segments > to_keep_) {
-    // What it has of the time when more was kept may be needed a while yet.
+    // Segments that it took when it kept more may still be needed for a while.
     const size_t kept =
         std::max(kept_back_, of_checkpoint_ > to_keep_ ? of_checkpoint_ + segments : segments);
     size_t wanted = kept > of_checkpoint_ ? kept - of_checkpoint_ : 0;
@@ -303,7 +304,7 @@ std::vector<commit_log::truncation_copy> commit_log::truncation_copies() const {
   if (is_written_) {
     counts = {written_, static_cast<uint32_t>(writes_ % 2)};
   } else {
-    // A crash may have left it in both places, whole in one of them.
+    // A crash may have left the truncation point in both places, whole in only one of them.
     const auto copies_in = [&](uint32_t which) {
       uint32_t n = 0;
       for (uint32_t r = 0; r < location_.truncation_copies(); ++r) {
@@ -365,7 +366,7 @@ bool commit_log::take_off(uint32_t lane, const segment_list& shorter) {
   const size_t rest = shorter.segments(s_.geo).size();
   lane_end& l = lanes_[stream_of(lane)];
   const locked turn(mutex_);
-  // They may be what is kept.
+  // These segments may be the ones that are kept for the checkpoint.
   const auto stay = static_cast<size_t>(
       std::ranges::count_if(free_, [rest](size_t i) noexcept { return i < rest; }));
   if (to_keep_ > kept_least || stay + of_checkpoint_ < kept_back_) return false;

@@ -14,8 +14,8 @@
 namespace scute::core::engine {
 namespace {
 
-// Words that are the same in every head of the segment: each is there, or still what a lent chunk
-// begins with.
+// Words that are the same in every head of the segment: each is either present, or still zero as in
+// a newly lent chunk.
 bool may_be_torn(const pool::state& s, const log::segment_layout& layout,
                  const format::segment_head& h) noexcept {
   if (SCUTE_PLANTED(gap_torn)) return false;
@@ -25,7 +25,7 @@ bool may_be_torn(const pool::state& s, const log::segment_layout& layout,
          either(h.size, layout.size()) && h.lane <= s.geo.lane_count && h.epoch <= s.sb.epoch;
 }
 
-// GAP-3, of a segment without a valid head.
+// GAP-3, for a segment without a valid head.
 bool has_lost_head(const pool::state& s, const log_location& location,
                    const log::segment_layout& layout, const log::segment& at) noexcept {
   const bool tracks = layout.how() == log::redundancy::tracks;
@@ -49,7 +49,7 @@ segment_order order_of(const std::vector<log::segment_contents>& contents) {
   return all;
 }
 
-// The segment that the lane of segment `i` was at before; `i` itself if nothing says which one that
+// The segment that the lane of segment `i` used before; `i` itself if no head says which one that
 // was.
 size_t left_for(const segment_order& order, const format::segment_head& next, size_t i) noexcept {
   auto at = order.lower_bound({next.epoch, next.lane, next.generation});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The whole granules that a range in place touches: what its records hold.
+// The whole granules that a range in place touches. Its records hold these.
 #pragma once
 
 #include "base/rounding.hpp"

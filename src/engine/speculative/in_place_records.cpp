@@ -17,8 +17,8 @@
 #include "tx/conflict.hpp"
 
 namespace scute::core::engine {
-// What the ranges hold now, by whole granules. They come first: patches of the same transaction in
-// the same granules count.
+// Makes records of the bytes of the ranges, by whole granules. They come first: later patches of
+// the same transaction in the same granules override them.
 void speculative::plan_in_place(lane_state& mine, std::span<const tx::inplace_range> ranges) {
   for (const tx::inplace_range& r : ranges) {
     const granules g(r);
@@ -31,7 +31,7 @@ void speculative::plan_in_place(lane_state& mine, std::span<const tx::inplace_ra
   mine.pinned.erase(twice.begin(), twice.end());
 }
 
-// Ranges hold their new bytes; the parity follows, and they are closed.
+// The ranges hold their new bytes. Updates the parity, and closes them.
 void speculative::apply_in_place(pool::lane& l, lane_state& mine, uint64_t lsn,
                                  std::span<const tx::inplace_range> ranges) noexcept {
   const std::byte* now = l.in_place.data();
@@ -57,9 +57,9 @@ void speculative::apply_in_place(pool::lane& l, lane_state& mine, uint64_t lsn,
   }
 }
 
-// The parts of a range that are open in place already, as far as their granules have images:
-// nothing has to be logged for them (SPEC-2). Under the stripe a checkpoint sees either neither of
-// the two, or the range, and renews it (SPEC-7).
+// Opens the parts of a range whose granules have images: nothing has to be logged for them
+// (SPEC-2). A checkpoint, under the stripe, sees either the image not yet used, or the range, which
+// it renews (SPEC-7). Returns true if all parts are open.
 bool speculative::open_imaged(pool::lane& l, const tx::inplace_range& r) {
   bool all = true;
   pool::for_each_block(s_.geo, r.offset, r.length, [&](uint64_t at, const pool::cell&, uint64_t n) {
@@ -68,8 +68,8 @@ bool speculative::open_imaged(pool::lane& l, const tx::inplace_range& r) {
   return all;
 }
 
-// One part in one block. LSN: of the undo record that it has by now; 0: none, and it is opened only
-// if it needs none. False if it is not open.
+// Opens one part in one block. LSN: of the undo record that it has by now; 0: none, and it is
+// opened only if it needs none. Returns false if it is not open.
 bool speculative::open_part(pool::lane& l, const tx::inplace_range& r, uint64_t at, uint64_t n,
                             uint64_t lsn) {
   const uint64_t b = table_->number_of(at);
@@ -79,7 +79,7 @@ bool speculative::open_part(pool::lane& l, const tx::inplace_range& r, uint64_t 
   s_.overlaid.add(at, n, r.old + (at - r.offset), l.index);
   // A checkpoint may have come between the record and the range (TABLE-2).
   if (lsn != 0) table_->recorded(b, lsn);
-  // It will be, at any time.
+  // The user may store there at any time from now on.
   table_->stored(b, at, n, block_table::bytes_are::elsewhere);
   return true;
 }
@@ -92,7 +92,8 @@ void speculative::save(pool::lane& l, const tx::inplace_range& r,
   open_range(l, r);
 }
 
-// Under the object lock of what the range is in, which is as the transaction has read it.
+// Called under the object lock of the object of the range, which is unchanged since the transaction
+// read it.
 void speculative::open_range(pool::lane& l, const tx::inplace_range& r) {
   lane_state& mine = lanes_[l.index];
   const granules g(r);
@@ -100,7 +101,7 @@ void speculative::open_range(pool::lane& l, const tx::inplace_range& r) {
   mine.reserved += reserved;
   try {
     if (open_imaged(l, r)) return s_.watch.deferred();
-    // What of it is open by now is renewed by checkpoints, and logged once more.
+    // The parts that are open by now are renewed by checkpoints, and logged again here.
     mine.start();
     std::byte* const old = mine.copies.extend(g.end - g.begin);
     {
@@ -121,7 +122,8 @@ void speculative::open_range(pool::lane& l, const tx::inplace_range& r) {
     log_->fence(l.w, l.index, fence_site::spec_save);
     s_.require_healthy();
     log_->fenced(l.index, lsn);
-    // First all LSNs: there is a record of this LSN now, whatever becomes of the range (SPEC-3).
+    // First note all LSNs: there is a record of this LSN now, whatever becomes of the range
+    // (SPEC-3).
     for (const uint64_t b : mine.blocks) {
       const pool::held_stripe held(s_.locks, table_->stripe_of(b));
       table_->recorded(b, lsn);

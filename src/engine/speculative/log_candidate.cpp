@@ -22,7 +22,7 @@ bool is_head(const log_head& h) noexcept {
          h.checksum == checksum_of(h);
 }
 
-// False if that cannot be read.
+// Returns false if it cannot be read.
 bool has_only_zeros(const medium::medium& m, uint64_t from) {
   constexpr uint64_t step = uint64_t{64} << 10;
   std::vector<std::byte> some(step);
@@ -119,7 +119,8 @@ bool log_candidate::is_empty() const {
 
 namespace {
 
-// What the epoch of a log of this pool says; the superblock is the pool's.
+// Checks the epoch of a log with this pool's uuid against the pool's superblock. Returns the reason
+// why it does not fit.
 std::string misfit_of(const pool::state& s, const log_head& h, bool clean) {
   if (SCUTE_PLANTED(log_file_any)) return "";
   const uint64_t e = s.sb.epoch;
@@ -153,7 +154,7 @@ log_candidate look(const pool::state& s, log_paths::name n, bool clean) {
     c.is_other = !c.leads_nowhere;
     if (c.is_other) c.code = f.code();
   }
-  // Not as SCUTE_E_NOENT: the pool is there, and nobody shall make it anew.
+  // Not SCUTE_E_NOENT: the pool exists, and no caller shall create it again.
   if (c.file == nullptr) {
     c.misfit = c.is_other ? "is no file (a directory, a pipe or the like)" : "is missing";
     return c;
@@ -178,11 +179,11 @@ log_candidate look(const pool::state& s, log_paths::name n, bool clean) {
   return c;
 }
 
-// ---- what is in the way -------------------------------------------------------------------------
+// ---- files at a name that is needed -------------------------------------------------------------
 
 namespace {
 
-// Nobody can need it. (What a newer library has made is not ours to judge.)
+// Whether no pool can need the file. (A file of a newer library is not removed.)
 bool may_go(const pool::state& s, const log_candidate& c, log_paths::name n) {
   if (c.found && c.found->version > format::log_file_version) return false;
   if (c.is_replaced(s) || (c.found && c.is_void(s))) return true;
@@ -200,7 +201,7 @@ void clear_coming(pool::state& s) noexcept {
       s.log_paths->remove(log_paths::name::coming);
     else if (c.found)
       s.log_paths->set_aside(log_paths::name::coming);
-  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): it is in nobody's way
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): it does no harm there
   }
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is told of the log of engine `spec`: how large it is, how full, and up to which LSN it is
-// void.
+// Reports about the log of engine `spec`: its size, its fill, and the LSN up to which it is void.
 #include "engine/speculative/replay.hpp"
 #include "engine/speculative/speculative.hpp"
 #include "engine/speculative/truncation_point.hpp"
@@ -27,8 +26,8 @@ tx::engine::log_state speculative::log() const noexcept {
   return all;
 }
 
-// Who only reads has no log that is appended to. What the file has is told all the same, if it is
-// there and can be read.
+// For a session that only reads, and appends to no log. It reports the state of the log file, if
+// that exists and can be read.
 void speculative::look_at_log_file() noexcept {
   try {
     const std::unique_ptr<log_in_file> found =
@@ -39,10 +38,10 @@ void speculative::look_at_log_file() noexcept {
     // TRUNC-1: after a clean closing the words have all of it, and no segment need be read.
     const uint64_t truncation_point = unclean_ ? find_truncation_point(s_, *location, list)
                                                : read_truncation_point(s_, *location).lsn;
-    // (After a recovery that was this session's alone the next one finds all of it again.)
+    // (If the recovery was in this session's memory only, the next one finds all of it again.)
     tell(seen_log_, commit_log(s_, *location, list, truncation_point, last_frames_));
     seen_log_.truncation_point = truncation_point;
-  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): its opening tells
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): its opening reports it
   }
 }
 

@@ -50,7 +50,7 @@ void log_in_file::make(pool::state& s, uint64_t cap, uint64_t epoch) {
     const candidate there = look(s, log_paths::name::named, true);
     const bool may_go =
         (there.file == nullptr && !there.is_other) || there.is_replaced(s) || there.is_void(s);
-    // It may be that of the pool that is replaced, which does not tell any more whose it is.
+    // It may be the log of the pool that is replaced, whose uuid cannot be read any more.
     const bool may_be_replaced = there.found && s.log_paths->replaced() == medium::pool_uuid{};
     if (!may_go && !may_be_replaced && !there.is_of(s))
       throw failure(
@@ -91,7 +91,7 @@ void log_in_file::name(pool::state& s) {
     make_way(s, log_paths::name::named);
     return s.log_paths->give_name();
   }
-  // That of the pool that was here before.
+  // Removes the log of the pool that was here before.
   if (s.log_paths == nullptr || !s.log_paths->replaced()) return;
   if (look(s, log_paths::name::named, true).is_replaced(s))
     s.log_paths->remove(log_paths::name::named);
@@ -112,7 +112,7 @@ void log_in_file::name_unopened(log_paths& paths, const format::superblock& sb) 
     if (coming != nullptr) of_coming = newest_head(*coming);
   }
   if (is_its(of_named) || !is_its(of_coming)) return;
-  if (!is_free && !of_named) return;  // whoever makes the new pool's log says that it is none
+  if (!is_free && !of_named) return;  // making the new pool's log reports that it is none
   const bool may_go = of_named && is_heir_of(*of_coming, *of_named);
   if (!is_free && !(may_go && paths.remove(log_paths::name::named)))
     paths.set_aside(log_paths::name::named);
@@ -144,7 +144,7 @@ void log_in_file::remove_stale(pool::state& s) noexcept {
       s.log_paths->remove(log_paths::name::named);
     else
       s.log_paths->set_aside(log_paths::name::named);
-  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): it is in nobody's way
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): it does no harm there
   }
 }
 
@@ -187,8 +187,8 @@ bool log_in_file::give_up(pool::state& s) {
 std::unique_ptr<log_in_file> log_in_file::seen(pool::state& s) {
   if (s.log_paths == nullptr) return nullptr;
   candidate c = look(s, log_paths::name::named, true);
-  // But for its epoch: this session has one of its own, also where it only reads. Nothing that
-  // makes no sense is read any further.
+  // Its epoch may differ: this session has an epoch of its own, even if it only reads. A log that
+  // makes no sense is not read any further.
   if (c.file == nullptr || !c.is_of(s) || c.found->version > format::log_file_version ||
       nonsense(s, *c.found) != nullptr || c.file->size() < size_of(*c.found))
     return nullptr;
@@ -223,8 +223,8 @@ void log_in_file::fence() {
   s_.require_healthy();
 }
 
-// Of the heads, of which one that counts can be read, and of the truncation point, which is in both
-// of its pages again then.
+// Renews lost pages of the heads, of which one that counts can be read, and of the truncation
+// point. Afterwards the truncation point is in both of its pages.
 void log_in_file::renew_first_pages() {
   const truncation_found h = read_truncation_point(s_, *this);
   if (renew_lost_pages(w_, 0, format::log_file_chunks_offset) == 0) return;
@@ -238,8 +238,8 @@ void log_in_file::write_head(uint64_t epoch, format::log_file_state state) {
   if (s_.read_only) return;
   const std::optional<log_head> first = head_in(*file_, 0), second = head_in(*file_, 1);
   const int last = first && (!second || first->number >= second->number) ? 0 : 1;
-  // The copy that counts may be in a dead process's cache only, and the other one is about to be
-  // written.
+  // The copy that counts may be only in the page cache, from a dead process, and the other copy is
+  // about to be written.
   if (const std::optional<log_head>& counts = last == 0 ? first : second; counts && !written_) {
     if (!SCUTE_PLANTED(log_file_counts)) {
       w_.stream(file_->base() + log_head_at[last], &*counts, sizeof *counts, medium::purpose::log);
@@ -258,9 +258,9 @@ void log_in_file::write_head(uint64_t epoch, format::log_file_state state) {
     w_.stream(file_->base() + log_head_at[copy], &head_, sizeof head_, medium::purpose::log);
     fence();
   }
-  // LOGFILE-6: what a crash has left of growing, or of being cut, is not taken for zeros that are
-  // durable. Not sooner: the head that was found, and counts less, may have been in a dead
-  // process's cache only.
+  // LOGFILE-6: the bytes that a crash left while the file grew or was cut must not pass for durable
+  // zeros. They are cut off only now: the head that was found, and counts less, may have been in
+  // the page cache only.
   if (is_first && file_->size() > size_of(head_)) s_.log_paths->resize(*file_, size_of(head_));
   length_.store(file_->size(), std::memory_order_relaxed);
 }
@@ -288,7 +288,7 @@ void log_in_file::write(medium::writer&, segment_list& list) {
   list.number = head_.number;
 }
 
-// The head is the list's. Once announce() was called nobody writes it but write().
+// The head holds the list. After announce() only write() writes it.
 std::vector<log_location::list_copy> log_in_file::list_copies(const segment_list&) const {
   std::vector<list_copy> all;
   const auto bytes = std::as_bytes(std::span(&head_, 1));
@@ -315,7 +315,7 @@ std::vector<uint64_t> log_in_file::lend(pool::lane&, const segment_list& list, s
   try {
     s_.log_paths->resize(*file_, chunk_at(list.chunks.size() + chunks));
   } catch (...) {
-    // LOGFILE-4: it may have been somebody's commit that could not be written.
+    // LOGFILE-4: the bytes that could not be written may be those of another thread's commit.
     if (file_->failed()) s_.medium->fail_with(file_->failure());
     throw;
   }

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The log of engine `spec` in a file next to the pool's, as it is for pools on disks
-// (docs/reference/format.md, "The log file"). There a sync of the pool writes every dirty page of
-// it; a commit syncs this file alone.
+// The log of engine `spec` in a file next to the pool's, used for pools on disks
+// (docs/reference/format.md, "The log file"). There a sync of the pool writes all of its dirty
+// pages; a commit syncs only this file.
 //
 // The superblock of the pool decides: it says that the log is in a file (incompat_log_file). The
 // pool's uuid and epoch, and the number of its session, say in which file. The head of the file
-// says whose it is and how far it has come:
+// says whose log it is, and its state:
 //
-//   coming, epoch e+1 --superblock with e+1--> in use, epoch e+1 --superblock says clean--> closed,
-//   epoch e+1
+//   coming, epoch e+1 --superblock with e+1--> in use, epoch e+1
+//   in use, epoch e+1 --superblock says clean--> closed, epoch e+1
 //
-// The files that a crash leaves at `coming` and at `named` (medium/log_paths.hpp), and what the
-// next opening makes of them:
+// The files that a crash leaves at `coming` and at `named` (medium/log_paths.hpp), and how the next
+// opening treats them:
 //   a log is made for a creation, or a switch
 //                                    pool as before, whole file at `coming`, not its own; it goes
 //   superblock needs it, or the new pool is named
@@ -22,36 +22,38 @@
 //   superblock clean, head in use    it fits; nothing in it is needed
 //   superblock with another engine   an older log with the pool's uuid has no owner: it goes
 //
-// LOGFILE-1 A log is whole and durable, with its folder, before a superblock that needs it is; and
-//    a superblock that does not need it is durable before it goes.
+// LOGFILE-1 A log is whole and durable, with its folder, before a superblock that needs it is. A
+//    superblock that does not need it is durable before the log is removed.
 // LOGFILE-2 An unclean pool continues with the log of its uuid that fits its epoch, and with no
-//    other: any that is missing, foreign, older, newer or cut short is refused, with nothing
-//    changed, unless the caller gives its log up (SCUTE_WITHOUT_LOG). A clean pool needs nothing
-//    of a log. One that does not fit is made again. A file that may belong to another program is
-//    set aside, not replaced. So is a log of the pool's uuid that was not closed: a newer copy of
-//    the pool, whose writer was killed and which lies elsewhere, may need it. (At `coming` no pool
-//    needs a log to which nothing was appended.) Where the superblock needs none, and is newer
-//    than the log, the log was left over by a switch.
+//    other. If that is missing, foreign, older, newer or cut short, the opening is refused with
+//    nothing changed, unless the caller gives the log up (SCUTE_WITHOUT_LOG). A clean pool needs
+//    nothing of a log; one that does not fit is made again.
 // LOGFILE-3 The head names the next epoch, durably, before the superblock does, and says `in use`
-//    before anything is appended. Its two copies lie on different pages; each is durable before the
+//    before anything is appended. Its two copies lie on different pages. Each is durable before the
 //    other one is written, and the one that counts is written last.
-// LOGFILE-4 What is acknowledged is durable in this file, and what is void here is durable in the
-//    pool: the syncs of one of them say nothing of the other one. A sync that fails in either ends
+// LOGFILE-4 Acknowledged bytes are durable in this file, and bytes that are void here are durable
+//    in the pool: a sync of one file says nothing about the other. A sync that fails in either ends
 //    the session.
-// LOGFILE-5 What recovery rests on is stored in this file again, and synced, before the pool
-//    changes: a page of it may be in a dead process's page cache only. A page that cannot be read
-//    is written as a whole first (file_pages.hpp).
-// LOGFILE-6 It grows by zeros that are durable before its head counts them, and is cut when its
-//           head counts them no longer.
-// LOGFILE-7 No file goes, or is replaced, because of the name that it has (OURS-1). A call that
-//    needs a name looks at the file that has it. A file that a pool or program may need, or that
-//    is no log, is set aside, or the call is refused. A call that needs no name leaves a file that
-//    is no log alone.
+// LOGFILE-5 The bytes that recovery rests on are stored in this file again, and synced, before the
+//    pool changes: a page of it may be only in the page cache, from a dead process. A page that
+//    cannot be read is written as a whole first (file_pages.hpp).
+// LOGFILE-6 The file grows by zeros that are durable before its head counts them. It is cut when
+//    its head counts them no longer.
+// LOGFILE-7 No file is removed, or replaced, because of its name (OURS-1). A call that needs a name
+//    reads the file that has it. A file that a pool or program may need, or that is no log, is set
+//    aside, or the call is refused. A call that needs no name leaves a file that is no log alone.
 // LOGFILE-8 Two copies of a pool have the same uuid, and epochs that count alike. So where both
-//    tell the number of their session (SESSION-1), the head has that of the superblock; one that is
-//    coming with the next epoch has it as the number before.
-// LOGFILE-9 Before a clean pool is unclean, its log says durably that all frames in it are void
-//    (TRUNC-2): else a crash would leave a pool whose recovery rests on an older copy of its log.
+//    record the number of their session (SESSION-1), the head has the superblock's number. A head
+//    that is coming with the next epoch has it as the number before.
+// LOGFILE-9 Before a clean pool becomes unclean, its log says durably that all frames in it are
+//    void (TRUNC-2). Otherwise a crash would leave a pool whose recovery rests on an older copy of
+//    its log.
+//
+// On LOGFILE-2: a file that may belong to another program is set aside, not replaced. So is a log
+// of the pool's uuid that was not closed: a newer copy of the pool, whose writer was killed and
+// which lies elsewhere, may need it. (At `coming` no pool needs a log to which nothing was
+// appended.) If the superblock needs no log, and is newer than the log, a switch has left that log
+// over.
 #pragma once
 
 #include <atomic>
@@ -66,32 +68,32 @@ class log_in_file final : public log_location {
   // plan_log(). Throws SCUTE_E_NOSPC, SCUTE_E_EXISTS if a file at `named` may belong to another
   // pool or program (LOGFILE-7); then nothing is made.
   static void make(pool::state& s, uint64_t cap, uint64_t epoch);
-  // The log that was made gets its name, if the superblock, which is durable, needs it. If a pool
-  // has replaced another one and needs no log, the other one's goes.
+  // Names the log that was made, if the superblock, which is durable, needs it. If a pool has
+  // replaced another one and needs no log, removes the other one's.
   static void name(pool::state& s);
-  // Of a pool that is not open, and that is to be replaced: its log may have no other name than
-  // `coming` yet, which the new pool's needs.
+  // For a pool that is not open and is to be replaced. Its log may only have the name `coming` yet,
+  // which the new pool's log needs.
   static void name_unopened(medium::log_paths& paths, const format::superblock& sb);
-  // Of a pool that is going to be removed, and that has nothing in its log: that goes. Throws
+  // For a pool that is going to be removed, and has nothing in its log: removes the log. Throws
   // SCUTE_E_IO.
   static void remove_unopened(medium::log_paths& paths, const format::superblock& sb);
-  // The superblock, which is durable, needs no log in a file: one that the pool had goes
+  // The superblock, which is durable, needs no log in a file: removes one that the pool had
   // (LOGFILE-2).
   static void remove_stale(pool::state& s) noexcept;
 
-  // The one that fits (LOGFILE-2), with its name. If none does: an unclean pool is refused; for a
-  // clean one that is only read there is none; for another clean one it is made again.
+  // The log that fits (LOGFILE-2), with its name. If none fits: an unclean pool is refused; a clean
+  // one that is only read has none; for another clean one it is made again.
   static std::unique_ptr<log_in_file> find(pool::state& s, bool clean);
-  // Of an unclean pool that is opened without its log: false if no log fits; then none is there,
-  // and a file that was there is set aside. Throws as find() does, except for that reason.
+  // For an unclean pool that is opened without its log. Returns false if no log fits; a file that
+  // was there is set aside. Throws as find() does, except for that reason.
   static bool give_up(pool::state& s);
-  // The log of a pool that is only read, for callers that ask how full it is; null: none fits.
+  // The log of a pool that is only read, for callers that ask how full it is. Null: none fits.
   static std::unique_ptr<log_in_file> seen(pool::state& s);
   // The log that make() has made, which may not have its name yet.
   static std::unique_ptr<log_in_file> made(pool::state& s);
 
-  // LOGFILE-3: before the superblock names that epoch; after it; and after the superblock says that
-  //            the pool is clean.
+  // LOGFILE-3: announce() before the superblock names that epoch, begin() after it, end() after the
+  // superblock says that the pool is clean.
   void announce(uint64_t epoch);
   void begin(uint64_t epoch) { write_head(epoch, format::log_file_state::in_use); }
   void end() { write_head(head_.epoch, format::log_file_state::closed); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The log of engine `spec` in the pool itself: the list of its chunks in the ring of lane 0, the
+// The log of engine `spec` in the pool itself: the list of its chunks is in the ring of lane 0, the
 // truncation point in that lane's status line.
 #pragma once
 

@@ -47,15 +47,15 @@ void log_room::lend(pool::lane& l, const commit_log::need& n) {
   s_.watch.deferred();  // ROOM-9: whatever becomes of the transaction
 }
 
-// lend() asks for one segment more than there are frames, and of these the first one may be what is
-// left of a segment. One whole frame finds room without chunks (ROOM-2).
+// lend() asks for one segment more than there are frames, and the first one of these may be the
+// rest of a segment. One whole frame finds room without chunks (ROOM-2).
 uint64_t log_room::records_for(uint64_t chunks) {
   uint64_t more = 0, segments = 0;
   {
     const locked turn(list_mutex_);
     more = location_.chunks_max() - std::min(location_.chunks_max(), list_.chunks.size());
-    // What was lent for an earlier one, and may stay so until objects need it, is room as well, as
-    // soon as it is checkpointed.
+    // Chunks that were lent earlier, and may stay lent until objects need them, are room as well,
+    // as soon as they are checkpointed.
     const uint64_t lent = list_.chunks.size() - std::min<size_t>(list_.kept, list_.chunks.size());
     segments = (std::min(chunks, more) + lent) / list_.layout().copies() *
                (s_.geo.chunk_size / list_.segment_size);
@@ -91,8 +91,8 @@ void log_room::shrink(pool::lane& l) noexcept {
 }
 
 bool log_room::give_back(pool::lane& l) {
-  // As often as all lanes may be in the middle of something; more than that are others that need
-  // it.
+  // As often as all lanes may be in the middle of something. If it still fails, other threads need
+  // the chunks.
   for (uint32_t attempt = 0; is_larger() && attempt < 2 + s_.geo.lane_count; ++attempt) {
     s_.require_healthy();
     checkpoint_.all();
@@ -119,7 +119,7 @@ bool log_room::take_off(pool::lane& l) noexcept {
     location_.retain(list_);
     location_.take_back(l, back);
     return true;
-  } catch (...) {  // NOLINT(bugprone-empty-catch): what is left lent the next open takes back
+  } catch (...) {  // NOLINT(bugprone-empty-catch): the next open takes back chunks left lent
     return false;
   }
 }
@@ -130,7 +130,7 @@ uint64_t log_room::segments_of(uint64_t reserved) const noexcept {
 }
 
 uint64_t log_room::reserve(pool::lane& l, uint64_t offset, uint64_t bytes) {
-  // A frame of its own for each block, at the worst.
+  // At worst, each block has a frame of its own.
   uint64_t cost = 0;
   while (bytes != 0) {
     const uint64_t n = std::min(bytes, block_table::page - offset % block_table::page);
@@ -151,7 +151,7 @@ uint64_t log_room::reserve(pool::lane& l, uint64_t offset, uint64_t bytes) {
 }
 
 void log_room::keep_enough(pool::lane& l) {
-  // What a checkpoint renews takes segments itself: so waiting has an end.
+  // The renewals of a checkpoint take segments themselves, so the number of attempts is limited.
   constexpr unsigned checkpoints_max = 3, waits_max = 100, refused_max = 10'000;
   unsigned spins = 0;
   for (unsigned attempt = 0;; ++attempt) {
@@ -173,7 +173,7 @@ void log_room::keep_enough(pool::lane& l) {
         lend_segments(l, lack.missing);
         continue;
       } catch (const failure& e) {
-        // ROOM-4: others may have been faster each time.
+        // ROOM-4: other threads may have been faster each time.
         if (e.code() != SCUTE_E_NOSPC || !comes || attempt >= refused_max) throw;
       }
     }
@@ -195,7 +195,7 @@ void log_room::keep_less() noexcept {
   uint64_t wanted = segments_of(open_bytes_.load());
   if (wanted >= kept_.load()) return;
   const uint64_t before = kept_.exchange(wanted);
-  // Who has counted his bytes before that has seen the old number.
+  // A thread that counted its bytes before the exchange has seen the old number.
   wanted = std::min(before, std::max(wanted, segments_of(open_bytes_.load())));
   kept_.store(wanted);
   log_.keep_back(wanted, 0);

@@ -13,8 +13,8 @@
 
 namespace scute::core::engine {
 
-// What a session that only reads has in private memory the file has not, so memory counts there. (A
-// log of its own is in none.)
+// In a session that only reads, memory counts: its private copy has bytes that the file lacks. (A
+// log in a file of its own is not mapped privately.)
 log::segment_reader reader_of(const pool::state& s, const log_location& location,
                               const log::segment_layout& layout) {
   const bool in_memory = s.read_only && !location.is_apart() && !SCUTE_PLANTED(log_scrub_file);
@@ -40,8 +40,8 @@ log_scrubber::log_scrubber(pool::state& s, log_location& location, commit_log& l
       w_(location.target()),
       reader_(reader_of(s, location, log.layout())) {}
 
-// A page of a file that cannot be read cannot be written in part either; the pool's own were made
-// readable before.
+// A page of a file that cannot be read cannot be written in part either. The pages of the pool
+// itself were made readable before.
 bool log_scrubber::can_store(const log::segment& where, uint64_t position,
                              std::span<const std::byte> lines) const {
   bool can = true;
@@ -56,7 +56,7 @@ bool log_scrubber::can_store(const log::segment& where, uint64_t position,
   return can;
 }
 
-// Of a segment that nothing counts in.
+// For a segment in which nothing counts.
 void log_scrubber::renew_lost_pages(const log::segment& where, const tx::log_finding_fn& tell) {
   for (uint32_t c = 0; c < log_.layout().copies(); ++c)
     engine::renew_lost_pages(w_, where.at[c], where.at[c] + log_.layout().size(),
@@ -80,7 +80,7 @@ log_scrubber::seen log_scrubber::look_at(size_t segment, bool repair,
           log::store_lines(w_, location_.target().base(), log_.layout(), where, 0, nothing);
           wrote_ = true;
         }
-        // Before anybody begins it; end() asks whether that has failed.
+        // Before any lane begins the segment. end() asks whether the fence has failed.
         if (wrote_) w_.fence(fence_site::log_scrub);
       });
   return result;
@@ -93,7 +93,7 @@ log_scrubber::seen log_scrubber::look_at(const commit_log::live_segment& x, bool
     std::vector<std::byte> lines;
   };
   seen result;
-  // What a session that only reads appends to a log of its own is nowhere.
+  // A session that only reads stores nothing of a log in a file of its own.
   if (x.head != nullptr && s_.read_only && location_.is_apart()) return result;
   if (x.last > x.fenced || x.last == 0) result.is = condition::under_way;
   std::vector<damaged> found;
@@ -110,14 +110,14 @@ log_scrubber::seen log_scrubber::look_at(const commit_log::live_segment& x, bool
     gaps = gaps || f.behind_gap;
     if (f.flawed) found.push_back({f.position, {f.lines.begin(), f.lines.end()}});
   });
-  // Of what an earlier session's checkpoint had appended, or its lanes to a shared stream, one
-  // fence was to cover several (GAP-1).
+  // Where an earlier session's checkpoint had appended, or its lanes to a shared stream, one fence
+  // was to cover several frames (GAP-1).
   const bool grouped = x.head == nullptr && c.head &&
                        (c.head->lane == log_.checkpoint_lane() ||
                         (location_.is_apart() && c.head->epoch != s_.sb.epoch));
   result.missing = (gaps && !grouped) || (x.needed && x.last <= x.fenced && !last);
-  // What a lane goes on with it must have; of others what is left of them will do until they are
-  // void.
+  // A segment that a lane still uses must have its head. Other segments can do with the copies that
+  // are left, until they are void.
   const format::segment_head* const head = x.head != nullptr ? x.head : c.head ? &*c.head : nullptr;
   if (any && c.head_flawed && head != nullptr) {
     const auto bytes = std::as_bytes(std::span(head, 1));
@@ -160,12 +160,12 @@ void log_scrubber::store_again(uint64_t offset, std::span<const std::byte> bytes
     if (std::memcmp(there.data() + in_page, bytes.data(), bytes.size()) == 0) return;
     there.clear();
   } else {
-    // As a whole; what else was in it does not count.
+    // The page is written as a whole; nothing else in it counts.
     std::ranges::fill(there, std::byte{0});
     std::ranges::copy(bytes, there.begin() + static_cast<ptrdiff_t>(in_page));
   }
   if (repair && SCUTE_PLANTED(log_scrub_list)) {
-    // Told, and left.
+    // Reported, and left.
   } else if (repair && there.empty()) {
     w_.stream(at, bytes.data(), bytes.size(), medium::purpose::log);
     wrote_ = true;
@@ -203,8 +203,8 @@ void log_scrubber::end() {
   s_.require_healthy();
 }
 
-// LOGSCRUB-3. What is void then is looked at once more, since noise there would be told as a loss
-// after a crash.
+// LOGSCRUB-3. Segments that are void afterwards are looked at again: noise in them would be
+// reported as a loss after a crash.
 void log_scrubber::checkpoint_all() {
   if (SCUTE_PLANTED(log_scrub_checkpoint)) return;
   checkpoint_.all();
@@ -215,7 +215,7 @@ void log_scrubber::checkpoint_all() {
 void log_scrubber::look(bool repair, const tx::log_finding_fn& tell) {
   if (!s_.read_only && !location_.is_apart()) {
     touch_lost_pages();
-    // Of these it was told when they became readable.
+    // Lost pages of the pool were reported when they became readable.
     if (s_.lost_log.pending()) repair_lost_pages();
   }
   const locked turn(mutex_);
@@ -239,7 +239,7 @@ void log_scrubber::repair_heads() {
   look_at_truncation_point(true, tell);
 }
 
-// Whoever reads them through the file would never bring the fault about that makes them readable.
+// A read through the file would not cause the fault that makes these pages readable.
 void log_scrubber::touch_lost_pages() {
   const auto touch = [&](uint64_t begin, uint64_t length) {
     for (uint64_t page = begin; page < begin + length; page += format::page) {
@@ -263,7 +263,7 @@ bool log_scrubber::repair_lost_pages() {
   std::vector<uint64_t> pages;
   pages.reserve(64);
   const bool all = s_.lost_log.take([&](uint64_t page) { pages.push_back(page); });
-  // What is left of them when a log has moved out of the pool is nobody's.
+  // Pages that are left over after the log has moved out of the pool have no owner.
   if ((pages.empty() && all) || location_.is_apart()) return true;
   std::vector<log::segment> where;
   room_.with_list([&](const segment_list& list) { where = list.segments(s_.geo); });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A range, page by page: what a column block has of one row is one page.
+// Divides a range into pages: the part of a column block in one row is one page.
 #pragma once
 
 #include <algorithm>

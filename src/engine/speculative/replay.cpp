@@ -43,12 +43,11 @@ struct written_range {
   uint64_t lsn, offset, length;
 };
 
-// Ranges of placed records, merged as they come, in the order of their LSNs: so every record is
-// looked at once, and of whatever a log claims to have placed no byte is passed over more than
-// twice.
+// Ranges of placed records, merged as they come, in the order of their LSNs. So every record is
+// processed once, and no byte is visited more than twice, whatever a log claims to have placed.
 class placed_ranges {
  public:
-  // Above all LSNs so far.
+  // lsn: above all LSNs so far.
   void add(uint64_t begin, uint64_t end, uint64_t lsn) {
     uint64_t lowest = lsn;
     auto at = all_.lower_bound(begin);
@@ -63,7 +62,7 @@ class placed_ranges {
     }
     all_[begin] = {end, lowest, lsn};
   }
-  // Calls fn(begin, end) for the parts of a record that nothing placed later lies in.
+  // Calls fn(begin, end) for the parts of a record in which no later placed record lies.
   template <typename Fn>
   void for_each_rest(uint64_t begin, uint64_t end, uint64_t lsn, Fn&& fn) const {
     auto at = all_.upper_bound(begin);
@@ -75,7 +74,8 @@ class placed_ranges {
     }
     if (begin < end) fn(begin, end);
   }
-  // Calls fn(begin, end, lowest, newest): LSNs of records that lie there; none is lower or higher.
+  // Calls fn(begin, end, lowest, newest). The LSNs are bounds for those of the records that lie
+  // there.
   template <typename Fn>
   void for_each(Fn&& fn) const {
     for (const auto& [begin, r] : all_) fn(begin, r.end, r.lowest, r.newest);
@@ -175,7 +175,7 @@ replayed replay(pool::state& s, medium::writer& w, log_location& location, const
     return std::tuple(a.lsn, a.epoch, a.lane, a.head.flags >> frame_part_shift) <
            std::tuple(b.lsn, b.epoch, b.lane, b.head.flags >> frame_part_shift);
   });
-  // Parts of what was not decided are no records.
+  // Parts of an undecided transaction are no records.
   std::vector<const found_frame*> counting;
   std::vector<frame_seen> seen;
   for (size_t i = 0; i < frames.size();) {
@@ -199,7 +199,7 @@ replayed replay(pool::state& s, medium::writer& w, log_location& location, const
     if (complete && (frames[i].head.flags & frame_step) == 0) ++r.report.completed;
     i = end;
   }
-  // Every record is tested, and has its place, before the first one is written anywhere.
+  // Every record is tested, and has its place, before the first one is written.
   const auto allowed = [&](uint64_t offset, uint64_t n) { return s.geo.in_data(offset, n); };
   const auto each = [&](const found_frame& f, const log::record_fn& fn) {
     if (!log::for_each_record(f.body(), allowed, fn))
@@ -233,16 +233,17 @@ replayed replay(pool::state& s, medium::writer& w, log_location& location, const
     layout.for_each_store(
         position, lines, [&](uint32_t copy, uint64_t offset, const std::byte* from, size_t n) {
           std::byte* const at = location.target().base() + segments[segment].at[copy] + offset;
-          // Of a file of its own nothing is known but what is written again.
+          // Everything that is known in a file of its own is what this session has written again.
           if (flawed || (location.is_apart() && !SCUTE_PLANTED(log_file_rewrite)))
             to.stream(at, from, n, medium::purpose::log);
           else
             to.flush(at, n, medium::purpose::log);
         });
   };
-  // Before anything is stored there, what tells of it is as it was found.
+  // This reads the heads and frames as they were found, so it comes before anything is stored
+  // there.
   tell_damage(s, location, list, r.truncation_point, seen, contents);
-  // LOGFILE-5: also where nothing that counts is stored, lanes will append.
+  // LOGFILE-5: lanes will append also where nothing that counts is stored.
   uint64_t renewed = 0;
   if (location.is_apart())
     for (const log::segment& at : segments)
@@ -251,7 +252,7 @@ replayed replay(pool::state& s, medium::writer& w, log_location& location, const
   size_t last = segments.size();
   for (const found_frame* f : counting) {
     r.last_frames[f->segment] = std::max(r.last_frames[f->segment], f->lsn);
-    // Its segment's head says whose it is.
+    // The segment's head says whose frame it is.
     if (f->segment != last && !SCUTE_PLANTED(spec_replay_head))
       keep(f->segment, 0, std::as_bytes(std::span(&heads[f->segment], 1)), true);
     last = f->segment;
@@ -264,7 +265,7 @@ replayed replay(pool::state& s, medium::writer& w, log_location& location, const
   }
   std::optional<lent_before_replay> lent(s);
   if (watch != nullptr) watch->replay_begins();
-  // Where the medium has the bytes, nothing older may be stored.
+  // Where the medium has the bytes (a placed record), no older record may be stored.
   placed.for_each([&](uint64_t begin, uint64_t end, uint64_t, uint64_t) {
     w.flush(s.at(begin), end - begin, medium::purpose::data);
   });

@@ -34,15 +34,15 @@ uint32_t list_checksum(const format::segment_list_head& h, const uint64_t* chunk
   return codec::crc32c(head, chunks, h.chunks * sizeof *chunks);
 }
 
-// All that lanes may have to themselves, and two more.
+// The segments that all lanes may have for themselves, and two more.
 uint64_t segments_least(const pool::geometry& g) noexcept {
   return 2 * (uint64_t{g.lane_count} + 1) + 2;
 }
 
-// Bytes of the file, all copies.
+// Bytes of the log, all copies.
 uint64_t log_bytes(const pool::geometry& g, uint64_t cap) noexcept {
-  // Small pools cannot spare so much: there the segments are small, and there are no more than have
-  // to be.
+  // Small pools have little room. Their segments are small, and they have only as many as
+  // necessary.
   return cap != 0 ? cap
                   : std::min(std::clamp(g.file_size / 16, 4 * mib, 64 * mib), g.file_size / 8);
 }
@@ -82,7 +82,7 @@ size_t chunks_of_log(const pool::geometry& g, const segment_list& plan, uint64_t
   const size_t chunks = chunks_of_segments(
       g, plan, std::max(segments_least(g), log_bytes(g, cap) / copies / plan.segment_size));
   if (cap != 0 || apart) return chunks;
-  // Nobody has asked for so much. Chunks are small where rows are short.
+  // No caller has asked for that much. Chunks are small where rows are short.
   return std::min<size_t>(chunks, std::max(chunks_of_segments(g, plan, segments_least(g)),
                                            chunks_listed(g) / copies * copies));
 }
@@ -115,7 +115,7 @@ void lend_log(pool::state& s, heap::heap& h, pool::lane& l, medium::writer& w, u
   }
   plan.kept = static_cast<uint32_t>(chunks);
   h.retain(plan.chunks);
-  // Whatever they were before, a log included: nothing in them is a frame.
+  // Whatever the chunks were before, even a log: no frame in them remains.
   const std::byte nothing[log::line_size] = {};
   for (const log::segment& at : plan.segments(s.geo))
     log::store_lines(w, s.medium->base(), plan.layout(), at, 0, nothing);
@@ -128,7 +128,7 @@ void require_room_for_log(const scute_options& o) {
     requested.size = size;
     try {
       const pool::geometry g = pool::choose_geometry(requested);
-      // Objects take a chunk at least.
+      // Objects take at least one chunk.
       return chunks_of_log(g, plan_log(g, o.log_cap), o.log_cap) <
              uint64_t{g.chunks} * g.zone_count;
     } catch (const failure&) {
@@ -136,7 +136,7 @@ void require_room_for_log(const scute_options& o) {
     }
   };
   if (fits(o.size)) return;
-  // Not by halves: a larger pool may have more lanes and larger chunks, and fit less.
+  // No bisection: a larger pool may have more lanes and larger chunks, and so less room.
   constexpr uint64_t step = mib / 16;
   uint64_t size = round_up(o.size + 1, step);
   while (size < SCUTE_SIZE_MAX && !fits(size)) size += std::max(step, round_down(size / 64, step));

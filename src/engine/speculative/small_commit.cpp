@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The short way of engine `spec`: a few small objects, changed, made or freed, as nearly all
-// transactions have. What the general way derives from patches is derived from the buffers here;
-// the frames, and what becomes of them, are the same.
+// The short way of engine `spec`: a few small objects, changed, made or freed, as in nearly all
+// transactions. It computes from the buffers here the data that the general way takes from patches.
+// The frames, and their use, are the same.
 #include <cstring>
 #include <utility>
 
@@ -18,7 +18,7 @@ using change = tx::small_member::change;
 
 }  // namespace
 
-// A part of a member, which becomes a record, and a piece for each column block.
+// Adds a part of a member, which becomes a record, and a piece for each column block.
 void speculative::add_part(pool::lane& l, lane_state& mine, const tx::small_member& m,
                            uint64_t begin, uint64_t end, medium::purpose why) {
   mine.records.push_back(
@@ -60,7 +60,7 @@ bool speculative::commit_short(pool::lane& l, std::span<const tx::small_member> 
         tx::for_each_change(s_, m, [&](uint64_t begin, uint64_t end, medium::purpose why) {
           add_part(l, mine, m, begin, end, why);
         });
-    // With checksums it may be another transaction's doing that nothing is left to be done.
+    // With checksums, nothing to change may mean that another transaction has made the same change.
     if (!changes && s_.has_checksums) return false;
   }
   if (mine.records.empty()) return true;

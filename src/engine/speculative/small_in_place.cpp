@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The short way of engine `spec` for ranges in place of small objects: what in_place_records.cpp
-// does, without what a general write set needs. The object lock of an object (CONFLICT-1) stands
-// for the test that the general way makes of its fragments; from then on nobody else changes it
-// (CONFLICT-3).
+// The short way of engine `spec` for ranges in place of small objects. It does the same as
+// in_place_records.cpp, without the parts that a general write set needs. The object lock of an
+// object (CONFLICT-1) replaces the test of its fragments in the general way; from then on no other
+// thread changes it (CONFLICT-3).
 #include <cstring>
 
 #include "base/planted.hpp"
@@ -17,9 +17,9 @@
 namespace scute::core::engine {
 namespace {
 
-// The object is what the transaction has read, and nobody else has a part of it open. Where there
-// are checksums its payload goes to the image, and is verified there. False if the general way has
-// to find out.
+// Tests that the object is unchanged since the transaction read it, and that no transaction has a
+// part of it open. With checksums, copies its payload to the image, and verifies it there. If
+// false, the general way has to find out.
 bool read_small(const pool::state& s, pool::lane& l, const tx::small_member& m) noexcept {
   const uint64_t losses = pool::losses_of_this_thread;
   const pool::optimistic_reads mark;
@@ -38,7 +38,7 @@ bool read_small(const pool::state& s, pool::lane& l, const tx::small_member& m) 
 const tx::small_member& member_of(std::span<const tx::small_member> members,
                                   const tx::inplace_range& r) noexcept {
   const tx::small_member* m = members.data();
-  // (Of others the size may be of no meaning.)
+  // (The size of other members may have no meaning.)
   while (m->what != tx::small_member::change::in_place || r.offset - m->header >= m->extent()) ++m;
   return *m;
 }
@@ -64,7 +64,7 @@ bool speculative::save_short(pool::lane& l, const tx::small_member& m, member_st
   return true;
 }
 
-// The images of members, which hold the old bytes of these ranges, get what was stored there.
+// Copies the bytes stored in these ranges to the images of members, which hold the old bytes.
 void speculative::renew_images(const pool::lane& l, std::span<const tx::small_member> members,
                                std::span<const tx::inplace_range> ranges) noexcept {
   const std::byte* now = l.in_place.data();

@@ -34,7 +34,7 @@ speculative::~speculative() {
 
 // ---- its life -----------------------------------------------------------------------------------
 
-// The log at its place by the superblock. clean: the pool was closed, so a new log may be made.
+// Finds the log where the superblock says. clean: the pool was closed, so a new log may be made.
 log_location& speculative::find_location(bool clean) {
   if (location_ != nullptr) return *location_;
   if ((s_.sb.incompat & format::incompat_log_file) == 0) {
@@ -70,7 +70,7 @@ tx::recovery_report speculative::recover(medium::writer& w, tx::recovery_watch* 
     s_.resolving = unresolved_.get();
     w.fence(fence_site::spec_unresolved);
   } else {
-    // Everything is where it belongs, durably: nothing of the log is needed any more.
+    // All records are applied and durable: nothing of the log is needed any more.
     commit_log log(s_, location, list, r.truncation_point, r.last_frames);
     log.write_truncation_point(w, std::max(r.highest, r.truncation_point));
     log.fence(w, log.checkpoint_lane(), fence_site::spec_recovered);
@@ -110,7 +110,7 @@ void speculative::start() {
   }
   log_location& location = find_location(true);
   segment_list list = location.read();
-  find_log();  // of one that an engine switch has made
+  find_log();  // of a log that an engine switch has made
   location.retain(list);
   const uint64_t truncation_point = find_truncation_point(s_, location, list);
   const uint64_t recovered = SCUTE_PLANTED(unresolved_lsn) ? 0 : recovered_;  // UNRES-4
@@ -130,7 +130,7 @@ void speculative::start() {
   if (!SCUTE_PLANTED(log_scrub_heads)) scrubber_->repair_heads();  // LOGSCRUB-4
 }
 
-// What the LSNs of a session are above, after a clean closing (TRUNC-1, TRUNC-2).
+// The LSN above which a session's LSNs begin, after a clean closing (TRUNC-1, TRUNC-2).
 uint64_t speculative::find_start_lsn(const log_location& location, const segment_list& list) const {
   const uint64_t truncation_point = find_truncation_point(s_, location, list);
   if ((look_at_truncation_point(s_, location) == truncation_words::alike ||
@@ -184,17 +184,17 @@ std::optional<uint64_t> speculative::record_room(uint64_t chunks) {
   return room_->records_for(chunks);
 }
 
-// In memory: while transactions come in, each look checkpoints half of the dirty bytes, the oldest
-// first, so hot ones are written back less often; or all, if the log would be nearly full after two
-// more such looks. A look that finds nothing new checkpoints all: nothing is exposed for over two
-// looks after the last transaction.
+// In memory: while transactions come in, each look checkpoints the older half of the dirty bytes,
+// so hot ones are written back less often. It checkpoints all if the log would be nearly full after
+// two more such looks. A look that finds nothing new checkpoints all: nothing is exposed for over
+// two looks after the last transaction.
 bool speculative::background() noexcept {
   if (s_.medium->failed() || checkpoint_ == nullptr) return false;
   const uint64_t now = log_->appended(), begun = log_->begun();
   const bool busy = std::exchange(seen_, now) != now;
   const uint64_t segments = begun - std::exchange(begun_, begun);
-  // A sync of the pool's file writes all of its dirty pages and delays the log's, so: not while
-  // transactions come in, unless it is time.
+  // A sync of the pool's file writes all of its dirty pages, and delays the log's syncs. So it is
+  // not done while transactions come in, unless it is due.
   constexpr unsigned looks_max = 50;
   if (log_->is_apart()) {
     if (busy && !log_->is_half_full() && ++looks_ < looks_max) return true;
@@ -212,11 +212,11 @@ bool speculative::background() noexcept {
     const bool at_leisure = busy && log_->until_nearly_full() > 2 * segments;
     return checkpoint_->cycle_part(at_leisure ? 2 : 1) || busy || !repaired;
   } catch (const std::exception&) {
-    return true;  // another time, or the next commit is told
+    return true;  // another time, or the next commit fails
   }
 }
 
-// Of any lane, which may be another thread's: nothing is written through it.
+// For any lane, which may be another thread's: nothing is written through it.
 void speculative::drain(pool::lane&) {
   if (s_.medium->failed() || checkpoint_ == nullptr) return;
   try {
@@ -233,15 +233,15 @@ void speculative::plan(lane_state& mine, std::span<const pool::patch> patches) {
         {p.offset, static_cast<const std::byte*>(p.src), p.length, format::record_kind::data});
 }
 
-// Room for all frames of the lane's records, before anything is pinned or drawn (SPEC-6). A caller
-// that has called room_->help() before did so without the stream.
+// Makes room for all frames of the lane's records, before anything is pinned or drawn (SPEC-6). A
+// caller calls room_->help() before, without the stream.
 void speculative::make_room(pool::lane& l, lane_state& mine, commit_log::stream_guard& turn,
                             growth may) {
   if (log_->has_room(l.index, mine.records)) return;
   if (room_->make(l, mine.records, turn)) return;
   const commit_log::need need = log_->need_of(l.index, mine.records);
   if (may == growth::never) room_->refuse(need);
-  // Lending runs steps in this lane: what is planned waits.
+  // Lending runs steps in this lane: the planned records wait.
   lane_state planned;
   std::swap(planned.records, mine.records);
   std::swap(planned.blocks, mine.blocks);
@@ -282,8 +282,8 @@ void speculative::find_blocks(lane_state& mine) {
 
 // ---- stores -------------------------------------------------------------------------------------
 
-// The parity of a cell whose old bytes become fresh ones, under its stripe. Then these may be
-// stored there: the fault handler knows both (pool/in_flight_write.hpp, INFLIGHT-2).
+// Stores the parity of a cell whose old bytes become fresh ones, under its stripe. Then these may
+// be stored there: the fault handler knows both (pool/in_flight_write.hpp, INFLIGHT-2).
 void speculative::store_parity(pool::lane& l, lane_state& mine, uint64_t offset, uint64_t parity,
                                uint32_t n, const std::byte* old, const std::byte* fresh,
                                how stores) noexcept {
@@ -339,7 +339,7 @@ void speculative::apply(pool::lane& l, lane_state& mine, uint64_t lsn, how store
   }
 }
 
-// What step 3 needs of the table is on its way while the fence waits.
+// Prefetches the parts of the table that step 3 needs, while the fence waits.
 void speculative::fetch_ahead(const pool::lane& l, const lane_state& mine) const noexcept {
   for (const uint64_t b : mine.blocks) table_->prefetch_block(b);
   for (const pool::piece& p : l.pieces) {
@@ -381,7 +381,7 @@ void speculative::commit(pool::lane& l, const tx::write_set& w) {
   plan_in_place(mine, w.in_place);
   plan(mine, w.patches);
   find_blocks(mine);
-  pool::split(s_, l, w.patches);  // takes memory, and nothing that does comes behind (CLOG-6)
+  pool::split(s_, l, w.patches);  // takes memory; nothing after it does (CLOG-6)
   room_->help();
   commit_log::stream_guard turn(*log_);
   make_room(l, mine, turn, growth::allowed);
@@ -391,7 +391,7 @@ void speculative::commit(pool::lane& l, const tx::write_set& w) {
   s_.watch.deferred();
 }
 
-// Nothing goes back while something is reserved, so a thread with ranges in place looks at the end.
+// Nothing goes back while anything is reserved, so a thread with ranges in place tries at the end.
 void speculative::end_reservation(pool::lane& l, lane_state& mine) noexcept {
   if (room_ == nullptr) return;  // a pool with a log of its own, opened read-only
   room_->release(std::exchange(mine.reserved, 0));
@@ -412,7 +412,7 @@ void speculative::step(pool::lane& l, std::span<const pool::patch> patches) {
   s_.watch.deferred();
 }
 
-// The record says that the medium has the bytes, whatever of them is there by then (SPEC-4).
+// The record says that the medium has the bytes, whichever of them are there by then (SPEC-4).
 void speculative::prewrite(pool::lane& l, std::span<const pool::patch> patches) {
   if (patches.empty()) return;
   s_.require_healthy();

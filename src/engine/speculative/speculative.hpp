@@ -1,25 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Engine `spec`: speculative logging (SpecPMT, sections 3 and 4), with its holes closed. What CPUs
-// see is complete outside of commits: data, headers with their checksums, and parity. A commit
-// makes a record of its new bytes durable, and nothing else; data, headers and parity change by
-// cached stores that are not written back. The log and the medium together are what CPUs see. A
-// checkpoint writes blocks back, in the background, and moves the truncation point, up to which the
-// log is void.
+// Engine `spec`: speculative logging (SpecPMT, sections 3 and 4), with its holes closed. Outside of
+// commits CPUs see a complete state: data, headers with their checksums, and parity. A commit makes
+// only a record of its new bytes durable. Data, headers and parity change by cached stores that are
+// not written back. The log and the medium together hold the state that CPUs see. A checkpoint
+// writes blocks back, in the background, and moves the truncation point, up to which the log is
+// void.
 //
 //   1. LSNs of the blocks, an LSN above them                        nothing
 //   2. frames with all new bytes to the lane's segment; one fence         -- decided, durable --
 //   3. cached stores to data and parity, block by block under stripes
 //
-// What a crash leaves, and what recovery makes of it:
-//   before the fence of 2    frames torn or whole. Torn: the newest record of each byte says what it was. Whole: as below
-//   after it, until checkpointed   per line any version from the last checkpoint on: the newest record counts, parity is
-//   recomputed in a checkpoint                the same: the truncation point has not moved
-//   truncation point durable          frames up to it are not looked at
-//   abort, process killed    the old bytes may be in caches only: the undo record has them
-//   in recovery              the same again
-//   columns unresolved       the same again, and what was committed since is above it
+// What a crash leaves, and what recovery does:
+//   before the fence of 2       frames torn or whole. Torn: the newest record of each byte says
+//                               what it was. Whole: as below
+//   after it, until checkpointed
+//                               per line any version from the last checkpoint on: the newest record
+//                               counts, parity is recomputed
+//   in a checkpoint             the same: the truncation point has not moved
+//   truncation point durable    frames up to it are not looked at
+//   abort, process killed       the old bytes may be in caches only: the undo record has them
+//   in recovery                 the same again
+//   columns unresolved          the same again, and what was committed since is above it
 //
-// A record says what a range holds from its LSN on; so an undo record is a record of old bytes, and
+// A record says what a range holds from its LSN on. So an undo record is a record of old bytes, and
 // the newest record of a byte counts, whatever its kind.
 //
 // SPEC-1 No store of a transaction with micro-buffers reaches the pool before its frames are
@@ -29,27 +32,27 @@
 //    or in undo records.
 // SPEC-3 A record's LSN is above those of all records of its blocks and above the checkpoint LSN.
 //    The lane's active LSN is visible before these are read.
-// SPEC-4 Of a byte the record with the highest LSN counts; a placed one says that the medium has
+// SPEC-4 The record of a byte with the highest LSN counts. A placed record says that the medium has
 //    the bytes, and the log does not.
-// SPEC-5 A dirty line is durable before the truncation point passes its records; the truncation
+// SPEC-5 A dirty line is durable before the truncation point passes its records. The truncation
 //    point passes a record only when its blocks are checkpointed past it and no lane has an active
-//    LSN at or below it; it never falls.
+//    LSN at or below it. It never falls.
 // SPEC-6 From the look at a block's granules until the range is open its stripe is held, or the
 //    lane's active LSN keeps the truncation point below. From before a commit's LSN until its
-//    ranges in place are closed their blocks are pinned; checkpoints pass over them. Nobody waits
-//    for room or for a checkpoint while he pins.
+//    ranges in place are closed their blocks are pinned; checkpoints pass over them. No thread
+//    waits for room or for a checkpoint while it pins.
 // SPEC-7 A checkpoint that finds ranges open in place writes undo records of them, with an LSN
-//        drawn under the stripe.
-// SPEC-8 (commit_log.hpp, segment_list.hpp) Segments are listed before their use, and reused behind
-//        a durable truncation point.
+//    drawn under the stripe.
+// SPEC-8 (commit_log.hpp, segment_list.hpp) Segments are listed before their use, and reused after
+//    a durable truncation point.
 // SPEC-9 An abort, and recovery, leave the lines that they store dirty, or write them back.
 // SPEC-10 Records, the list and the truncation point are in two copies, or in tracks, wherever logs
-//    are replicated; and what recovery rests on is durable in all of them first (REPLAY-1).
-// SPEC-11 Recovery stores all that the log has before transactions begin; the parity of its columns
-//    is computed anew behind the opening (unresolved.hpp). Until a block's is durable the
+//    are replicated. Everything that recovery rests on is durable in all of them first (REPLAY-1).
+// SPEC-11 Recovery stores all that the log has before transactions begin. The parity of its columns
+//    is recomputed after the opening (unresolved.hpp). Until a block's parity is durable the
 //    truncation point stays below its records.
-// SPEC-12 A freed slot is handed out when the free is applied; a chunk gets a new use behind a
-//         durable truncation point.
+// SPEC-12 A freed slot is handed out when the free is applied. A chunk gets a new use after a
+//    durable truncation point.
 #pragma once
 
 #include <deque>
@@ -147,16 +150,16 @@ class speculative final : public tx::engine {
   pool::state& s_;
   heap::heap& heap_;
   std::deque<lane_state> lanes_;
-  // Of recovery, if there was one: the highest LSN, and the last one of each segment.
+  // From recovery, if there was one: the highest LSN, and the last one of each segment.
   uint64_t recovered_ = 0;
   std::vector<uint64_t> last_frames_;
-  log_state seen_log_;    // of a session that only reads, and has a log in a file
-  bool unclean_ = false;  // it was needed
+  log_state seen_log_;    // of a session that only reads, with a log in a file
+  bool unclean_ = false;  // the log was needed
   std::optional<uint64_t>
       checkpoint_lsn_;  // of a pool that was closed properly, if it was looked for
   std::unique_ptr<log_location> location_;
   log_in_file* in_file_ = nullptr;  // location_, if it is one
-  uint64_t seen_ = 0;               // by background(): what was appended by its last look
+  uint64_t seen_ = 0;               // by background(): what its last look found appended
   uint64_t begun_ = 0;              // and how many segments were begun
   unsigned looks_ = 0;              // since the last checkpoint
   std::unique_ptr<block_table> table_;
@@ -168,7 +171,7 @@ class speculative final : public tx::engine {
   std::unique_ptr<log_scrubber> scrubber_;
 };
 
-// What a lane's transaction is about to log.
+// The records that a lane's transaction is about to log.
 struct speculative::lane_state {
   std::vector<log_range> records;
   std::vector<uint64_t> blocks;  // of these

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The truncation point of engine `spec` on the medium: the LSN up to which all frames are void, and
-// its check, in two places that are written by turns, in all copies (CLOG-2). A session begins
-// above all that was drawn before (SPEC-3), and after a clean closing this alone tells how far that
-// came: frames stay where they are.
+// its check, in two places that are written in turn, in all copies (CLOG-2). A session's LSNs begin
+// above all that were drawn before (SPEC-3). After a clean closing only the truncation point says
+// how far that was: frames stay where they are.
 //
 // TRUNC-1 Before the superblock says `clean` both places have the same truncation point, durably,
-//    in all copies. So where one differs, damage or a library that did not do so has been there,
-//    and what the log itself has in frames counts as well.
-// TRUNC-2 So it does where the log was not closed: a file of its own may be a copy of another
-//         moment.
-// TRUNC-3 No log has LSNs from sequence_max on. A truncation point that says so is none; a log with
-//    a frame that does is refused, with nothing changed, before anything is counted up from there.
+//    in all copies. So if one differs, it was damaged, or a library without this rule has written
+//    it. Then the LSNs of the log's frames count as well.
+// TRUNC-2 They count as well if the log was not closed: a file of its own may be a copy of another
+//    moment.
+// TRUNC-3 No log has LSNs from sequence_max on. A truncation point with such an LSN is none. A log
+//    with such a frame is refused, with nothing changed, before any LSN is counted up from there.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace scute::core::engine {
 
-// The truncation point that its words tell, 0 if they tell none, and in which of the two places.
+// The truncation point in its words, 0 if they have none, and in which of the two places it is.
 struct truncation_found {
   uint64_t lsn = 0;
   uint32_t place = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a commit of engine `spec` shows to checkpoints while it is under way.
+// Announces a commit of engine `spec` to checkpoints while it is under way.
 #pragma once
 
 #include "base/planted.hpp"
@@ -7,7 +7,7 @@
 
 namespace scute::core::engine {
 
-// Published before the LSNs are read, until all that the LSN stands for is applied (SPEC-3).
+// Published before the LSNs are read, until all records of the LSN are applied (SPEC-3).
 class speculative::flight {
  public:
   flight(checkpoint& f, uint32_t lane, uint64_t active_lsn) noexcept : checkpoint_(f), lane_(lane) {
@@ -22,7 +22,7 @@ class speculative::flight {
   uint32_t lane_;
 };
 
-// Blocks with ranges open in place, pinned under their stripes: so no checkpoint is at one of them
+// Pins blocks with ranges open in place, under their stripes. So no checkpoint is at one of them
 // (SPEC-6).
 class speculative::pins {
  public:

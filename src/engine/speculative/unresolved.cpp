@@ -44,7 +44,7 @@ unresolved_columns::unresolved_columns(pool::state& s, block_table& t,
 
 // ---- resolving ----------------------------------------------------------------------------------
 
-// Under the stripe, which the caller holds, and says so (pool/in_flight_write.hpp).
+// Under the stripe, which the caller holds and has announced (pool/in_flight_write.hpp).
 void unresolved_columns::resolve_held(size_t i) noexcept {
   const block& x = blocks_[i];
   const pool::cell c = pool::cell_of(s_.geo, parts_[x.begin].offset);
@@ -67,8 +67,8 @@ void unresolved_columns::resolve_held(size_t i) noexcept {
       table_.stored_parity(x.number, at, end - begin);
     }
   });
-  // Listed before it counts as resolved: who looks for what is left looks here first, and then at
-  // the list.
+  // Listed before it counts as resolved: a thread that looks for unresolved blocks looks here
+  // first, and then at the list.
   table_.recorded(x.number, x.first);
   open_[i].store(false, std::memory_order_release);
   done_.fetch_add(1, std::memory_order_acq_rel);

@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Columns whose parity recovery has left as the crash left it: old, new or torn. Their data is
-// whole and durable by then, so all that is missing is to compute the parity anew from all rows,
-// which takes longer than all else. The pool is open meanwhile.
+// whole and durable by then. Only the parity has to be recomputed from all rows, which takes longer
+// than everything else. The pool is open meanwhile.
 //
-// UNRES-1 A column that a record above the truncation point lies in is unresolved from recovery on,
-//    until its parity was computed anew under the stripe of its block. What recovery stores is
-//    durable before.
+// UNRES-1 A column with a record above the truncation point is unresolved from recovery on, until
+//    its parity was recomputed under the stripe of its block. Recovery's stores are durable before.
 // UNRES-2 No thread decodes a cell, or judges damage, by the parity of an unresolved column: a
 //    thread that takes a block's stripe for that resolves it first. The handler of a fault cannot,
-//    since a row is missing; to it such columns tell nothing (repair/page_repair.hpp, PAGE-9). A
-//    commit need not: it adds its change to the present parity, and recomputing that gives the
-//    same before and after.
+//    since a row is missing; it learns nothing from such columns (repair/page_repair.hpp, PAGE-9).
+//    A commit need not resolve (below).
 // UNRES-3 The truncation point stays below the records of an unresolved block. A resolved one is a
 //    dirty block of the table, with the oldest of these records as its first, until it is
-//    checkpointed. So whenever a crash comes, the next recovery finds the records of all blocks
-//    whose parity is not durable, and what this session has committed above them.
+//    checkpointed. So the next recovery always finds the records of all blocks whose parity is not
+//    durable, and the records that this session has committed above them.
 // UNRES-4 The LSNs that this session draws are above all LSNs that recovery has found, those of
 //    undecided transactions included.
 // UNRES-5 The block with the oldest record comes first, so that segments become free one after the
-//    other; and a checkpoint resolves some blocks each time, so who waits for room does not wait
-//    for somebody else's thread.
+//    other. A checkpoint resolves some blocks each time, so a thread that waits for room does not
+//    depend on another thread.
+//
+// On UNRES-2: a commit adds its change to the present parity, and recomputing the parity gives the
+// same before and after.
 #pragma once
 
 #include <memory>
@@ -43,7 +44,7 @@ struct recovered_ranges {
 
 class unresolved_columns final : public pool::resolver {
  public:
-  // Blocks of a pool with parity. The table gets their LSNs. Alone in the pool.
+  // found: ranges in blocks of a pool with parity. The table gets their LSNs. Alone in the pool.
   unresolved_columns(pool::state& s, block_table& t, const recovered_ranges& found);
 
   // ---- pool::resolver: any thread that holds no stripe ------------------------------------------
@@ -65,9 +66,10 @@ class unresolved_columns final : public pool::resolver {
 
   // ---- for checkpoints, by one thread at a time -------------------------------------------------
 
-  // Resolves up to so many of the oldest ones. They are dirty then, and on the table's list.
+  // Resolves up to so many of the oldest blocks. Afterwards they are dirty, and on the table's
+  // list.
   void resolve_oldest(uint64_t blocks) noexcept;
-  // The lowest LSN of a record of a block that is not resolved; UINT64_MAX: there is none.
+  // The lowest LSN of a record of a block that is not resolved. UINT64_MAX: there is none.
   uint64_t lowest() noexcept;
 
  private:
@@ -87,7 +89,7 @@ class unresolved_columns final : public pool::resolver {
 
   pool::state& s_;
   block_table& table_;
-  std::vector<part> parts_;  // by block; never changed, since a handler of a fault may look at them
+  std::vector<part> parts_;      // by block; never changed: a fault handler may read them
   std::vector<block> blocks_;    // oldest first
   std::vector<uint32_t> place_;  // by number: 1 + where in blocks_, or none
   std::unique_ptr<std::atomic<bool>[]> open_;
