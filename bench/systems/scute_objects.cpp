@@ -2,7 +2,7 @@
 #include <bit>
 #include <cstring>
 
-#include "scute/healing.h"
+#include "scute/repair.h"
 #include "systems/object_system.hpp"
 #include "systems/scute_pool.hpp"
 

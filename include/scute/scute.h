@@ -254,20 +254,20 @@ typedef struct scute_counters {
   uint64_t fences, lines;
   uint64_t bytes_data, bytes_parity, bytes_log, bytes_metadata;
   uint64_t allocs, frees;
-  uint64_t lock_waits;       /* times a column lock was not free at the first try */
-  uint64_t settles;          /* logs of other lanes made durably invalid on their behalf */
-  uint64_t fallbacks;        /* transactions whose log did not fit its lane */
-  uint64_t repairs, losses;  /* damaged objects or structures rebuilt / found beyond repair */
-  uint64_t verified_bytes;   /* object bytes whose checksum was tested */
-  uint64_t unverified_bytes; /* object bytes handed out untested, with SCUTE_ACCOUNT; else 0 */
-  uint64_t unverified_max;   /* the most of them between two scrubs, or since the pool was opened */
-  uint64_t scrubs;           /* whole scrubs completed */
-  uint64_t pages_repaired;   /* pages rebuilt that could not be read */
+  uint64_t lock_waits;         /* times a column lock was not free at the first try */
+  uint64_t peer_invalidations; /* logs of other lanes made durably invalid on their behalf */
+  uint64_t fallbacks;          /* transactions whose log did not fit its lane */
+  uint64_t repairs, losses;    /* damaged objects or structures rebuilt / found beyond repair */
+  uint64_t verified_bytes;     /* object bytes whose checksum was tested */
+  uint64_t unverified_bytes;   /* object bytes handed out untested, with SCUTE_ACCOUNT; else 0 */
+  uint64_t unverified_max; /* the most of them between two scrubs, or since the pool was opened */
+  uint64_t scrubs;         /* whole scrubs completed */
+  uint64_t pages_repaired; /* pages rebuilt that could not be read */
   /* logfree: transactions logged for shared columns or in-place ranges */
   uint64_t logged;
   /* engine logfree: transactions whose in-place ranges were logged since another thread needed
    * their columns, or they had to wait */
-  uint64_t demotions;
+  uint64_t undo_spills;
   /* logfree: deferred parity made durable, for another thread or on request */
   uint64_t drains;
   uint64_t shorts; /* logfree and spec: transactions that went the short way: up to eight
@@ -444,7 +444,7 @@ SCUTE_API void scute_obj_discard(void *bytes);
 #ifdef __cplusplus
 }
 #endif
-#include <scute/healing.h>
 #include <scute/inspect.h>
+#include <scute/repair.h>
 #include <scute/shield.h>
 #endif

@@ -31,7 +31,7 @@ typedef struct scute_shield_counts {
   uint64_t dropped_lines; /* unflushed ones that went to FILE.scute-unflushed instead of the file */
   /* old bytes that were not what they should be, when a commit looked; repaired before */
   uint64_t damaged_lines;
-  uint64_t healed; /* repairs of the file meanwhile */
+  uint64_t repairs; /* repairs of the file meanwhile */
   /* that changed without a reported store: see SCUTE_SHIELD_REPORT_STRAYS */
   uint64_t stray_lines;
   /* that may have stored without telling, so that strays are advice: names, commas between; "":

@@ -92,14 +92,14 @@ void sum(scute_counters& to, const medium::counters& c) {
   to.allocs += c.allocs.get();
   to.frees += c.frees.get();
   to.lock_waits += c.lock_waits.get();
-  to.settles += c.settles.get();
+  to.peer_invalidations += c.peer_invalidations.get();
   to.fallbacks += c.fallbacks.get();
   to.repairs += c.repairs.get();
   to.losses += c.losses.get();
   to.verified_bytes += c.verified_bytes.get();
   to.logged += c.logged.get();
   to.drains += c.drains.get();
-  to.demotions += c.demotions.get();
+  to.undo_spills += c.undo_spills.get();
   to.shorts += c.shorts.get();
 }
 

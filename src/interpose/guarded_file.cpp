@@ -278,7 +278,7 @@ void guarded_file::count(scute_shield_counts& to) const noexcept {
   to.dropped_lines = dropped_;
   to.unflushed_lines += dropped_ - dropped_masked_;
   to.masked_lines += dropped_masked_;
-  to.healed = pool_->healed();
+  to.repairs = pool_->repairs();
   if (audit_ != nullptr) to.stray_lines = audit_->strays();
 }
 

@@ -45,12 +45,12 @@ struct counters {
   counter bytes[purpose_count];
   counter allocs, frees;
   counter lock_waits;
-  counter settles;
+  counter peer_invalidations;
   counter fallbacks;
-  counter shorts;     // engine logfree: transactions that went the short way
-  counter logged;     // engine logfree: transactions that went through the log
-  counter drains;     // deferred parity that was made durable for others
-  counter demotions;  // transactions whose in-place ranges had to give up their columns
+  counter shorts;       // engine logfree: transactions that went the short way
+  counter logged;       // engine logfree: transactions that went through the log
+  counter drains;       // deferred parity that was made durable for others
+  counter undo_spills;  // transactions whose in-place ranges had to give up their columns
   counter repairs, losses;
   counter verified_bytes;
 };

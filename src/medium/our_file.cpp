@@ -54,7 +54,8 @@ bool is_ours(int fd) noexcept {
     errno = keep;
     return true;
   }
-  if (!has_mark(fd, 0) && !has_mark(fd, file_page) && !has_mark(fd, st.st_size / file_page * file_page - file_page) &&
+  if (!has_mark(fd, 0) && !has_mark(fd, file_page) &&
+      !has_mark(fd, st.st_size / file_page * file_page - file_page) &&
       !has_only_zeros(fd, st.st_size))
     return false;
   errno = keep;

@@ -156,7 +156,7 @@ void crash_writeback(const held_view& held, bool keep_unflushed, scute_shield_co
   audit.dropped_lines = result.dropped ? result.unflushed : 0;
   audit.unflushed_lines += audit.dropped_lines;
   if (is_libpmemobj_pool(memory)) audit.unsure_lines = noted.unflushed();
-  audit.healed = pool.healed();
+  audit.repairs = pool.repairs();
   pool.close();
   if (!no_room.empty()) throw failure(SCUTE_E_NOSPC, no_room);
 }

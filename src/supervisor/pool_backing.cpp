@@ -87,7 +87,7 @@ void pool_backing::close() {
   check(scute_close(std::exchange(pool_, nullptr)));
 }
 
-uint64_t pool_backing::healed() const noexcept {
+uint64_t pool_backing::repairs() const noexcept {
   scute_info now{};
   now.struct_size = sizeof now;
   if (pool_ == nullptr || scute_pool_info(pool_, &now) < 0) return 0;

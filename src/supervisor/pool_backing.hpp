@@ -44,7 +44,7 @@ class pool_backing final : public view::backing {
   uint64_t capacity() const noexcept { return capacity_; }
   bool is_read_only() const noexcept { return is_read_only_; }
   // Repairs of the file since it was opened.
-  uint64_t healed() const noexcept;
+  uint64_t repairs() const noexcept;
   // Why a call has returned false; and whether that was for want of room.
   std::string why() const;
   bool had_no_room() const noexcept { return had_no_room_.load(std::memory_order_relaxed); }

@@ -321,7 +321,7 @@ TEST_F(short_commit, AHoldThatSomebodyTakes) {
   std::vector<scute_oid> oids;
   for (int i = 0; i < 4; ++i) oids.push_back(f.alloc(pattern(static_cast<uint64_t>(i), 64)));
   for (const bool commits : {true, false}) {
-    const uint64_t demotions = counters().demotions, before = shorts();
+    const uint64_t undo_spills = counters().undo_spills, before = shorts();
     scute_tx* tx = nullptr;
     ASSERT_EQ(SCUTE_OK, scute_tx_begin(f.pool, &tx));
     void* at = nullptr;
@@ -329,7 +329,7 @@ TEST_F(short_commit, AHoldThatSomebodyTakes) {
     const bytes was = f.read(oids[0]);
     std::memset(at, commits ? 0x77 : 0x78, 8);
     std::thread([&] { change({oids[1]}, 0, 64, commits ? 9 : 90); }).join();
-    EXPECT_EQ(demotions + 1, counters().demotions);
+    EXPECT_EQ(undo_spills + 1, counters().undo_spills);
     // One more of the same object, and one of another.
     ASSERT_EQ(SCUTE_OK, scute_tx_inplace(tx, oids[0], 40, 8, &at)) << scute_errormsg();
     std::memset(at, 0x79, 8);

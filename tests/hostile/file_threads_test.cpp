@@ -156,10 +156,10 @@ TEST_P(file_threads, EveryPowerFailureLeavesWhatHadReturned) {
   over = true;
   for (auto& t : threads) t.join();
   const scute_counters c = f.stats();
-  std::printf("%llu transactions, %llu drains, %llu demotions\n",
+  std::printf("%llu transactions, %llu drains, %llu undo_spills\n",
               static_cast<unsigned long long>(c.transactions),
               static_cast<unsigned long long>(c.drains),
-              static_cast<unsigned long long>(c.demotions));
+              static_cast<unsigned long long>(c.undo_spills));
   if (GetParam() == SCUTE_ENGINE_LOGFREE) {
     EXPECT_GT(c.drains, 0u);
   }

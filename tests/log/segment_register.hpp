@@ -53,7 +53,7 @@ class memory_medium final : public medium::medium {
 
 enum class mistake {
   none,
-  no_fence,      // set() returns before the frame is durable
+  no_fence,  // set() returns before the frame is durable
   // after a crash the last segment is appended to, after a possibly torn frame (SEG-3)
   goes_on,
   not_again,     // frames that recovery has found are not stored again before others rest on them

@@ -66,7 +66,7 @@ class memory_backing final : public view::backing {
   bool heal(uint64_t offset, size_t n) noexcept override {
     if (lost) return false;
     if (!is_right(offset, n)) {
-      ++healed;
+      ++repairs;
       std::memcpy(bytes_.data() + offset, decided_.data() + offset, n);
     }
     return true;
@@ -132,7 +132,7 @@ class memory_backing final : public view::backing {
       false;  // the next commit is made, and fails all the same; and so do all others
 
   uint64_t data_end = 0;
-  uint64_t commits = 0, lines = 0, healed = 0;
+  uint64_t commits = 0, lines = 0, repairs = 0;
   std::function<void()> before, after;  // a decision
   const char* wrong = nullptr;
 

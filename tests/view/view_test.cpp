@@ -224,7 +224,7 @@ TEST(view, DamageIsHealedBeforeAnythingRestsOnIt) {
     f.store(0, 5);
     ASSERT_TRUE(v.clflush(t, 0, 8));
     EXPECT_EQ(f.medium.wrong, nullptr);
-    EXPECT_EQ(f.medium.healed, 1U);
+    EXPECT_EQ(f.medium.repairs, 1U);
     EXPECT_TRUE(f.same());
     f.medium.damage(8);
     f.medium.lost = true;

@@ -109,7 +109,8 @@ void probe(scute::pool& p) {
   } catch (const abandoned&) {
     aborted = true;
   }
-  if (!aborted) throw std::runtime_error("the exception that left the transaction did not come out of it");
+  if (!aborted)
+    throw std::runtime_error("the exception that left the transaction did not come out of it");
   const value_of<Kind>* const there = map.get(s.view(), k);
   if (there == nullptr) return;
   const value_of<Kind> before = *there;

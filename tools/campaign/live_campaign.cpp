@@ -101,8 +101,8 @@ bool print_live(const live_settings& how, const live_result& r) {
       "--seconds {}{}{}{}\n",
       r.broken, how.kind.arguments(), level_names[static_cast<size_t>(how.level)], how.rows,
       how.seed, how.seconds, how.wild ? " --wild" : "", how.pages ? "" : " --no-pages",
-      !how.scrubs   ? " --heal check"
-      : !how.checks ? " --heal scrub"
+      !how.scrubs   ? " --repair-by check"
+      : !how.checks ? " --repair-by scrub"
                     : "");
   return false;
 }

@@ -85,12 +85,12 @@ void log_worker::turn(scute_pool* pool) const {
     need(scute_drain(pool));
     ++board_->drained;
   }
-  if (board_->heals != board_->healed) {
+  if (board_->scrubs != board_->scrubbed) {
     scute_report r = sized<scute_report>();
     need(scute_check(pool, 1, &r, nullptr, nullptr, nullptr));
     if (r.lost != 0)
       throw std::runtime_error(fmt::format("a check of the open pool finds {} losses", r.lost));
-    ++board_->healed;
+    ++board_->scrubbed;
   }
 }
 
@@ -147,8 +147,8 @@ void log_worker::wait(uint64_t upto) {
 }
 
 void log_worker::heal() {
-  const uint32_t wanted = ++board_->heals;
-  until([&] { return board_->healed == wanted; });
+  const uint32_t wanted = ++board_->scrubs;
+  until([&] { return board_->scrubbed == wanted; });
 }
 
 void log_worker::drain() {

@@ -61,7 +61,7 @@ class log_worker {
  private:
   struct board {
     std::atomic<uint64_t> limit{0}, done{0};
-    std::atomic<uint32_t> heals{0}, healed{0}, drains{0}, drained{0};
+    std::atomic<uint32_t> scrubs{0}, scrubbed{0}, drains{0}, drained{0};
     std::atomic<bool> close{false}, failed{false};
     char text[240] = {};
   };

@@ -204,15 +204,15 @@ void add_rest(CLI::App& root, int& status) {
 struct live_arguments : arguments {
   live_settings how;
   std::vector<std::string> levels{"mlp", "mlpc"};
-  std::string heal;
+  std::string repair_by;
   bool no_pages = false;
 };
 
 int run_live_campaigns(live_arguments a) {
   a.how.spoil = a.spoil();
   a.how.pages = !a.no_pages;
-  a.how.checks = a.heal != "scrub";
-  a.how.scrubs = a.heal != "check";
+  a.how.checks = a.repair_by != "scrub";
+  a.how.scrubs = a.repair_by != "check";
   const workplace place(a.dir);
   a.how.folder = place.folder();
   bool kept = true;
@@ -238,7 +238,7 @@ void add_live(CLI::App& root, int& status) {
   app->add_flag(
       "--wild", a->how.wild,
       "faults fall anywhere, also where they cannot be repaired: losses must be reported");
-  app->add_option("--heal", a->heal,
+  app->add_option("--repair-by", a->repair_by,
                   "between showers: by checks, by scrubs, or both in turn (default)")
       ->check(in({"check", "scrub", "both"}))
       ->type_name("check|scrub|both");

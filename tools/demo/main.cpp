@@ -150,7 +150,7 @@ int run_demo(const arguments& args) {
   for (const auto& [kind, count] : r.damage) injuries += count;
   status.done("damage", fmt::format("{} places in the closed file", injuries));
   r.heal = steps.heal();
-  status.done("heal",
+  status.done("repair",
               r.heal.clean ? "a second check finds nothing" : "NOT everything was repaired");
   r.healed = steps.compare();
   status.done("compare", fmt::format("{} records, {} bytes differ", r.healed.records,

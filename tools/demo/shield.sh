@@ -85,7 +85,7 @@ done
 say "What it cost, and what the shield has repaired"
 "$scute" events "$file.scute" | tail -n +2 | awk '{ n[$3 " " $4]++ } END { for (k in n) print n[k] " times: " k }' | sort -k 3
 "$scute" events "$file.scute" | grep -q repaired || { echo "NOTHING was repaired"; exit 1; }
-"$scute" shield info "$file" | sed -n '/^file\|^size\|protect\|^repair \|^events\|healed\|parity/p'
+"$scute" shield info "$file" | sed -n '/^file\|^size\|protect\|^repair \|^events\|repaired\|parity/p'
 "$scute" shield check "$file" | tail -1
 
 say "The file leaves the shield, and the program reads it without Scute"

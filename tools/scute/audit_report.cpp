@@ -175,7 +175,7 @@ json view_json(const view_counts& v) {
           {"dropped_lines", c.dropped_lines},
           {"stray_lines", c.stray_lines},
           {"unreported_objects", v.unreported_objects},
-          {"healed", c.healed},
+          {"repairs", c.repairs},
           {"unfenced_lines", c.unfenced_lines},
           {"early_flushes", c.early_flushes},
           {"unsure_lines", c.unsure_lines},

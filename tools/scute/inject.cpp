@@ -159,7 +159,7 @@ void add_inject(CLI::App& root, exit_code&) {
       ->type_name("lose-page|flip|scribble");
   app->add_option("--region", args->region, "where (default any)")
       ->check(one_of(region_names()))
-      ->type_name("superblock|lane|zone-header|chunk-header|object|free|log|parity|any");
+      ->type_name(fmt::format("{}", fmt::join(region_names(), "|")));
   auto* offset = app->add_option("--offset", args->offset, "exactly there, an offset of the file");
   offset->transform(file_offset())->type_name("X")->excludes("--region");
   auto* count = app->add_option("--count", args->count, "how many (default 1)");

@@ -191,9 +191,8 @@ void add_session_facts(fact_sheet& facts, const scute_info& info) {
   facts.add("policy", policy_text(info.policy, info.scrub_every));
   facts.add("last scrub", info.last_scrub_ns == 0 ? "never" : time_text(info.last_scrub_ns));
   if (info.scrub_position != 0)
-    facts.add("unfinished scrub",
-              fmt::format("interrupted after {}; `scute scrub` continues with --resume",
-                          exact_size_text(info.scrub_position)));
+    facts.add("unfinished scrub", fmt::format("interrupted after {}; `scute scrub` continues there",
+                                              exact_size_text(info.scrub_position)));
   facts.add("lost pages", info.fault_handler != 0
                               ? "are rebuilt when they are touched (SIGBUS is handled)"
                               : "end the process (SIGBUS is not handled)");

@@ -242,7 +242,7 @@ void add_scrub(CLI::App& root, exit_code& status) {
       ->type_name("N");
   app->add_option("--rate", args->rate, "read at most so much per second (500M)")
       ->transform(size_value())
-      ->type_name("BYTES");
+      ->type_name("SIZE");
   app->add_flag("--restart", args->restart, "from the start, even if a scrub was interrupted");
   args->options.add_to(*app, pool_options::use::open);
   add_json_flag(*app, args->json);

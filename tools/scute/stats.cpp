@@ -98,7 +98,7 @@ constexpr std::array counter_table{
     counter_text{"allocs", &scute_counters::allocs},
     counter_text{"frees", &scute_counters::frees},
     counter_text{"lock_waits", &scute_counters::lock_waits},
-    counter_text{"settles", &scute_counters::settles},
+    counter_text{"peer_invalidations", &scute_counters::peer_invalidations},
     counter_text{"fallbacks", &scute_counters::fallbacks},
     counter_text{"repairs", &scute_counters::repairs},
     counter_text{"losses", &scute_counters::losses},
@@ -109,7 +109,7 @@ constexpr std::array counter_table{
     counter_text{"pages_repaired", &scute_counters::pages_repaired},
     counter_text{"logged", &scute_counters::logged},
     counter_text{"drains", &scute_counters::drains},
-    counter_text{"demotions", &scute_counters::demotions},
+    counter_text{"undo_spills", &scute_counters::undo_spills},
     counter_text{"shorts", &scute_counters::shorts},
 };
 

@@ -299,7 +299,7 @@ void column_reservation::spill_to_undo_log(pool::lane& l) noexcept {
     if (!SCUTE_PLANTED(spill_undo)) log_.write_first_undo(l, l.undo_image, w);
     w.fence(fence_site::spill_to_undo_log);
     log_.undo_decided(l);
-    w.count.demotions.add(1);
+    w.count.undo_spills.add(1);
   }
   for (const uint32_t stripe : l.reserved.stripes) s_.locks.unlock_window(stripe, l.index);
   l.reserved.clear();

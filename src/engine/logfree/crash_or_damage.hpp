@@ -57,7 +57,6 @@ constexpr uint32_t lane_of(uint64_t tag) noexcept {
   return tag >> 32 & 0xff;
 }
 
-
 class crash_or_damage {
  public:
   // Before any lane of the session is used.

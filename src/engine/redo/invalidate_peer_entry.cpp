@@ -17,7 +17,7 @@ void flush_status(pool::state& s, pool::lane& by, pool::lane& other) noexcept {
   for (uint32_t r = 0; r < s.geo.lane_replicas && !SCUTE_PLANTED(invalidate_flush); ++r)
     by.w.flush(s.at(s.geo.lane_offset(other.index, r)), sizeof(format::lane_status),
                medium::purpose::log);
-  by.w.count.settles.add(1);
+  by.w.count.peer_invalidations.add(1);
   by.invalidating.push_back({&other, applied});
 }
 

@@ -65,7 +65,6 @@ log_candidate look(const pool::state& s, medium::log_paths::name n, bool clean);
 void clear_coming(pool::state& s) noexcept;
 // LOGFILE-7: frees the name, for the log with the head `heir` if that is given. The file there is
 // removed if no pool can need it, otherwise set aside. Throws SCUTE_E_EXISTS.
-void make_way(pool::state& s, medium::log_paths::name n,
-              const std::optional<log_head>& heir = {});
+void make_way(pool::state& s, medium::log_paths::name n, const std::optional<log_head>& heir = {});
 
 }  // namespace scute::core::engine

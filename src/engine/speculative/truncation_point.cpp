@@ -65,7 +65,7 @@ truncation_words look_at_truncation_point(const pool::state& s,
 
 void require_lsn(const pool::state& s, uint64_t lsn) {
   if (lsn < sequence_max || SCUTE_PLANTED(truncation_wraps)) return;
-  throw failure(SCUTE_E_CORRUPT, s.path + ": its log tells of a lsn that no log can have (" +
+  throw failure(SCUTE_E_CORRUPT, s.path + ": its log names an LSN that no log can have (" +
                                      std::to_string(lsn) + "); restore the pool from a backup");
 }
 

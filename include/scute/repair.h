@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * healing.h: scrubbing, lost pages, and damage on purpose.
+ * repair.h: scrubbing, lost pages, and damage on purpose.
  * Part of scute.h, which programs include; its conventions hold here as well.
  */
-#ifndef SCUTE_HEALING_H
-#define SCUTE_HEALING_H
+#ifndef SCUTE_REPAIR_H
+#define SCUTE_REPAIR_H
 
 #include <scute/inspect.h>
 
