@@ -32,16 +32,16 @@ class lane_leases {
     count_ = lanes;
   }
 
-  // A lane for the calling thread, marked active; waits while others use all of them. `hint` is
-  // the lane it had last here, or -1. Throws std::bad_alloc.
+  // A lane for the calling thread, marked active; waits while other threads use all of them. `hint`
+  // is the lane that the thread had last here, or -1. Throws std::bad_alloc.
   uint32_t acquire(thread_state& me, int hint) {
     if (hint >= 0 && me.holder != nullptr && enter(static_cast<uint32_t>(hint), me.holder))
         [[likely]]
       return static_cast<uint32_t>(hint);
     return acquire_another(me);
   }
-  // This lane, marked active, unless another thread is using it. The thread must not be using
-  // another one.
+  // Takes this lane, marked active, unless another thread is using it. The calling thread must not
+  // be using another one.
   bool try_acquire(thread_state& me, uint32_t lane);
   static void release(thread_state& me) noexcept {
     me.holder->active.store(false, std::memory_order_release);

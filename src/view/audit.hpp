@@ -34,9 +34,9 @@ struct audit_counters {
   uint64_t gates = 0;            // commit sets that had to keep flushes waiting (VIEW-5)
   uint64_t lists_full = 0;       // commit sets that a full list made
   uint64_t damaged = 0;          // lines that did not match their digest (VIEW-6)
-  uint64_t masked = 0;         // of never_flushed: left unflushed by design, says the sink
-  uint64_t never_fenced = 0;   // AUDIT-6; in no other counter
-  uint64_t flushed_early = 0;  // AUDIT-7: of never_flushed, and not of masked
+  uint64_t masked = 0;           // of never_flushed: left unflushed by design, says the sink
+  uint64_t never_fenced = 0;     // AUDIT-6; in no other counter
+  uint64_t flushed_early = 0;    // AUDIT-7: of never_flushed, and not of masked
 };
 
 // How the program has left a line.

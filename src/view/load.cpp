@@ -214,7 +214,7 @@ bool file_view::load(uint64_t offset, uint64_t n) {
   if (n == 0 || offset >= size) return true;
   const locked hold(loading_);
   const uint64_t end = (offset + std::min(n, size - offset) + page_size - 1) / page_size;
-  uint64_t data = 0;  // from the current page to this offset there are only zeros
+  uint64_t data = 0;              // from the current page to this offset there are only zeros
   uint64_t first = 0, count = 0;  // pages to load together
   const auto load_them = [&] {
     loading_.assume_held();
