@@ -2,8 +2,8 @@
 // Where the log of a pool on a disk lies: a file next to the pool's, and the names that it may
 // have. Its owner defines its contents (engine/speculative/log_in_file.hpp).
 //
-//      named    POOL.log
-//      coming   POOL.log.new: complete, but the pool does not need it yet, or did not when its maker died
+//   named    POOL.log
+//   coming   POOL.log.new: complete; the pool does not need it, or did not when its maker died
 //
 // PLACE-1 A new file gets the name `coming` when its bytes, all zeros, are durable. So at `coming`
 //    there is no file, a complete one, or another program's.

@@ -2,12 +2,12 @@
 // The one interface through which every byte reaches a pool file. A mapping gives the bytes their
 // addresses; stores there become durable only through this interface:
 //
-//      stream(dst, src, n)  stores and starts the write-back; durable at the thread's next fence
-//      append(dst, src, n)  the same for whole lines that are not read soon
-//      flush(p, n)          starts the write-back of ordinary stores there
-//      encode(piece)        stream(), after delta and new parity have been computed (medium/fused.hpp)
-//      push(dst, src, n)    cached stores, and starts the write-back
-//      fence(site)          returns when everything this writer streamed or flushed is durable
+//   stream(dst, src, n)  stores and starts the write-back; durable at the thread's next fence
+//   append(dst, src, n)  the same for whole lines that are not read soon
+//   flush(p, n)          starts the write-back of ordinary stores there
+//   encode(piece)        stream(), after delta and new parity have been computed (medium/fused.hpp)
+//   push(dst, src, n)    cached stores, and starts the write-back
+//   fence(site)          returns when everything this writer streamed or flushed is durable
 //
 // A test replaces the whole class by a simulated medium that keeps the durable image apart from the
 // visible one. It learns of ordinary stores into the mapping (a user's in-place stores, atomic XORs

@@ -4,7 +4,7 @@
 // of another engine, the lender of logs (pool/engines.hpp). Then the superblock also names the
 // engine that the pool is to get back: its goal.
 //
-//      spec --superblock: lender, goal spec--> --log is durable--> superblock: spec, no goal
+//   spec --superblock: lender, goal spec--> --log is durable--> superblock: spec, no goal
 //
 // A crash leaves one of these. The next opening for writing handles it so:
 //
