@@ -33,7 +33,7 @@ constexpr uint64_t link_room(uint64_t chunk_size) noexcept {
 
 // Writes records, at least one, to chunks, and returns the entry's body. extend(n): the file
 // offsets of n more chunks, in the order of links, the copies of each one after another. It may
-// throw; nothing is written then. The outcome is undecided until the next fence.
+// throw; nothing is written then. The chain is durable after the next fence.
 format::log_chain write_chain(const chunk_space& space, medium::writer& w, const identity& whose,
                               uint64_t transaction, std::span<const std::byte> records,
                               const std::function<std::span<const uint64_t>(size_t)>& extend);

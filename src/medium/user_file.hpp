@@ -19,8 +19,8 @@
 namespace scute::core::medium {
 
 inline constexpr const char* sidecar_suffix = ".scute";
-// FILE.scute for FILE at the end of symbolic links; and the inverse, empty if the name is not such
-// a one.
+// FILE.scute for FILE at the end of symbolic links; and the inverse, empty if the name has no such
+// suffix.
 std::string sidecar_of(const std::string& file);
 std::string user_file_of(const std::string& sidecar);
 
