@@ -142,9 +142,8 @@ class mapped_medium : public medium {
   void do_store(void* dst, const void* src, size_t n) noexcept override {
     std::memcpy(dst, src, n);
   }
-  // Everything stored to the file before is durable on return; false if that failed. The kernel
-  // reports an error to one caller only, whichever thread's bytes it concerns, so it is noted for
-  // all.
+  // Everything stored to the file before is durable on return; otherwise false. The kernel reports
+  // an error to one caller only, whatever bytes it concerns, so it is noted for all.
   virtual bool sync_file() noexcept {
     const int e = files_.sync();
     if (e != 0) note_failure(e);
@@ -264,8 +263,7 @@ class page_cache_medium : public mapped_medium {
     if (file().on_tmpfs()) return;  // the file exists only in the cache
     const uncancelled now;
     map_again(PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
-    // A past error is reported now. The pages concerned are marked clean, so they are dropped like
-    // the rest.
+    // A past error is reported now. Its pages are marked clean, so they are dropped like the rest.
     if (files_.sync() != 0 && files_.sync() != 0) fail_refresh();
     files_.drop_cache();
     map_again(PROT_READ | PROT_WRITE, read_only_ ? MAP_PRIVATE | MAP_NORESERVE : MAP_SHARED,

@@ -43,11 +43,11 @@ struct in_flight_write {
   // A window's stripes are held, all of this lane's (engine/logfree/window.hpp). The phase says how
   // much of lane::pieces is done:
   //
-  //      data     `done` bytes of the piece in progress, and all pieces before it, are in place or
-  //               about to be, with their deltas in DRAM; the parity is the old one
-  //      parity   all data is in place; the deltas of as many bytes are in the parity, or about to
-  //               be. Of several parities each piece's come one after the other
-  //      reading  data and parity agree
+  //   data     `done` bytes of the piece in progress, and all pieces before it, are in place or
+  //            about to be, with their deltas in DRAM; the parity is the old one
+  //   parity   all data is in place; the deltas of as many bytes are in the parity, or about to
+  //            be. Of several parities each piece's come one after the other
+  //   reading  data and parity agree
   const lane* window = nullptr;
   // Which of the lane's windows. deferred: the thread drains another lane, whose own thread may be
   // planning its next one.
