@@ -5,7 +5,8 @@
 //
 // Writers: the owning section, the cleaner and recovery change version, size, segment and number of
 // records, under the entry's lock. Only the owning section changes owner and marks. A section
-// becomes owner by a compare-and-swap. So sections are safe even if the program does not hold the lock.
+// becomes owner by a compare-and-swap, so sections are safe even if the program does not hold its
+// locks.
 #pragma once
 
 #include <atomic>
