@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The real dlsym(3) and dlvsym(3), behind ours.
+// The real dlsym(3) and dlvsym(3), of the C library.
 //
 // REALLOOK-1 They are found without dlsym(), which is ours, from the first call on, even one before
 //    any constructor.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The symbols that a loaded object defines, read from its own tables: this finds the C library's
-// dlsym() behind our own, and named symbols of other objects.
+// dlsym() past our own, and named symbols of other objects.
 #pragma once
 
 #include <link.h>
