@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the memory of an audit is divided (store_audit.hpp): a head, findings, places, two words for
-// each line, and what lines held when they were flushed. Of this folder only.
+// The layout of an audit's memory (store_audit.hpp): a head, findings, places, two words for each
+// line, and what lines held when they were flushed. Only for this folder.
 #pragma once
 
 #include "audit/store_audit.hpp"
@@ -12,7 +12,7 @@ struct store_audit::head {
   std::atomic<uint64_t> mark;
   uint64_t lines;
   std::atomic<uint32_t> strays_do;  // on_stray
-  uint32_t remembers;               // what lines held when they were flushed
+  uint32_t remembers;               // nonzero: keeps what lines held when they were flushed
   std::atomic<uint64_t> strays, findings;
   char unreported[2048];
 };
@@ -23,11 +23,11 @@ struct store_audit::finding {
   uint64_t line;
 };
 
-// Of a line. Each is a moment, and the index of a site in its low bits.
+// The two words of a line. Each has a moment, and the index of a site in its low bits.
 struct store_audit::words {
-  std::atomic<uint64_t> reported;  // of a store last, by whom
-  // by a commit set last; flushed since by whom; and found_mark, if a load has found it changed
-  // since
+  std::atomic<uint64_t> reported;  // of the last store, and the site that reported it
+  // of the last commit set, and the site that has flushed the line since; with found_mark if a load
+  // has found it changed since
   std::atomic<uint64_t> copied;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What hooks call: general registers only (HOOK-7).
+// Functions that hooks call: general registers only (HOOK-7).
 #include "audit/call_site.hpp"
 
 namespace scute::core::audit {

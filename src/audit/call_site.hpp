@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where in the program's source the calling thread is: set by the hooks of instrumented code while
-// they work (scute/shield_hooks.h), so that what a view notices meanwhile can be counted for that
-// place.
+// Where in the program's source the calling thread is. Hooks of instrumented code set it while they
+// run (scute/shield_hooks.h), so that events in a view are counted for that place.
 #pragma once
 
 #include "scute/shield_hooks.h"
 
 namespace scute::core::audit {
 
-// While one lives. A handler's stands before that of the code it interrupts. Async-signal-safe.
+// Sets the place while an object lives. A handler's place hides that of the code it interrupts.
+// Async-signal-safe.
 class call_site {
  public:
   explicit call_site(const scute_shield_site* here) noexcept;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What hooks call: general registers only (HOOK-7).
+// Functions that hooks call: general registers only (HOOK-7).
 #include "audit/report_clock.hpp"
 
 #include <signal.h>
@@ -20,9 +20,10 @@ struct alignas(64) thread_slot {
 
 constexpr unsigned slots_max = 512;
 constexpr uint64_t all_time = 1,
-                   patience = 256;  // commit sets until a thread in flight is looked for
+                   // commit sets before it is checked whether a thread in flight has ended
+    patience = 256;
 std::array<thread_slot, slots_max> slots;
-// Threads that got none are in flight for ever.
+// Nonzero once a thread got no slot; such threads count as in flight for ever.
 std::atomic<uint64_t> without_slot{0};
 std::atomic<unsigned> slots_used{0};
 std::atomic<uint64_t> clock_now{report_clock::begin};
@@ -36,7 +37,7 @@ bool is_gone(pid_t thread) noexcept {
   return gone;
 }
 
-// The calling thread's from now on, if it is `whose`.
+// Gives the slot to the calling thread if it belongs to `whose`.
 bool take(unsigned i, pid_t whose, pid_t me) noexcept {
   if (!slots[i].thread.compare_exchange_strong(whose, me)) return false;
   slots[i].since.store(0);
@@ -57,7 +58,7 @@ thread_slot* take_slot() noexcept {
   return nullptr;
 }
 
-// A handler that comes in the middle may have got one for the thread.
+// An interrupting handler may have got a slot for the thread already.
 void occupy() noexcept {
   thread_slot* const taken = take_slot();
   if (mine == nullptr)

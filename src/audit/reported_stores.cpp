@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What hooks call for each store and load: general registers only (HOOK-7).
+// Functions that hooks call for each store and load: general registers only (HOOK-7).
 #include <algorithm>
 
 #include "audit/audit_memory.hpp"
@@ -19,7 +19,7 @@ void store_audit::report_store(uint64_t offset, uint64_t n) noexcept {
   for (uint64_t line = view::line_of(offset); line < end; ++line) {
     std::atomic<uint64_t>& reported = words_[line].reported;
     uint64_t before = reported.load(std::memory_order_relaxed);
-    // Moments only rise: the word of a thread that was held up does not replace a later one's.
+    // Moments only rise: a delayed thread's word does not replace a later one.
     while (before != word && moment_of(before) <= now &&
            !reported.compare_exchange_weak(before, word)) {
     }

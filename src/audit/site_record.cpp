@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the supervisor reads of a table of places.
+// How the supervisor reads a table of places.
 #include <algorithm>
 
 #include "audit/site_table.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What hooks call: general registers only (HOOK-7).
+// Functions that hooks call: general registers only (HOOK-7).
 #include "audit/site_table.hpp"
 
 namespace scute::core::audit {
@@ -8,7 +8,7 @@ namespace {
 
 constexpr unsigned tries = 64;
 
-// By hand, since the C library's use vector registers (HOOK-7).
+// Written here, since the C library's strlen() uses vector registers (HOOK-7).
 size_t length_of(const char* text) noexcept {
   size_t n = 0;
   while (text[n] != 0) ++n;

@@ -1,22 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a program does to one view, by the places in its source; and whether lines have changed that
-// nobody has told of. The program's process writes it, the supervisor reads it when the view has
-// ended, whatever the end was.
+// Records what a program does to one view, by places in its source, and finds lines that have
+// changed without a report. The program's process writes it; the supervisor reads it when the view
+// has ended, however it ended.
 //
-// AUDIT-3 A line that a commit set finds changed is a stray if no store to it was told of since a
-//    commit set has copied it last, as report_clock has it: so a stray is one for certain where all
-//    code tells of its stores. A stray store to a line that is told of as well between the same two
-//    commit sets, or while some thread is in flight, is not noticed.
-// AUDIT-4 Nothing about durability depends on any of this, but for one thing: if strays are to stop
-//    the program, a commit set with one is not committed, and the view is halted: what the file has
-//    is then the last commit set before (file_view.hpp, VIEW-9). The supervisor looks at what a
-//    dead program has left in the same way.
-// AUDIT-5 A line that is about to be loaded is a stray's as well if it is not what its digest says,
-//    by the same rule as a commit set's: so one is found before the program has made use of it,
-//    whether it is ever flushed or not. A stray counts once, for where it was loaded or where it
-//    was flushed. Who looks reads when the line was copied last, then its digest, then its bytes,
-//    and whether a store was told of at the end: what a commit set and a store do meanwhile leaves
-//    none of a proper store's lines a stray.
+// AUDIT-3 A line that a commit set finds changed is a stray if no store to it was reported since a
+//    commit set last copied it, by report_clock's time. If all code reports its stores, a stray is
+//    certain.
+// AUDIT-4 Durability does not depend on the audit, with one exception: if strays are to stop the
+//    program, a commit set with one is not committed, and the view is halted (file_view.hpp,
+//    VIEW-9). The file then has the previous commit set. The supervisor examines what a dead
+//    program left in the same way.
+// AUDIT-5 A line about to be loaded is also a stray if it differs from its digest, by AUDIT-3's
+//    rule. So a stray is found before the program uses it, even if the line is never flushed. It
+//    counts once, for the place that loaded or flushed it.
+//
+// About AUDIT-3: a stray store is not found if a store to the same line is reported between the
+// same two commit sets, or while some thread is in flight.
+//
+// About AUDIT-5: the check before a load reads when the line was last copied, then its digest, then
+// its bytes, and at the end whether a store was reported. So a concurrent commit set or a regular
+// store never makes a line look like a stray.
 #pragma once
 
 #include <atomic>
@@ -45,38 +48,39 @@ struct line_finding {
   kind what = kind::stray;
   uint64_t line = 0;
   uint32_t stored_at = 0,
-           flushed_at = 0;  // places in the table; 0: not known. Of stray_loaded: loaded_at
+           // places in the table; 0: unknown. With stray_loaded, flushed_at is the load's place.
+      flushed_at = 0;
 };
 
 class store_audit : public view::line_watch {
  public:
   static constexpr size_t findings_max = 1024;
   static uint64_t size(uint64_t capacity);
-  // Of zeros, aligned to 4096. `remembers`: what lines hold when they are flushed is noted
-  // (AUDIT-7). `unreported`: names of objects whose stores nobody tells of, so that strays are
-  // advice; or "".
+  // Formats zeroed memory, aligned to 4096. `remembers`: the contents of flushed lines are noted
+  // (AUDIT-7). `unreported`: names of objects that do not report their stores, so that strays are
+  // only advice; or "".
   static void format(std::span<std::byte> at, uint64_t capacity, on_stray what,
                      const std::string& unreported, bool remembers = true);
-  // Throws failure if none is there.
+  // Attaches to an audit. Throws failure if there is none.
   explicit store_audit(std::span<std::byte> at);
 
-  // Instrumented code is about to store there, or the kernel. Async-signal-safe.
+  // Instrumented code, or the kernel, is about to store there. Async-signal-safe.
   void report_store(uint64_t offset, uint64_t n) noexcept;
-  // AUDIT-5, for who is about to load. Async-signal-safe, these four; general registers only
-  // (HOOK-7).
+  // AUDIT-5, for code that is about to load. These functions are async-signal-safe and use general
+  // registers only (HOOK-7).
   bool looks_for_strays() const noexcept;
-  // When the line was copied last; to be handed to was_reported().
+  // When the line was last copied; an argument for was_reported().
   uint64_t copied(uint64_t line) const noexcept;
-  // Of the line, since then; or it is known as a stray already.
+  // Whether a store to the line was reported since then, or the line is a known stray.
   bool was_reported(uint64_t line, uint64_t copied) const noexcept;
-  // By the code that the thread is in. False: somebody else had found it. may_go_on(): the program
-  // is not to be stopped for it.
+  // The code that the thread is executing has found a stray. Returns false if another thread had
+  // found it before. may_go_on(): the program need not be stopped for it.
   bool found_by_load(uint64_t line) noexcept;
   bool may_go_on() const noexcept;
-  // Tells of what was found by loads and not told of yet. Not of general registers only.
+  // Reports the strays that loads have found and that are not reported yet. May use all registers.
   virtual void report_loaded() noexcept {}
 
-  // Lines that had to be made durable by somebody else.
+  // The view or the supervisor had to make the line durable.
   void left(uint64_t line, view::left_as how) noexcept;
 
   void flushed(uint64_t line, bool again) noexcept override;
@@ -87,17 +91,17 @@ class store_audit : public view::line_watch {
   void commit_set_decided(uint64_t line) noexcept override;
   bool may_commit() noexcept override;
 
-  // The program has loaded code whose stores nobody tells of.
+  // The program has loaded code that does not report its stores.
   void add_unreported(const std::string& names, on_stray what) noexcept;
 
   uint64_t strays() const noexcept;
   std::string unreported() const;
-  const char* unreported_text() const noexcept;  // as long as the memory is there
+  const char* unreported_text() const noexcept;  // valid as long as the memory is
   bool read_site(uint32_t index, site_record& to) const { return sites_.read(index, to); }
   bool read_names(uint32_t index, site_names& to) const noexcept {
     return sites_.read_names(index, to);
   }
-  // The first ones.
+  // The first strays and lines left; at most findings_max.
   size_t findings() const noexcept;
   bool read_finding(size_t i, line_finding& to) const noexcept;
 
@@ -117,7 +121,7 @@ class store_audit : public view::line_watch {
   site_table sites_;
   words* words_ = nullptr;
   std::optional<view::flushed_contents> contents_;
-  uint64_t moment_ = 0;  // that lines of the commit set under way count as copied at
+  uint64_t moment_ = 0;  // the moment at which lines of the commit set under way count as copied
   bool may_commit_ = true;
 };
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Arguments that several calls have in common, tested.
+// Checks arguments that several calls have in common.
 #pragma once
 
 #include "scute/scute.h"
 
 namespace scute::core::c_api {
 
-// Null: the defaults, with what the environment says. Throws SCUTE_E_INVALID.
+// Null: the defaults, modified by the environment. Throws SCUTE_E_INVALID.
 scute_options normalise(const scute_options* given);
 // Throws SCUTE_E_INVALID, SCUTE_E_NOENT.
 void need_path(const char* path);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The wall between the core's exceptions and the C ABI: every exported function runs its body in
-// guarded(), which turns what is thrown into a code and a message for scute_errormsg(). Calls with
-// a handle that came here by fork() do not get that far: refusing one takes no lock and no memory,
-// so it is safe in a child whatever the other threads of its parent were doing.
+// The boundary between the core's exceptions and the C ABI: every exported function runs its body
+// in guarded(), which turns exceptions into a code and a message for scute_errormsg(). A call with
+// a handle inherited by fork() is refused before: refusing takes no lock and no memory, so it is
+// safe in a child whatever the other threads of its parent were doing.
 #pragma once
 
 #include <cerrno>
@@ -20,7 +20,7 @@
 // The opaque types of the C interface.
 struct scute_pool final {
   std::unique_ptr<scute::core::instance> in;
-  scute_pool* next_inherited = nullptr;  // of those that were closed in a child
+  scute_pool* next_inherited = nullptr;  // the next one closed in a child
 };
 
 namespace scute::core::c_api {
@@ -31,7 +31,7 @@ inline constexpr const char* inherited_message =
     "use it; let it close the pool first, or give this process a copy of the file";
 int refuse_inherited() noexcept;
 
-// The handle is another process's, from which this one was forked.
+// Whether the handle belongs to another process, from which this one was forked.
 inline bool inherited(const scute_pool* pool) noexcept {
   return pool != nullptr && pool->in->inherited();
 }
@@ -59,7 +59,7 @@ int guarded(Fn&& body) noexcept {
   }
 }
 
-// Tells the events that wait: at the end of a call, when nothing is locked any more.
+// Reports waiting events at the end of a call, when no lock is held any more.
 inline void notify_events(pool::state& s) noexcept {
   if (!s.events.pending()) [[likely]]
     return;
@@ -85,14 +85,13 @@ int guarded(scute_pool* pool, Fn&& body) noexcept {
   return result;
 }
 
-// For calls on a transaction; the body asks for it with need().
+// For calls on a transaction; the body gets it with need().
 template <typename Fn>
 int guarded(scute_tx* handle, Fn&& body) noexcept {
   if (inherited(handle)) [[unlikely]]
     return refuse_inherited();
   const int result = guarded(body);
-  // Otherwise need() has found that the handle is good, and the pool is open as long as this call
-  // runs.
+  // Otherwise need() has accepted the handle, and the pool stays open as long as this call runs.
   if (result != SCUTE_E_NOTX) notify_events(reinterpret_cast<tx::transaction*>(handle)->pool());
   return result;
 }
@@ -120,8 +119,8 @@ void copy_out(T* to, T& filled, const char* name) {
   std::memcpy(to, &filled, std::min(n, sizeof filled));
 }
 
-// The calling thread's transaction behind a handle. A handle is only ever compared with what the
-// thread is known to run, so a stale one is recognised, even after its pool was closed.
+// The calling thread's transaction for a handle. A handle is only compared with the transaction
+// that the thread is known to run, so a stale one is recognised even after its pool was closed.
 inline tx::transaction& need(scute_tx* handle) {
   thread_state& me = known_thread();  // inherited() has asked for it
   me.refresh();

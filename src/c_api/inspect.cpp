@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Enumeration, and the view of a pool's inside that tools and drills use.
+// Enumeration, and the look inside a pool that tools and drills need.
 #include "c_api/guard.hpp"
 #include "pool/foreign_parts.hpp"
 #include "tx/verify.hpp"
@@ -62,7 +62,7 @@ void locate_in_data(instance& in, uint64_t offset, scute_location& l) {
     return;
   }
   l.region = SCUTE_REGION_OBJECT;
-  // Who asks where something lies brings no lost page back.
+  // A query for a location does not rebuild lost pages.
   if (in.s.medium->any_revoked() &&
       (in.s.medium->is_revoked(o.header) || in.s.resolving->pending()))
     return;
@@ -79,7 +79,7 @@ extern "C" {
 int scute_first(scute_pool* pool, uint32_t type, scute_oid* oid) {
   return c_api::guarded(pool, [&] {
     instance& in = c_api::need(pool);
-    // Also where it throws at the end.
+    // Set first, for the case that search() throws.
     c_api::need_out(oid, "oid") = SCUTE_OID_NULL;
     *oid = in.objects->search(0, 0, 0, type);
   });

@@ -10,16 +10,16 @@ using namespace scute::core;
 
 namespace {
 
-// What stands before a buffer of scute_obj_open(): which object, and what it was.
+// The control block before a buffer of scute_obj_open(): which object it is, and its old contents.
 struct object_buffer {
   uint64_t magic;
-  instance* in;  // gone when `life` says so
+  instance* in;  // invalid once `life` says so
   const pool_life* life;
   uint64_t serial;  // of the pool
   uint64_t oid;
   uint64_t size;
   uint64_t version;     // tag of the first header, when opened
-  std::byte* original;  // the bytes when opened, to tell what the user changed
+  std::byte* original;  // the bytes when opened, to find what the user has changed
 };
 constexpr uint64_t buffer_magic = 0x5343555445424646u;
 // Control block and front canary; the payload keeps 64-byte alignment.
@@ -45,8 +45,8 @@ struct releaser {
   void operator()(object_buffer* c) const noexcept { release(c); }
 };
 
-// What has to be done besides computing an address before [offset, offset + length) of an object is
-// handed out. length: at most to_end, which is that of the whole object.
+// Does what is needed, besides computing an address, before [offset, offset + length) of an object
+// is handed out. length: at most to_end, which stands for the whole object.
 constexpr uint64_t to_end = UINT64_MAX;
 void attend(instance& in, uint64_t payload, uint64_t offset, uint64_t length) {
   pool::state& s = in.s;
@@ -55,14 +55,14 @@ void attend(instance& in, uint64_t payload, uint64_t offset, uint64_t length) {
   const bool test = s.policy == SCUTE_POLICY_CONSERVATIVE;
   if (test) {
     o = in.heap->zones().locate(payload);
-    // A live object must be there, even if its first fragment is none of the range.
+    // The object must be live, even if its first fragment is not in the range.
     h = offset < format::fragment_payload ? tx::live_header(s, nullptr, o)
                                           : tx::live_header_unverified(s, nullptr, o);
   } else {
     try {
       o = in.heap->zones().locate(payload);
     } catch (const failure&) {
-      return;  // the account has no say in what a program may read
+      return;  // the account does not restrict what a program may read
     }
     std::memcpy(&h, s.at(o.header), sizeof h);
     if (pool::covered(s, o.fragment(0), h) == pool::not_covered) return;
@@ -78,7 +78,7 @@ void attend(instance& in, uint64_t payload, uint64_t offset, uint64_t length) {
                test ? tx::first_fragment::known : tx::first_fragment::unknown);
 }
 
-// What scute_get() seldom does; out of its way.
+// The rare part of scute_get(), kept out of its fast path.
 [[gnu::noinline]] const void* get_attentively(scute_pool* pool, uint64_t payload) noexcept {
   instance& in = *pool->in;
   const int e = c_api::guarded(pool, [&] { attend(in, payload, 0, to_end); });
@@ -206,7 +206,7 @@ int scute_obj_open(scute_pool* pool, scute_oid oid, void** bytes) {
       std::memcpy(user, c->original, size);
       tx::plant_canary(user - tx::canary_size, tx::canary_size);
       tx::plant_canary(user + size, tx::canary_size);
-      static_cast<void>(owner.release());  // the program's now
+      static_cast<void>(owner.release());  // the program owns it now
       result = user;
       return;
     }
@@ -236,14 +236,14 @@ int scute_obj_commit(void* bytes) {
     tx::transaction& t = in.acquire();
     t.begin();
     try {
-      void* now = t.open(c->oid);  // E_FREED if it is gone
+      void* now = t.open(c->oid);  // E_FREED if it was freed
       const uint64_t offset = c->oid & 0x0000'ffff'ffff'ffffu;
-      // As the transaction has verified it: what lies there now may be damage.
+      // The transaction has verified these bytes; those in the pool may be damaged by now.
       if (t.version(c->oid) != c->version || std::memcmp(now, c->original, c->size) != 0)
         throw failure(SCUTE_E_CONFLICT, "the object at oid offset " + std::to_string(offset) +
                                             " changed since it was opened; open it again and redo "
                                             "the change");
-      // From here on the commit itself sees to it that nobody else changes the object.
+      // From here on the commit itself ensures that no other thread changes the object.
       t.expect(c->oid, c->original);
       std::memcpy(now, bytes, c->size);
     } catch (...) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The options: a table of their names, how the value of each is read, and what it may be; and their
-// defaults.
+// The options: a table with their names, how each value is parsed, and which values are allowed;
+// and their defaults.
 #include <algorithm>
 #include <cstdlib>
 #include <optional>
@@ -14,7 +14,7 @@
 namespace scute::core::c_api {
 namespace {
 
-// 4096, 64K, 64KiB, 1.5G is not accepted: sizes are whole.
+// Accepts 4096, 64K, 64KiB; not 1.5G: sizes are integers.
 std::optional<uint64_t> parse_size(std::string_view text) {
   uint64_t n = 0;
   size_t i = 0;
@@ -37,8 +37,8 @@ std::optional<uint64_t> parse_size(std::string_view text) {
   return n << shift;
 }
 
-// Each of these reads one kind of value into the options; false, with nothing changed, if it is
-// none.
+// Each of these parses one kind of value into the options. Returns false, with nothing changed, if
+// the text is no such value.
 
 template <auto Member>
 bool set_size(scute_options& o, const char* text) {
@@ -132,9 +132,9 @@ bool set_policy(scute_options& o, const char* text) {
 }
 
 struct option {
-  std::string_view name;  // with hyphens as well; in the environment SCUTE_NAME
+  std::string_view name;  // also with hyphens; in the environment SCUTE_NAME
   bool (*set)(scute_options&, const char* text);
-  const char* takes;  // for who gave something else
+  const char* takes;  // says in messages what is accepted
 };
 constexpr const char* number = "a whole number";
 constexpr const char* one_or_zero = "1 or 0";
@@ -163,7 +163,7 @@ constexpr option all_options[] = {
     {"policy", set_policy, "default, conservative or scrub:N, N being transactions (scrub:100000)"},
 };
 
-// name: as the caller has written it.
+// name: as the caller wrote it.
 void set_option(scute_options& o, const option& which, std::string_view name, const char* text) {
   if (!which.set(o, text))
     throw failure(SCUTE_E_INVALID,

@@ -64,8 +64,8 @@ int start(const char* path, const scute_options* options, scute_pool** pool, boo
   });
 }
 
-// Nothing of a pool of another process can be taken down: threads that are not here may have been
-// changing it. It stays where it is, for tools that look for lost memory as well.
+// A pool of another process cannot be taken down: threads that do not exist here may have been
+// changing it. It is kept in a list, also for tools that search for memory leaks.
 void let_go(scute_pool* pool) noexcept {
   static constinit std::atomic<scute_pool*> all{nullptr};
   pool->next_inherited = all.load(std::memory_order_relaxed);

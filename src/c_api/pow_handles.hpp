@@ -20,7 +20,7 @@ struct scute_pow_table final {
 
 struct scute_pow final {
   uint64_t process = scute::core::this_process();
-  scute::core::plain_mutex lock;  // of what follows
+  scute::core::plain_mutex lock;  // of the members below
   std::vector<std::unique_ptr<scute_pow_table>> tables;
   std::vector<std::unique_ptr<scute_pow_file>> files;
   std::unique_ptr<scute::core::pow::store> in;
@@ -32,8 +32,8 @@ struct scute_pow final {
 
 namespace scute::core::c_api {
 
-// A handle that is attached to `in`, among those of the store. (Attaching may wait for a check, and
-// that for a section which detaches a table: so nobody holds the lock meanwhile.)
+// Adds a handle that is attached to `in` to those of the store. (Attaching may wait for a check,
+// and that for a section which detaches a table: so no thread holds the lock while it attaches.)
 template <typename Handle>
 Handle& list(scute_pow& p, std::vector<std::unique_ptr<Handle>>& all, std::unique_ptr<Handle> made,
              pow::table& in) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a store tells of itself (scute/pow.h).
+// A store's inventory (scute/pow.h).
 #include "pow/inventory.hpp"
 
 #include <cstring>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The calls of ENTS, Table 1: files of objects that are known by their addresses.
+// The calls of ENTS, Table 1: files of objects that are identified by their addresses.
 #include <cstring>
 #include <unordered_map>
 
@@ -15,7 +15,7 @@ struct scute_pow_file final : pow::serializer {
   };
 
   uint32_t measure(uint64_t) override { return table->size; }
-  // (Threads under other locks may make objects meanwhile.)
+  // Threads under other locks may make objects meanwhile.
   void encode(uint64_t index, std::byte* to, uint32_t) override {
     const locked guard(lock);
     const object& o = objects[index];
@@ -28,7 +28,7 @@ struct scute_pow_file final : pow::serializer {
 
   scute_pow* owner = nullptr;
   pow::table* table = nullptr;
-  plain_mutex lock;  // of what follows
+  plain_mutex lock;  // of the members below
   bool is_there(uint64_t index) const noexcept {
     const pow::entry* const e = table->find(index);
     return e != nullptr && (e->state.load(std::memory_order_relaxed) & pow::entry_live) != 0;
@@ -98,7 +98,7 @@ int scute_pow_alloc(scute_pow* store, const char* name, uint32_t size, scute_pow
     if (size == 0) throw failure(SCUTE_E_INVALID, "the objects of a file have a size");
     auto f = std::make_unique<scute_pow_file>();
     f->owner = &p;
-    // (Libraries before gave it the number of types without a name.)
+    // Earlier libraries used 0, the type without a name.
     static constexpr uint32_t type = 0x616c6c00, earlier[] = {0};
     f->table = &p.in->attach(name, type, size, true, *f, 0, earlier);
     pow::table& in = *f->table;

@@ -27,7 +27,7 @@ void require_sized(const scute_shield_state* state) {
                   "state->struct_size is not set; assign sizeof(*state) before the call");
 }
 
-// As much as the caller has room for.
+// Copies as much as the caller's struct has room for.
 void give(const scute_shield_state& from, scute_shield_state* to) {
   scute_shield_state all = from;
   all.struct_size = to->struct_size;

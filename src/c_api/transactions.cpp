@@ -9,7 +9,7 @@ scute_tx* handle(tx::transaction* t) noexcept {
   return reinterpret_cast<scute_tx*>(t);
 }
 
-// Ends the thread's transaction, whatever became of it.
+// Ends the thread's transaction, whatever its outcome.
 void leave(thread_state& me) noexcept {
   const medium::cost_scope as(medium::cost_part::end);
   instance* in = me.pool;

@@ -13,8 +13,8 @@
 namespace scute::core::interpose {
 namespace {
 
-// By the kernel, which reports an error where there is no memory. Where it may not be asked (EPERM,
-// ENOSYS), as if there always were.
+// Reads through the kernel, which reports an error where there is no memory. If that is not
+// permitted (EPERM, ENOSYS), assumes that there is memory.
 bool look(void* to, const void* from, size_t n) noexcept {
   const int keep = errno;
   const iovec mine{to, n}, theirs{const_cast<void*>(from), n};
@@ -25,7 +25,7 @@ bool look(void* to, const void* from, size_t n) noexcept {
   return !none || got == static_cast<ssize_t>(n);
 }
 
-// False: they cannot be seen.
+// Calls f for each part. Returns false if the parts cannot be read.
 template <class F>
 bool for_each(const struct iovec* parts, int count, F&& f) noexcept {
   if (count <= 0 || count > IOV_MAX) return false;

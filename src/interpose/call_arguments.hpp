@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a program's call will find where its arguments point, which may be nothing: then the call is
-// made all the same, and fails as it would have.
+// Reads the memory that a call's arguments point to. It may not exist; then the call is made all
+// the same, and fails as it would have.
 #pragma once
 
 #include <sys/types.h>
@@ -10,9 +10,9 @@
 
 namespace scute::core::interpose {
 
-// Bytes of all parts; 0 if unknown. Keeps errno.
+// The bytes of all parts; 0 if unknown. Keeps errno.
 size_t length_of(const struct iovec* parts, int count) noexcept;
-// From the first of them to the end of the last, in memory. Keeps errno.
+// The memory from the first part's beginning to the last one's end. Keeps errno.
 struct memory_range {
   const void* begin;
   size_t size;

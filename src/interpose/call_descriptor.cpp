@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Descriptors: closed, copied and locked. Locks are the real file's (DESC-1).
+// Closes, copies and locks descriptors. Locks are on the real file (DESC-1).
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/file.h>
@@ -24,7 +24,7 @@ using namespace scute::core::interpose;
 
 namespace {
 
-// Another image would not know what it has.
+// Makes the descriptor close-on-exec if another image could not take it over.
 void end_with_image(const opened_file& o, int fd) noexcept {
   if (!o.file->outlives_images()) next::fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
@@ -38,7 +38,7 @@ int copied(int from, int to) noexcept {
   if (to < 0) return to;
   const int keep = errno;
   if (is_noted(from) || is_noted(to)) {
-    // (Standard streams are read by the C library itself.)
+    // The C library itself reads the standard streams.
     if (to <= STDERR_FILENO) static_cast<void>(all_at_hand(from));
     if (is_borrowed()) {
       if (entry_of(from) != nullptr) end_with_image(*entry_of(from), to);
@@ -61,12 +61,12 @@ int copied(int from, int to) noexcept {
   return to;
 }
 
-// One at a time what has an entry, and ours stay. The kernel's call would take them as well. False
-// with errno: there is none, and some may still be open.
+// Closes numbers that have an entry one by one, and keeps ours; the kernel's call would close ours
+// too. Returns false with errno if there is no such call; then some may still be open.
 bool close_numbers(unsigned first, unsigned last) noexcept {
-  const critical now;  // none of ours comes meanwhile
+  const critical now;  // none of ours appears meanwhile
   bool done = true;
-  unsigned from = first;  // of the range that is closed at once
+  unsigned from = first;  // start of the range to close at once
   const auto close_until = [&](unsigned end) {
     if (from < end) done = next::close_range(from, end - 1, 0) == 0 && done;
   };
@@ -104,13 +104,13 @@ bool is_real_command(int command) noexcept {
          command == F_GET_SEALS;
 }
 
-// Whose real file has the locks (DESC-1).
+// The entry whose real file has the locks (DESC-1).
 opened_file* locked_at(int fd) noexcept {
   opened_file* const o = met_at(fd);
   return o != nullptr ? o : facts_of(fd);
 }
 
-// A lock counted from the file's position or end is one of the view's.
+// Converts a lock relative to the file's position or end, which are the view's.
 bool with_view_position(int fd, struct flock& lock) noexcept {
   if (lock.l_whence == SEEK_SET) return true;
   const off_t from = ::lseek(fd, 0, SEEK_CUR);
@@ -137,7 +137,7 @@ SCUTE_INTERPOSED_ALIAS(int, __close, close, (int fd));
 SCUTE_INTERPOSED(int, fclose, (FILE * file)) {
   const int fd = file != nullptr ? ::fileno(file) : -1;
   if (fd < 0 || !is_noted(fd) || is_borrowed()) return next::fclose(file);
-  // First the bytes in its buffer are written to the view.
+  // The bytes in its buffer are first written to the view.
   const int flushed = ::fflush(file);
   const critical now;
   drop_descriptor(fd);
@@ -161,7 +161,7 @@ SCUTE_INTERPOSED(void, closefrom, (int first)) {
   }
   const auto from = static_cast<unsigned>(std::max(first, 0));
   if (close_numbers(from, ~0u)) return;
-  // As of a kernel that has no call for it.
+  // As on a kernel without this call.
   for (int fd = static_cast<int>(from); fd < descriptors_max; ++fd)
     if (!is_own(fd)) next::close(fd);
 }
@@ -226,7 +226,7 @@ SCUTE_INTERPOSED_ALIAS(int, flock, scute_program_flock, (int fd, int operation))
 SCUTE_INTERPOSED(int, lockf, (int fd, int command, off_t n)) {
   opened_file* const o = locked_at(fd);
   if (o == nullptr) return next::lockf(fd, command, n);
-  // From the position on, which is the view's.
+  // The lock begins at the position, which is the view's.
   const off_t at = ::lseek(fd, 0, SEEK_CUR);
   if (at < 0 || ::lseek(o->real, at, SEEK_SET) < 0) return -1;
   return next::lockf(o->real, command, n);

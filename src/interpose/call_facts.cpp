@@ -26,13 +26,13 @@ void put_real_facts(const opened_file& o, struct stat& s) noexcept {
   s.st_size = size;
 }
 
-// The number that the real file has with us.
+// The number of the real file, if there is one.
 int real(int fd) noexcept {
   opened_file* const o = facts_of(fd);
   return o != nullptr ? o->real : fd;
 }
 
-// Times are set last: what was written before gets into the file before, which changes them.
+// Before times are set, earlier writes must reach the file, since they change its times.
 bool is_written(int fd) noexcept {
   opened_file* const o = entry_of(fd) != nullptr ? opened_at(fd) : nullptr;
   return o == nullptr || sync_file(*o->file) == 0;
@@ -72,7 +72,7 @@ SCUTE_INTERPOSED(int, statx,
   return 0;
 }
 
-// Of the file system that FILE is on.
+// Reports the file system that FILE is on.
 SCUTE_INTERPOSED(int, fstatfs, (int fd, struct statfs* to)) {
   return next::fstatfs(real(fd), to);
 }

@@ -4,11 +4,10 @@
 // LIB-1 A library that flushes unintercepted (flush_scan.hpp) is not loaded while a shielded file
 //    is mapped: EPERM, a message, and a text for dlerror(). (Its constructors have run by then.)
 // LIB-2 A library is found where the program's own call would have found it. The C library searches
-//    for its caller, and that is this library. So the caller's DT_RUNPATH or DT_RPATH, and $ORIGIN,
-//    are looked up here.
-// LIB-3 A library that is to find what it has brought along before what the program has
-//    (RTLD_DEEPBIND) would find the C library before this one, and go around all of it. It is
-//    loaded without that.
+//    on behalf of its caller, which is now this library. So the caller's DT_RUNPATH or DT_RPATH,
+//    and $ORIGIN, are evaluated here.
+// LIB-3 With RTLD_DEEPBIND a library finds its own dependencies before the program's. It would find
+//    the C library before this one, and bypass all of it. So it is loaded without that flag.
 #include <dlfcn.h>
 #include <link.h>
 #include <unistd.h>
@@ -33,7 +32,7 @@ using namespace scute::core::interpose;
 
 namespace {
 
-// The object that has the code at `at`; null: none.
+// The object with the code at `at`; null: none.
 link_map* object_of(const void* at) noexcept {
   Dl_info info;
   void* map = nullptr;
@@ -58,7 +57,7 @@ std::string with_origin(std::string path, const link_map& caller) {
   return path;
 }
 
-// The value of one of its entries of text; null: it has none.
+// The text of one of its dynamic entries; null: it has none.
 const char* dynamic_text(const link_map& object, ElfW(Sxword) wanted) noexcept {
   const char* texts = nullptr;
   const ElfW(Dyn)* found = nullptr;
@@ -69,7 +68,7 @@ const char* dynamic_text(const link_map& object, ElfW(Sxword) wanted) noexcept {
   return texts != nullptr && found != nullptr ? texts + found->d_un.d_val : nullptr;
 }
 
-// The first of a list of folders that has a file of that name, with it; empty: none.
+// The path of the file of that name in the first folder of the list that has it; empty: none.
 std::string in_folders(const std::string& list, const std::string& name) {
   for (size_t begin = 0; begin < list.size();) {
     const size_t end = std::min(list.find_first_of(":;", begin), list.size());
@@ -80,8 +79,8 @@ std::string in_folders(const std::string& list, const std::string& name) {
   return {};
 }
 
-// Where the caller's own path has a library of that name; empty: nowhere, or LD_LIBRARY_PATH, which
-// comes before DT_RUNPATH, has one.
+// The library of that name in the caller's own path; empty: there is none, or LD_LIBRARY_PATH,
+// which precedes DT_RUNPATH, has one.
 std::string in_path_of(const link_map& caller, const std::string& name) {
   const char* const run_path = dynamic_text(caller, DT_RUNPATH);
   const char* const path = run_path != nullptr ? run_path : dynamic_text(caller, DT_RPATH);
@@ -131,7 +130,7 @@ SCUTE_INTERPOSED(void*, dlopen, (const char* name, int how)) {
       "it flushes cache lines by instructions of its own, of which the shield does not hear, and "
       "shielded files are mapped; it is not loaded");
   ::dlclose(handle);
-  // There is no such file: so says dlerror().
+  // There is no such file, so dlerror() reports this text.
   const std::string why = found.object + " (which flushes cache lines unintercepted by the shield)";
   if (!SCUTE_PLANTED(lib_unsaid)) next::dlopen(why.c_str(), RTLD_LAZY | RTLD_NOLOAD);
   errno = EPERM;

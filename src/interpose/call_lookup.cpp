@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// dlsym(3) and dlvsym(3): a program that looks up a function
-// by its name (plug-ins, ctypes and other foreign-function interfaces) gets the interposed one.
+// dlsym(3) and dlvsym(3): a program that looks up a function by its name (plug-ins, ctypes and
+// other foreign-function interfaces) gets the interposed one.
 //
-// LOOK-1 By a handle: if the real call gives the very function that the interposed one of that name
-//        calls, the program gets the interposed one; else the real result. So a library's own
-//        function of that name stays its own, and a library that stands between us and the C
-//        library never finds itself after us.
-// LOOK-2 RTLD_DEFAULT and RTLD_NEXT depend on the caller: the real call is jumped to, with the
-//    caller's return address. But RTLD_NEXT leads objects after this one around it, and so does
-//    RTLD_DEFAULT with a version, of which our functions have none. One gets the interposed
-//    function if no other object has a function of that name besides us and the one that we call:
-//    then it stands in no chain that leads there.
-// LOOK-3 dlerror() and errno are as the real call leaves them. Other names are the real call's
-//        affair alone.
+// LOOK-1 With a handle: if the real call returns exactly the function that the interposed one of
+//    that name calls, the program gets the interposed one; otherwise the real result. So a
+//    library's own function of that name stays its own, and a library between us and the C library
+//    never finds itself after us.
+// LOOK-2 The results of RTLD_DEFAULT and RTLD_NEXT depend on the caller: the real call is jumped
+//    to, with the caller's return address. But objects loaded after this library bypass it by
+//    RTLD_NEXT, and by RTLD_DEFAULT with a version, since our functions have none.
+// LOOK-3 dlerror() and errno are as the real call leaves them. Other names are left to the real
+//    call.
+//
+// About LOOK-2: such a caller gets the interposed function if no other object has a function of
+// that name besides us and the one that we call: then no other function in the chain is skipped.
 #include <dlfcn.h>
 
 #include <cerrno>
@@ -27,21 +28,21 @@
 
 using namespace scute::core::interpose;
 
-// The address says that the real call is to be jumped to.
+// This address means that the real call must be jumped to.
 extern "C" {
 [[gnu::used, gnu::visibility("hidden")]] constinit char scute_lookup_goes_on = 0;
 }
 
 namespace {
 
-// version: null, none is asked for.
+// version: null if none is requested.
 void* look_up_really(void* handle, const char* name, const char* version) noexcept {
   return version != nullptr ? real_lookup::dlvsym()(handle, name, version)
                             : real_lookup::dlsym()(handle, name);
 }
 
-// Where an interposed function looks for the next one if no library that everybody sees has it
-// (next_call.hpp).
+// The library in which an interposed function searches for the next one if no globally visible
+// library has it (next_call.hpp).
 const char* plug_in_with(const char* name) noexcept {
   constexpr struct {
     const char *begin, *library;
@@ -52,7 +53,7 @@ const char* plug_in_with(const char* name) noexcept {
   return nullptr;
 }
 
-// The function that the interposed one of that name calls; null: nothing yet. Keeps errno.
+// The function that the interposed one of that name calls; null: none yet. Keeps errno.
 void* next_of(const char* name, const char* version) noexcept {
   const int keep = errno;
   void* next = look_up_really(RTLD_NEXT, name, version);
@@ -110,7 +111,7 @@ extern "C" [[gnu::used, gnu::visibility("hidden")]] void* scute_real_dlvsym() {
   return reinterpret_cast<void*>(real_lookup::dlvsym());
 }
 
-// The caller is known by the return address, so ours leave as they have come (LOOK-2).
+// The return address identifies the caller, so our functions pass it on unchanged (LOOK-2).
 #ifdef __x86_64__
 #define SCUTE_LOOKUP(name, version)               \
   __asm__(                                        \

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mmap(2) and its relatives.
 //
-// MEM-1 Whatever leaves the address space, by munmap(), by MAP_FIXED over it or by mremap(), is
-//    written first as munmap() would (SHIELD-4), and is out of the table before the addresses are
-//    free (MAPS-3).
-// MEM-3 A mapping of a view whose pages come when they are touched is watched before any thread can
-//    touch it (PAGEIN-1): it begins without access. One that cannot be watched is loaded first.
-// MEM-2 A mapping that a program could flush by instructions of its own is given only where the
-//    runtime hears of them: MAP_SYNC to programs that are instrumented as a whole and to libpmem2,
-//    and any shared writable mapping only if no other code flushes (flush_scan.hpp).
+// MEM-1 Before bytes leave the address space, by munmap(), by MAP_FIXED over them or by mremap(),
+//    they are written as by munmap() (SHIELD-4). They leave the table before the addresses are free
+//    (MAPS-3).
+// MEM-3 A mapping of a view whose pages are loaded on first access is watched before any thread can
+//    touch it (PAGEIN-1): it begins without access. If it cannot be watched it is loaded first.
+// MEM-2 A mapping that a program could flush by its own instructions is given only if the runtime
+//    learns of them: MAP_SYNC to completely instrumented programs and to libpmem2; any shared
+//    writable mapping only if no other code flushes (flush_scan.hpp).
 #include <fcntl.h>
 #include <sys/mman.h>
 
@@ -41,7 +41,7 @@ using namespace scute::core::interpose;
 namespace {
 
 constexpr uintptr_t page = 4096;
-// Where views go that may lie anywhere: below everything else (scute/shield_hooks.h).
+// The place for views that may lie anywhere: below everything else (scute/shield_hooks.h).
 constexpr uintptr_t views_begin = 0x0f0000000000, huge_page = uintptr_t{2} << 20;
 uintptr_t next_place = views_begin;
 
@@ -56,11 +56,11 @@ void* refuse(int why) noexcept {
   return MAP_FAILED;
 }
 
-// MEM-1. In a critical section. False with errno: something could not be written, and nothing was
-// unmapped.
+// MEM-1. In a critical section. Returns false with errno if some bytes could not be written; then
+// nothing was unmapped.
 bool write_leaving(uintptr_t at, size_t n) noexcept {
   if (mappings.first_in(at, at + rounded(n)).file == nullptr) return true;
-  if (!mappings.has_room()) {  // for the two that one may become
+  if (!mappings.has_room()) {  // one mapping may become two
     errno = ENOMEM;
     return false;
   }
@@ -76,8 +76,8 @@ bool write_leaving(uintptr_t at, size_t n) noexcept {
   return written;
 }
 
-// Whose last mapping has gone is closed at the end of the scope: a close writes, and so holds pages
-// (STORE-3).
+// Files whose last mapping has gone are closed at the end of the scope: a close writes, and so
+// holds pages (STORE-3).
 class departures {
  public:
   departures() = default;
@@ -86,7 +86,7 @@ class departures {
   departures& operator=(const departures&) = delete;
 };
 
-// Where there are departures.
+// Only where a `departures` lives.
 void forget(uintptr_t at, size_t n) noexcept {
   mappings.cut_out(at, at + rounded(n), [](guarded_file& file, int change) {
     if (change > 0) file.enter();
@@ -107,7 +107,7 @@ bool may_flush_unintercepted(const std::string& path) {
   return true;
 }
 
-// Of the file's bytes that such a mapping shows, all that is there already. False with errno.
+// Loads the file's existing bytes that such a mapping shows. False with errno.
 bool load_mapped(guarded_file& file, off_t offset, size_t n) noexcept {
   if (!file.is_open() || !file.pages_come() || offset < 0) return true;
   if (guarded(file.path(), [&] { file.load(static_cast<uint64_t>(offset), n); }) == 0) return true;
@@ -115,7 +115,8 @@ bool load_mapped(guarded_file& file, off_t offset, size_t n) noexcept {
   return false;
 }
 
-// MEM-3. A call that replaces another view, or asks for all pages at once, gets all of them.
+// MEM-3: whether pages may be loaded on access. If a call replaces another view, or asks for all
+// pages at once, all are loaded.
 bool pages_can_come(const opened_file& o, void* at, size_t n, int flags) noexcept {
   const auto begin = reinterpret_cast<uintptr_t>(at);
   return o.file->pages_come() && (flags & MAP_POPULATE) == 0 &&
@@ -193,7 +194,7 @@ void* program_mmap(void* at, size_t n, int access, int flags, int fd, off_t offs
   const departures after;
   opened_file* const o = anonymous ? nullptr : opened_at(fd);
   const auto begin = reinterpret_cast<uintptr_t>(at);
-  // (What was there stays there, and known, if the call fails.)
+  // If the call fails, the old mapping stays, and stays in the table.
   if (replaces && !write_leaving(begin, n)) return MAP_FAILED;
   if (o != nullptr && (flags & MAP_TYPE) != MAP_PRIVATE)
     return map_view(*o, at, n, access, flags, fd, offset);
@@ -219,8 +220,8 @@ int program_munmap(void* at, size_t n) {
   const departures after;
   if (begin % page != 0 || n == 0) return next::munmap(at, n);  // EINVAL
   if (!write_leaving(begin, n)) return -1;
-  // The mapping goes while the table has it. No other thread gets the place before the table
-  // forgets it: all calls that could take the place wait for this one.
+  // The table still has the mapping while it is removed. No other thread gets the place before the
+  // table forgets it: all calls that could take the place wait for this one.
   const int result = next::munmap(at, n);
   if (result == 0) forget(begin, n);
   return result;
@@ -260,7 +261,7 @@ void* program_mremap(void* at, size_t n, size_t to, int flags, ...) {
   const auto moved = reinterpret_cast<uintptr_t>(got);
   if (place != nullptr) forget(target, to);
   if (old.file == nullptr) return got;
-  // The old mapping cannot be had back, and stores here would not wait.
+  // The old mapping cannot be restored, and stores to the new one would not wait.
   if (old.stores && !old.file->watch(moved, rounded(to))) old.file->cannot_watch();
   old.file->enter();
   if (moved == begin) forget(begin, std::max(n, to));
@@ -299,8 +300,8 @@ int program_msync(void* at, size_t n, int flags) {
 }
 SCUTE_INTERPOSED_ALIAS(int, msync, scute_program_msync, (void* at, size_t n, int flags));
 
-// The parts of a mapping in another order. Programs do not use this any more, and the table could
-// not describe it.
+// Reorders the parts of a mapping. Programs do not use this any more, and the table could not
+// describe it.
 SCUTE_INTERPOSED(int, remap_file_pages, (void* at, size_t n, int access, size_t to, int flags)) {
   const auto begin = reinterpret_cast<uintptr_t>(at);
   if (mappings.empty() || mappings.first_in(begin, begin + rounded(n)).file == nullptr)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls that take a name from a file, or give it to another one.
+// Calls that remove a name of a file, or give one to it.
 //
 // NAME-1 A shielded file keeps its name while it is shielded, and so does its protection, which
-//    lies next to it under that name: calls that would remove it, move it or put another file in
-//    its place fail with EBUSY. Programs that replace a file as a whole (editors, tar, mv, install)
-//    say so instead of leaving a file that cannot be opened, or nothing.
+//    lies next to it: calls that would remove it, move it or put another file in its place fail
+//    with EBUSY. So programs that replace whole files (editors, tar, mv, install) report that,
+//    instead of leaving a file that cannot be opened, or none.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -26,7 +26,7 @@ bool is_kept(int at, const char* path) noexcept {
   return true;
 }
 
-// Of a rename. Calls that fail anyway, and calls that do nothing, are left to the kernel.
+// Whether a rename is refused. Calls that fail anyway or do nothing are left to the kernel.
 bool is_refused(int from_at, const char* from, int to_at, const char* to, unsigned flags) noexcept {
   if (from == nullptr || to == nullptr) return false;
   const int keep = errno;
@@ -36,7 +36,7 @@ bool is_refused(int from_at, const char* from, int to_at, const char* to, unsign
   errno = keep;
   if (!moves || (meets && a.st_dev == b.st_dev && a.st_ino == b.st_ino)) return false;
   if (is_kept(from_at, from)) return true;
-  // (With RENAME_NOREPLACE it says itself that the other one is there.)
+  // With RENAME_NOREPLACE the call itself reports that the other file exists.
   const bool replaces = meets && (flags & RENAME_NOREPLACE) == 0 &&
                         (!S_ISDIR(a.st_mode) || (flags & RENAME_EXCHANGE) != 0);
   return replaces && is_kept(to_at, to);

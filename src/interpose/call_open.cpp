@@ -22,7 +22,7 @@ unsigned mode_of(int flags, va_list more) noexcept {
   return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE ? va_arg(more, unsigned) : 0;
 }
 
-// Of fopen()'s mode.
+// The open() flags for fopen()'s mode.
 int flags_of(const char* mode) noexcept {
   const bool both = std::strchr(mode, '+') != nullptr;
   int flags = both ? O_RDWR : mode[0] == 'r' ? O_RDONLY : O_WRONLY;
@@ -40,12 +40,12 @@ FILE* opened_stream(const char* path, const char* mode, int flags) noexcept {
   return given ? next::fopen(given.name(), mode) : nullptr;
 }
 
-// stdio keeps the number, and nothing else of the file.
+// stdio keeps only the number of the file.
 FILE* as_view(FILE* file, int flags) noexcept {
   if (file == nullptr) return nullptr;
   const int fd = ::fileno(file);
   if (shield_descriptor(fd, flags) && all_at_hand(fd)) {
-    // As the C library leaves what is only appended to: ftell() says how long the file is.
+    // Like the C library with a file opened for appending: ftell() returns the file's length.
     const int keep = errno;
     if ((flags & (O_APPEND | O_ACCMODE)) == (O_APPEND | O_WRONLY) && is_noted(fd))
       next::lseek(fd, 0, SEEK_END);
@@ -64,7 +64,7 @@ FILE* as_view(FILE* file, int flags) noexcept {
 
 }  // namespace
 
-// (A thread may be cancelled in it, which unwinds.)
+// A thread may be cancelled in it, which unwinds.
 int program_open_at(int at, const char* path, int flags, unsigned mode) {
   return cuts_shielded(at, path, flags) ? -1 : open_as_program(at, path, flags, mode);
 }
@@ -77,7 +77,7 @@ SCUTE_INTERPOSED(int, open, (const char* path, int flags, ...)) {
   return program_open_at(AT_FDCWD, path, flags, mode);
 }
 SCUTE_INTERPOSED_ALIAS(int, open64, open, (const char* path, int flags, ...));
-// The C library shows some of its functions by older names as well.
+// The C library also exports some of its functions under older names.
 SCUTE_INTERPOSED_ALIAS(int, __open, open, (const char* path, int flags, ...));
 SCUTE_INTERPOSED_ALIAS(int, __open64, open, (const char* path, int flags, ...));
 
@@ -129,7 +129,7 @@ SCUTE_INTERPOSED(FILE*, freopen, (const char* path, const char* mode, FILE* file
 }
 SCUTE_INTERPOSED_ALIAS(FILE*, freopen64, freopen, (const char* path, const char* mode, FILE* file));
 
-// By the C library's own open(): the name is one in /dev/shm.
+// The C library's own open() opens it: the name is in /dev/shm.
 SCUTE_INTERPOSED(int, shm_open, (const char* name, int flags, mode_t mode)) {
   char path[300] = "/dev/shm/";
   while (name != nullptr && *name == '/') ++name;

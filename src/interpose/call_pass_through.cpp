@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls for which the C library reads and writes descriptors without a call that we intercept: all
-// of the file is loaded first (PAGEIN-3). And syscall(): a system call that opens, copies, closes,
-// maps or makes durable is treated as the call of that name (DESC-4).
+// Calls for which the C library uses descriptors without a call that we intercept: the whole file
+// is loaded first (PAGEIN-3). And syscall(): a system call that opens, copies, closes, maps or
+// syncs is treated like the call of that name (DESC-4).
 #include <aio.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -132,7 +132,7 @@ long opened_by_call(long fd, int flags) noexcept {
   return -1;
 }
 
-// A call that brings descriptors may wait, and be interrupted by handlers that make any call.
+// A call that receives descriptors may wait, and be interrupted by handlers that make any call.
 std::optional<long> fds_received_by(long number, const long (&a)[6]) {
   if (inside_runtime::here() ||
       (number != SYS_recvmsg && number != SYS_recvmmsg && number != SYS_pidfd_getfd))
@@ -146,9 +146,8 @@ std::optional<long> fds_received_by(long number, const long (&a)[6]) {
   return result;
 }
 
-// The call of that name, which none of these threads is cancelled in, as in none of the kernel's.
-// Nothing: it is no matter of ours. (In a call of the runtime's, as the functions of that name
-// are.)
+// Makes the call of that name. No thread is cancelled in it, as in no system call. Returns nothing
+// if the call does not concern us. (It runs inside the runtime, like the functions of that name.)
 template <class F>
 long ours(F&& call) {
   const scute::core::uncancelled now;
@@ -172,8 +171,7 @@ std::optional<long> as_program(long number, const long (&a)[6]) {
       return ours([&] {
         return program_open_at(arg(a[0]), arg<const char*>(a[1]), arg(a[2]), arg<unsigned>(a[3]));
       });
-    case SYS_fork:
-      return ours([] { return ::fork(); });  // with its handlers, of which ours are some
+    case SYS_fork: return ours([] { return ::fork(); });  // with its handlers, which include ours
     case SYS_clone:
       if (a[0] != SIGCHLD || a[1] != 0) return std::nullopt;
       return ours([] { return ::fork(); });
@@ -243,7 +241,7 @@ SCUTE_INTERPOSED(long, syscall, (long number, ...)) {
   va_list more;
   va_start(more, number);
   long a[6];
-  for (long& x : a) x = va_arg(more, long);  // as many as the kernel looks at, given or not
+  for (long& x : a) x = va_arg(more, long);  // as many as the kernel reads, given or not
   va_end(more);
   if (const std::optional<long> done = as_program(number, a); done) return *done;
   if (const std::optional<long> done = fds_received_by(number, a); done) return *done;
@@ -256,7 +254,7 @@ SCUTE_INTERPOSED(long, syscall, (long number, ...)) {
   return next::syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
-// Where the holes of the file are is asked of its view.
+// The file's holes are those of its view.
 SCUTE_INTERPOSED(off_t, lseek, (int fd, off_t at, int from)) {
   if ((from == SEEK_DATA || from == SEEK_HOLE) && !all_at_hand(fd)) return -1;
   return next::lseek(fd, at, from);
@@ -265,12 +263,12 @@ SCUTE_INTERPOSED_ALIAS(off_t, lseek64, lseek, (int fd, off_t at, int from));
 SCUTE_INTERPOSED_ALIAS(off_t, llseek, lseek, (int fd, off_t at, int from));
 SCUTE_INTERPOSED_ALIAS(off_t, __lseek, lseek, (int fd, off_t at, int from));
 
-// MADV_REMOVE makes a hole, which counts as one of the program's only where a page was loaded.
+// MADV_REMOVE makes a hole. It counts as the program's hole only where a page was loaded.
 SCUTE_INTERPOSED(int, madvise, (void* at, size_t n, int advice)) {
   if (advice != MADV_REMOVE || mappings.empty()) return next::madvise(at, n, advice);
   const auto begin = reinterpret_cast<uintptr_t>(at), end = begin + n;
   const critical now;
-  const pages_stay here;  // until there is the hole
+  const pages_stay here;  // until the hole exists
   bool done = true;
   mappings.for_each([&](const mapped_range& r) {
     if (!done || r.end <= begin || r.begin >= end || !r.file->is_open() || !r.file->pages_come())

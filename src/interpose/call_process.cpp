@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The process as a whole: how it begins, forks and ends.
 //
-// LIFE-1 Everything is ready before any constructor of the program's runs that could open a file,
-//        and works if one comes earlier.
-// LIFE-2 A child of fork() finds the tables whole and nothing of its parent's open (GUARD-4).
-// LIFE-3 An exit writes the bytes that are in the views, and leaves none of them in a log alone, so
-//    that damage in addition costs nothing: it is no crash. The views stay open: other threads, and
-//    objects that are destroyed later, may still store. The supervisor finds those stores.
+// LIFE-1 Everything is ready before any constructor of the program that could open a file, and
+//    works even if one runs earlier.
+// LIFE-2 A child of fork() finds complete tables, and nothing of its parent's open (GUARD-4).
+// LIFE-3 An exit writes the bytes of the views, and leaves none in a log alone, so that damage at
+//    that time loses nothing: an exit is no crash. The views stay open: other threads, and objects
+//    destroyed later, may still store. The supervisor finds those stores.
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -40,9 +40,9 @@
 
 using namespace scute::core::interpose;
 
-// vfork() returns twice from one frame, so nothing can stand around the C library's: ours goes
-// there by a jump. Where pages come when they are touched, or before the first constructor, it is
-// fork(), which is a vfork() as POSIX has it.
+// vfork() returns twice from one frame, so no function can wrap the C library's: ours jumps there.
+// If pages are loaded on first access, or before the first constructor, it calls fork(), which
+// POSIX permits for vfork().
 extern "C" {
 [[gnu::used, gnu::visibility("hidden")]] pid_t (*scute_real_vfork)() = nullptr;
 }
@@ -82,12 +82,13 @@ void in_child() noexcept {
 #endif
   own_tables();
   own_handlers();
-  // CRIT-2: what is registered last is called first, so our mutex is taken before the library's.
+  // CRIT-2: the last registered handler is called first, so our mutex is taken before the
+  // library's.
   static_cast<void>(scute::core::process_tables());
   ::pthread_atfork(&before_fork, &unlock_after_fork, &in_child);
 }
 
-// After the constructors of this library's own.
+// Runs after the other constructors of this library.
 [[gnu::constructor]] void begin_with_descriptors() {
   take_over_descriptors();
 }
@@ -104,7 +105,7 @@ void in_child() noexcept {
 
 }  // namespace
 
-// Runs no handlers of fork() except ours: the child is one of fork() all the same (LIFE-2).
+// Runs no fork handlers except ours: the child is like one of fork() (LIFE-2).
 SCUTE_INTERPOSED(pid_t, _Fork, ()) {
   before_fork();
   const pid_t child = next::bare_fork();
@@ -114,7 +115,7 @@ SCUTE_INTERPOSED(pid_t, _Fork, ()) {
     unlock_after_fork();
   return child;
 }
-// Children that are made without any handlers: pages do not come to them (PAGEIN-4).
+// Children made without any handlers: their accesses load no pages (PAGEIN-4).
 SCUTE_INTERPOSED(int, clone, (int (*f)(void*), void* stack, int flags, void* argument, ...)) {
   va_list more;
   va_start(more, argument);
@@ -140,8 +141,8 @@ SCUTE_INTERPOSED(int, thrd_create, (thrd_t * thread, thrd_start_t f, void* argum
   threads_come();
   return next::thrd_create(thread, f, argument);
 }
-// The C library opens that file without a call that is intercepted. The file is taken over
-// (INHERIT-4), and must not be truncated before.
+// The C library opens that file without an intercepted call. The file is taken over (INHERIT-4),
+// and must not be truncated before.
 SCUTE_INTERPOSED(int, posix_spawn_file_actions_addopen,
                  (posix_spawn_file_actions_t * actions, int fd, const char* path, int flags,
                   mode_t mode)) {
@@ -149,7 +150,7 @@ SCUTE_INTERPOSED(int, posix_spawn_file_actions_addopen,
              ? EBUSY
              : next::posix_spawn_file_actions_addopen(actions, fd, path, flags, mode);
 }
-// They have the descriptors that are not close-on-exec, and what they are given.
+// The children have the descriptors that are not close-on-exec, and those in `actions`.
 SCUTE_INTERPOSED(int, posix_spawn,
                  (pid_t * pid, const char* path, const posix_spawn_file_actions_t* actions,
                   const posix_spawnattr_t* attributes, char* const* argv, char* const* envp)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls that bring descriptors of other processes (DESC-4).
+// Calls that receive descriptors of other processes (DESC-4).
 #include <sys/socket.h>
 #include <sys/syscall.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What sets handlers of signals (DEFER-1). sigignore() sets none, and siginterrupt() changes one
-// that is there.
+// Functions that set signal handlers (DEFER-1). sigignore() sets none, and siginterrupt() changes
+// an existing one.
 #include <pthread.h>
 
 #include <atomic>
@@ -15,7 +15,7 @@ using namespace scute::core::interpose;
 
 namespace {
 
-// Signals whose calls are not begun again, for signal().
+// Signals that do not restart interrupted calls, for signal().
 std::atomic<uint64_t> interrupting{0};
 
 uint64_t bit_of(int signal) noexcept {

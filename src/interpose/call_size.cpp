@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls that make a file longer or shorter.
 //
-// LENGTH-1 Where a call makes the file longer by zeros, it and its protection grow before the view
-//    does. Where a write has made it longer, the next fsync(), munmap() or close() notices that, or
-//    the supervisor does.
+// LENGTH-1 If a call extends the file by zeros, the file and its protection grow before the view
+//    does. If a write has extended it, the next fsync(), munmap() or close() notices that, or the
+//    supervisor does.
 // LENGTH-2 A shielded file does not get shorter: EBUSY.
-// LENGTH-3 A write past the end first gets room, in the file system and in the protection. Then the
-//    kernel writes, which makes the view longer with the bytes that it gets. Then the file and its
-//    protection follow: at once where the program can store to a mapping of it, else as LENGTH-1
-//    says. So no reader sees zeros where bytes are to be, no kill leaves them, and no append that
-//    comes meanwhile is overwritten.
+// LENGTH-3 For a write past the end, room is reserved first, in the file system and in the
+//    protection. Then the kernel writes, which extends the view. Then the file and its protection
+//    follow: at once if the program can store to a mapping of it, otherwise as in LENGTH-1.
+//
+// About LENGTH-3: so no reader sees zeros in place of bytes, no kill leaves zeros there, and a
+// concurrent append is not overwritten.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -56,8 +57,8 @@ bool room_until(opened_file& o, uint64_t size) noexcept {
          }) == 0;
 }
 
-// Where a write at `at` goes (-1: where the descriptor stands), and what has to be there before. Of
-// any descriptor.
+// The place of a write at `at` (-1: at the descriptor's position), and its preparations. For any
+// descriptor.
 class view_write {
  public:
   view_write(int fd, off_t at, size_t n, bool appends = false) noexcept
@@ -65,10 +66,11 @@ class view_write {
         // A write that makes the file longer also writes to the last page.
         here_(fd, extends_ ? last_ : at_, has_room_ ? n + (extends_ ? at_ - last_ : 0) : 0),
         now_(fd, at_, has_room_ && here_ ? n : 0) {}
-  // False with errno: it is not to be made.
+  // False with errno: the write must not be made.
   explicit operator bool() const noexcept { return has_room_ && here_; }
-  // The result, once the written bytes are part of the file where they have to be (LENGTH-3). Bytes
-  // that find no room after all stay in the view, and the next sync reports that.
+  // Returns the result, once the written bytes are part of the file where they have to be
+  // (LENGTH-3). Bytes for which there is no room after all stay in the view, and the next sync
+  // reports that.
   ssize_t made(int fd, ssize_t result) const noexcept {
     if (!extends_ || result <= 0) return result;
     const critical now;
@@ -95,14 +97,14 @@ class view_write {
     return !extends_ || room_until(*o, end);
   }
 
-  off_t at_ = -1, last_ = -1;  // last_: where it first touches what was there
+  off_t at_ = -1, last_ = -1;  // last_: the first existing byte that it touches
   bool extends_ = false, has_room_;
   pages_at_hand here_;
   known_store now_;
 };
 
-// Bytes that were written to a descriptor with O_SYNC or O_DSYNC are durable when the write
-// returns. So are those of a write that asks for it.
+// After a write to a descriptor with O_SYNC or O_DSYNC, or one that asks for it, makes the bytes
+// durable.
 ssize_t ended(int fd, ssize_t result, bool asks = false) noexcept {
   if (result <= 0 || entry_of(fd) == nullptr) return result;
   opened_file* const o = opened_at(fd);
@@ -110,8 +112,8 @@ ssize_t ended(int fd, ssize_t result, bool asks = false) noexcept {
   return sync_file(*o->file) == 0 ? result : -1;
 }
 
-// The modes that files in memory support, whatever FILE lies on. Views on a disk can be made zeros
-// as well. A mode that is refused does not make the file longer first.
+// Whether the view supports the mode: that of memory files, whatever FILE lies on; views on a disk
+// can also be zeroed. A refused mode must not make the file longer first.
 bool can_allocate(const guarded_file& file, int mode) noexcept {
   switch (mode) {
     case 0:
@@ -123,9 +125,9 @@ bool can_allocate(const guarded_file& file, int mode) noexcept {
   }
 }
 
-// Not shorter. If the file is that long already, bytes that a mapping has stored past its end go.
-// The kernel does that, for views that it refuses to make shorter: another thread may append
-// meanwhile.
+// Sets the length, but makes nothing shorter. If the file already has that length, bytes that a
+// mapping has stored past its end are cleared. The kernel does that, for views that it refuses to
+// make shorter: another thread may append meanwhile.
 bool given_length(opened_file& o, int fd, off_t size) noexcept {
   struct stat s{};
   if (o.file->is_in_memory() && next::fstat(fd, &s) == 0 && s.st_size == size &&
@@ -160,7 +162,7 @@ int program_truncate(const char* path, off_t size) {
     refuse_kept(AT_FDCWD, path, "does not get shorter");
     return -1;
   }
-  // By way of a descriptor, which is the view's.
+  // Through a descriptor of the view.
   const int fd = open_as_program(AT_FDCWD, path, O_WRONLY | O_CLOEXEC, 0);
   if (fd < 0) return -1;
   opened_file* const o = opened_at(fd);
@@ -190,7 +192,7 @@ SCUTE_INTERPOSED(int, fallocate, (int fd, int mode, off_t offset, off_t n)) {
   if (!here) return -1;
   const known_store now(fd, offset, zeroes ? static_cast<size_t>(n) : 0);
   const int result = next::fallocate(fd, mode, offset, n);
-  // A hole on a disk has no block for the store that comes next.
+  // A hole on a disk has no block for the next store.
   if (result == 0 && zeroes && o != nullptr && !o->file->is_in_memory())
     static_cast<void>(next::fallocate(fd, FALLOC_FL_KEEP_SIZE, offset, n));
   return result;

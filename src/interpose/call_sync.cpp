@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What makes whole files durable.
+// Calls that make whole files durable.
 #include <aio.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -19,7 +19,7 @@ using namespace scute::core::interpose;
 
 namespace {
 
-// Of a descriptor that is of no view of ours.
+// Syncs a descriptor of no view of this process.
 template <class F>
 int as_of_others(int fd, F&& call) {  // (a thread may be cancelled in it)
   if (!is_mapped_of_ended_view(fd)) return call();
@@ -33,7 +33,7 @@ int program_fsync(int fd) {
   guarded_file* const file = met_file(fd);
   return file != nullptr ? sync_file(*file) : as_of_others(fd, [&] { return next::fsync(fd); });
 }
-// (By this name a thread may be cancelled in it, by syscall() it may not.)
+// A thread may be cancelled in fsync(), but not in syscall().
 SCUTE_INTERPOSED(int, fsync, (int fd)) {
   ::pthread_testcancel();
   return program_fsync(fd);
@@ -72,7 +72,7 @@ void program_sync() {
 }
 SCUTE_INTERPOSED_ALIAS(void, sync, scute_program_sync, ());
 
-// It has happened when the program asks whether it has.
+// The sync is complete before the program asks for its state.
 SCUTE_INTERPOSED(int, aio_fsync, (int how, struct aiocb* what)) {
   guarded_file* const file = what != nullptr ? met_file(what->aio_fildes) : nullptr;
   if (file != nullptr && sync_file(*file) != 0) return -1;

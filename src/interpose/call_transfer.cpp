@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What reads descriptors, and copies between them: the pages of a view are loaded before
-// (PAGEIN-3), and copies that the kernel cannot make of a view are made by hand.
+// Reads of descriptors, and copies between them: the pages of a view are loaded before (PAGEIN-3),
+// and copies that the kernel cannot make from a view are made here.
 #include <fcntl.h>
 #include <sys/sendfile.h>
 #include <sys/uio.h>
@@ -27,7 +27,7 @@ bool is_shielded(int fd) noexcept {
   return entry_of(fd) != nullptr && opened_at(fd) != nullptr;
 }
 
-// Of a descriptor that there may be pages for.
+// The number of bytes, if the descriptor may need pages.
 size_t wanted(int fd, const struct iovec* to, int count) noexcept {
   return entry_of(fd) != nullptr ? length_of(to, count) : 0;
 }
@@ -47,8 +47,8 @@ ssize_t read_into(const void* to, size_t n, F&& call) {
   return result;
 }
 
-// copy_file_range() where the kernel says that the files are in different file systems, as the view
-// is.
+// Does the work of copy_file_range() if the kernel says that the files are in different file
+// systems, which the view is.
 ssize_t copied_by_hand(int from, off_t* from_at, int to, off_t* to_at, size_t n) {
   constexpr size_t piece = size_t{1} << 20;
   std::vector<char> room;
@@ -111,7 +111,8 @@ SCUTE_INTERPOSED(ssize_t, preadv2,
 SCUTE_INTERPOSED_ALIAS(ssize_t, preadv64v2, preadv2,
                        (int fd, const struct iovec* to, int count, off_t at, int flags));
 
-// The calls that _FORTIFY_SOURCE makes of them, whether the room is known to be enough or not.
+// The calls that _FORTIFY_SOURCE makes of them, whether or not the buffer is known to be large
+// enough.
 SCUTE_INTERPOSED(ssize_t, __read_chk, (int fd, void* to, size_t n, size_t room)) {
   const pages_at_hand here(fd, -1, n);
   return here ? read_into(to, n, [&] { return next::read_chk(fd, to, n, room); }) : -1;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A file that is being opened, and that the supervisor keeps from everybody else (SUPLOCK-1).
+// A file that is being opened, and that the supervisor keeps from all other supervisors
+// (SUPLOCK-1).
 #pragma once
 
 #include <cerrno>

@@ -19,8 +19,8 @@ namespace {
 struct stat standard_error{};  // as the program found it
 bool is_remembered = false;
 
-// The program has closed descriptor 2, and opened something of its own there, which is none of ours
-// to write to. (Logs are appended to.)
+// Whether the program has closed descriptor 2 and opened something of its own there, to which we
+// must not write. (Logs are appended to.)
 bool is_data(int fd) noexcept {
   struct stat s{};
   if (!is_remembered || next::fstat(fd, &s) != 0) return false;
@@ -29,7 +29,7 @@ bool is_data(int fd) noexcept {
          (S_ISREG(s.st_mode) && (next::fcntl(fd, F_GETFL) & O_APPEND) == 0);
 }
 
-// A process that has closed the other end of a pipe does not end the program by that.
+// Writes a line; a closed pipe must not end the program by SIGPIPE.
 void write_line(std::string_view line) noexcept {
   if (is_data(STDERR_FILENO)) return;
   const uncancelled now;

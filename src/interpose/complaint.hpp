@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One line on standard error for what the program's own error number cannot say.
+// Writes a line on standard error for errors that the program's errno cannot express.
 #pragma once
 
 #include <cerrno>
@@ -10,17 +10,17 @@
 
 namespace scute::core::interpose {
 
-// When the image begins.
+// Called when the image begins.
 void remember_standard_error() noexcept;
 
-// "scute: WHAT: why"; keeps errno. Nothing, where descriptor 2 has become a file or a connection of
-// the program's own.
+// Writes "scute: WHAT: why"; keeps errno. Writes nothing if descriptor 2 has become a file or a
+// connection of the program.
 void complain(const std::string& what, const std::string& why) noexcept;
 
-// The error number that comes closest.
+// The closest error number.
 int errno_of(const failure& e) noexcept;
 
-// Runs f in the program's place: a failure is reported, becomes errno, and makes -1.
+// Runs f for the program: reports a failure, sets errno by it, and returns -1.
 template <class F>
 int guarded(const std::string& what, F&& f) noexcept {
   try {

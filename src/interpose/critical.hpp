@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The scope in which the tables of files, descriptors and mappings change.
 //
-// CRIT-1 Signals wait (signals_wait.hpp): no handler of the program's runs in the middle of a
-//    change, so handlers may call everything that POSIX lets them call.
-// CRIT-2 One mutex for all of it, which fork() takes: a child finds the tables whole. Its holder
-//    may want those of the library's that fork() takes as well (base/process.hpp, PROC-4), so
+// CRIT-1 Signals wait (signals_wait.hpp): no handler of the program runs in the middle of a change,
+//    so handlers may call everything that POSIX lets them call.
+// CRIT-2 One mutex guards everything, and fork() takes it: a child finds complete tables. Its
+//    holder may also need the library's mutexes that fork() takes (base/process.hpp, PROC-4), so
 //    fork() takes it before them. (Found by hostile programs.)
-// CRIT-3 errno is what the scope's owner makes of it: kept unless it fails.
+// CRIT-3 The scope's owner decides about errno: it is kept unless the owner fails.
 #pragma once
 
 #include "interpose/signals_wait.hpp"
 
 namespace scute::core::interpose {
 
-// While one lives on this thread, its calls are the runtime's: another library's function that the
-// runtime calls may be made of syscall(), which is interposed.
+// While an object lives on this thread, its calls are the runtime's: other libraries' functions
+// that the runtime calls may use syscall(), which is interposed.
 class inside_runtime {
  public:
   inside_runtime() noexcept { ++depth_; }

@@ -26,7 +26,7 @@ constexpr int signals_end = 65;
 
 using function_of_handler = void (*)(int, siginfo_t*, void*);
 
-// A setting of the program's, in one word: no address of code has the highest bits.
+// A handler setting of the program in one word: code addresses do not have the highest bits.
 struct handler {
   static constexpr uintptr_t resets = uintptr_t{1} << 63, wants_info = uintptr_t{1} << 62;
   uintptr_t bits;
@@ -42,9 +42,10 @@ struct handler {
   }
 };
 std::atomic<uintptr_t> handlers[signals_end];
-pid_t process = 0;  // whose they are (DEFER-4)
+pid_t process = 0;  // the process of these handlers (DEFER-4)
 
-// Held by the thread that changes one, with its signals held: so none of its handlers waits for it.
+// Held by a thread that changes a handler, with its signals blocked: so none of its handlers waits
+// for it.
 std::atomic_flag changing;
 class change {
  public:
@@ -61,7 +62,7 @@ class change {
 
 struct deferral {
   bool is;
-  sigset_t before;  // blocked when they came
+  sigset_t before;  // the mask when the signals came
 };
 [[gnu::tls_model("initial-exec")]] thread_local constinit deferral deferred{};
 
@@ -76,7 +77,7 @@ bool send_again(int signal, const siginfo_t& what) noexcept {
   return next::syscall(SYS_rt_tgsigqueueinfo, ::getpid(), ::gettid(), signal, &what) == 0;
 }
 
-// DEFER-6. With signals held.
+// DEFER-6. Called with signals blocked.
 [[gnu::tls_model("initial-exec")]] thread_local constinit signal_order order{};
 
 bool send_in_order(int signal, const siginfo_t& what) noexcept {
@@ -96,7 +97,7 @@ void exchange(siginfo_t& what) noexcept {
   sigset_t pending;
   ::sigemptyset(&pending);
   ::sigpending(&pending);
-  // If its number is not blocked while it comes, another one may be on its way beneath this frame.
+  // If its number is not blocked meanwhile, another one may be on its way below this frame.
   const bool last =
       ::sigismember(&pending, what.si_signo) == 0 && ::sigismember(&before, what.si_signo) == 1;
   order.exchange(what, !last);
@@ -118,7 +119,7 @@ bool wait_for_end(int signal, const siginfo_t& what, ucontext_t& interrupted) no
   ::sigemptyset(&blocked);
   std::memcpy(&blocked, &interrupted.uc_sigmask, bytes_of_kernels_set);
   hold_signals_in(interrupted);
-  // One that has come while another one was on its way here finds signals blocked by that.
+  // A signal that arrives while another one is being deferred finds the signals already blocked.
   if (!deferred.is || std::memcmp(&interrupted.uc_sigmask, &blocked, bytes_of_kernels_set) != 0)
     deferred.before = blocked;
   deferred.is = true;
@@ -164,7 +165,7 @@ bool is_function(const struct sigaction& a) noexcept {
   return a.sa_handler != SIG_DFL && a.sa_handler != SIG_IGN && a.sa_handler != SIG_ERR;
 }
 
-// As the program has set it.
+// Describes a handler as the program has set it.
 void describe(struct sigaction& a, handler h) noexcept {
   if (!is_ours(a)) return;
   a.sa_sigaction = h.function();
@@ -182,7 +183,7 @@ int set_handler(int signal, const struct sigaction* wanted, struct sigaction* be
   if (process == 0) process = here;  // before our constructor
   struct sigaction given, was;
   const struct sigaction* set = wanted;
-  // (A caller that has asked the kernel itself gives back our handler.)
+  // A caller that has asked the kernel directly passes our own handler back.
   if (wanted != nullptr && is_function(*wanted) && !is_ours(*wanted) &&
       (here == process || SCUTE_PLANTED(defer_vfork))) {
     given = *wanted;

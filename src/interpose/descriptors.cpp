@@ -30,7 +30,7 @@ opened_file* new_opened() noexcept {
   return o;
 }
 
-// In a child: it is none that the process has open.
+// A mark in a child: the entry is no file that this process has open.
 constexpr uintptr_t mark = 1;
 
 opened_file* place_of(int fd) noexcept {

@@ -38,14 +38,14 @@ void fence_all() noexcept {
   });
 }
 
-// DUR-3: this thread's calls here, one interrupting the other, and whether one of the inner ones
-// has asked for a fence. Handlers leave the depth as they find it.
+// DUR-3: this thread's nested calls here, and whether an inner one has asked for a fence. Handlers
+// restore the depth.
 [[gnu::tls_model("initial-exec")]] thread_local constinit unsigned depth = 0;
 [[gnu::tls_model("initial-exec")]] thread_local constinit bool fence_wanted = false;
-// Of the innermost; 0 if there is none.
+// The frame of the innermost; 0 if there is none.
 [[gnu::tls_model("initial-exec")]] thread_local constinit uintptr_t frame = 0;
 
-// One lives in the function that is the call.
+// Lives in the function that is the call.
 class thread_call {
  public:
   [[gnu::always_inline]] thread_call() noexcept : interrupts_(depth != 0), outer_(frame) {
@@ -54,7 +54,7 @@ class thread_call {
     ++depth;
     in_order();
   }
-  // A fence that comes after the last look finds the thread outside, and makes itself.
+  // A fence after the last look finds the thread outside, and is made at once.
   ~thread_call() {
     in_order();
     end();
@@ -101,7 +101,7 @@ void open_window(guarded_file& file) noexcept {
   file.view().window_begin(flusher_of(file).by);
 }
 
-// Within a thread_call, the caller's: `interrupts` is what the call says.
+// Called within the caller's thread_call, which says `interrupts`.
 void commit_window(bool interrupts) noexcept {
   guarded_file* const file = window.file;
   window.file = nullptr;
@@ -151,7 +151,8 @@ bool in_view(const void* at, size_t n) noexcept {
 bool flush_lines(const void* at, size_t n) noexcept {
   const thread_call call;
   return each_part(at, n, [&](guarded_file& file, uint64_t offset, uint64_t length) {
-    // DUR-2. Its commit is made here and now: the flush may reach its file as soon as it is listed.
+    // DUR-2. The window's commit is made at once: the flush may reach its file as soon as it is
+    // listed.
     if (window.file != nullptr && window.file != &file && !call.interrupts() &&
         !SCUTE_PLANTED(dur_second)) {
       guarded_file& ended = *window.file;

@@ -50,7 +50,7 @@ opened_file* meet(int fd, const struct stat& s) noexcept {
   const int keep = errno;
   const critical now;
   guarded_file* const file = guarded_file::find_bytes(s);
-  // (Another thread may have opened, closed or met it since.)
+  // Another thread may have opened, closed or found it since.
   if (file != nullptr && opened_at(fd) == nullptr) enter(fd, *file);
   errno = keep;
   return opened_at(fd);

@@ -43,8 +43,8 @@ bool named_in(const std::string& list, std::string_view path) {
   return false;
 }
 
-// SCAN-2. The last byte of the instruction before may look like a prefix of the flush, which then
-// seems to begin there: what the table has may be any of its bytes up to the opcode.
+// SCAN-2. The last byte of the previous instruction may look like a prefix of the flush, which then
+// seems to begin there. So the table may name any of its bytes up to the opcode.
 bool in_table(const scute_shield_note_image* image, const uint8_t* flush) {
   if (image == nullptr) return false;
   const uint8_t* const opcode = std::find(flush, flush + prefixes_max + 1, 0x0f);
@@ -60,8 +60,8 @@ bool in_table(const scute_shield_note_image* image, const uint8_t* flush) {
   return false;
 }
 
-// Bases of the segments that were searched and found clean. An object that was unloaded, and
-// another one at its place, has another path.
+// Segments that were searched and found clean. If an object is unloaded and another one loaded at
+// its place, the path differs.
 std::vector<std::pair<uintptr_t, std::string>>& clean_objects() {
   static auto& known = *new std::vector<std::pair<uintptr_t, std::string>>;
   return known;
@@ -76,7 +76,7 @@ size_t find_flush(std::span<const uint8_t> code, size_t from) noexcept {
     if (hit == nullptr) break;
     at = static_cast<size_t>(hit - code.data());
     if (code[at + 1] != 0xae) continue;
-    // The first prefix that makes a flush of it.
+    // The first prefix with which it is a flush.
     for (size_t n = std::min(prefixes_max, at) + 1; n-- > 0;) {
       if (!flush_begins(code, at - n)) continue;
       if (begins_at(code, at)) return at - n;

@@ -5,11 +5,12 @@
 //
 // SCAN-1 Every executable segment of every loaded object is searched, except for: the C library and
 //    its loader, libpmem and libpmem2 (whose calls are interposed), this library, libcrypto (which
-//    flushes only what is its own), and objects that the user has named.
+//    flushes only its own data), and objects that the user has named.
 // SCAN-2 In an object that scute-cc has made, a flush counts unless its table has it
 //        (scute/shield_hooks.h).
-// SCAN-3 The bytes of a flush count where instructions begin: most of the decodings that start some
-//    way before them come to them. Bytes inside another instruction, or in data, do not.
+// SCAN-3 The bytes of a flush count only where an instruction begins, that is, where most of the
+//    decodings that start some way before arrive. Bytes inside another instruction, or in data, do
+//    not count.
 #pragma once
 
 #include <cstddef>
@@ -27,16 +28,15 @@ struct found_flush {
   explicit operator bool() const noexcept { return !object.empty(); }
 };
 
-// allowed: names of objects (paths, or their last parts), separated by colons. Objects that have
-// been looked through before are not again. In a critical section.
+// allowed: names of objects (paths, or their last parts), separated by colons. Objects that were
+// searched before are skipped. In a critical section.
 found_flush find_inline_flush(const std::string& allowed);
 
-// Whether every object that is loaded, except for the ones of SCAN-1 and those that come with the
-// language (two libraries of which this one needs), is instrumented: then inline flushes are
-// reported.
+// Whether every loaded object is instrumented, except for those of SCAN-1 and the libraries of the
+// language (two of which this library needs): then inline flushes are reported.
 bool all_instrumented();
 
-// SCAN-3. Where in code a flush begins at or after `from`; code.size(): nowhere.
+// SCAN-3. The place at or after `from` where a flush begins; code.size(): none.
 size_t find_flush(std::span<const uint8_t> code, size_t from) noexcept;
 
 }  // namespace scute::core::interpose

@@ -38,7 +38,7 @@ guard_mode::guard_mode(int at, const char* path, int flags) noexcept {
   struct stat s{};
   errno = EACCES;
   if ((flags & others) != 0 || (flags & made) == made || path == nullptr || is_borrowed()) return;
-  // (A high number: the program gets the lowest that is free.)
+  // A high number, since the program must get the lowest free one.
   file_ = ::openat(at, path, O_PATH | O_CLOEXEC | (flags & O_NOFOLLOW));
   const bool owned = file_ >= 0 && next::fstat(file_, &s) == 0 && S_ISREG(s.st_mode) &&
                      s.st_uid == ::geteuid() && path_of(file_, real);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A shielded file whose permissions were taken away (`scute shield add --guard`), and which a
-// program of its owner's opens.
+// Opens a shielded file whose permissions were taken away (`scute shield add --guard`), for a
+// program of its owner.
 //
-// GUARDED-1 Under the shield it is opened as if it had the permissions that FILE.scute has
-//    recorded: by its owner, to do what these let its owner do. FILE.scute has to be the owner's,
-//    or root's, and FILE the file that has its name. Everybody else is refused as before, and so is
-//    any other file. How the permissions are given for that moment says GUARDED-2.
+// GUARDED-1 Under the shield the file is opened as if it had the permissions recorded in
+//    FILE.scute: by its owner, with the owner's rights. FILE.scute must be owned by the owner or
+//    root, and FILE must be the file of that name. All other users, and any other file, are refused
+//    as before.
+//
+// GUARDED-2 says how the permissions are given for that moment.
 #pragma once
 
 #include <optional>
@@ -14,8 +16,8 @@
 
 namespace scute::core::interpose {
 
-// While one lives, in a critical section, what the program could not open (EACCES) may be opened by
-// name(), if it is such a file.
+// While an object lives, in a critical section, a file that the program could not open (EACCES) can
+// be opened by name(), if it is such a file.
 class guard_mode {
  public:
   guard_mode(int at, const char* path, int flags) noexcept;
@@ -23,7 +25,7 @@ class guard_mode {
   guard_mode(const guard_mode&) = delete;
   guard_mode& operator=(const guard_mode&) = delete;
 
-  // False with errno: it is none.
+  // False with errno: it is not such a file.
   explicit operator bool() const noexcept { return given_ && *given_; }
   const char* name() const noexcept { return given_->name(); }
 
@@ -35,9 +37,9 @@ class guard_mode {
   std::optional<given_permissions> given_;
 };
 
-// open() of it again. -1 with errno. In a critical section.
+// Opens it again. Returns -1 with errno. In a critical section.
 int open_guarded_here(int at, const char* path, int flags) noexcept;
-// The same, and not in one. After an open() that has failed; EACCES or not.
+// The same outside of a critical section, after an open() that has failed with any error.
 int open_guarded(int at, const char* path, int flags) noexcept;
 
 }  // namespace scute::core::interpose

@@ -40,10 +40,10 @@ namespace {
 std::atomic<guarded_file*> all{nullptr};
 
 uint32_t numbers_taken = 0;
-// Of this thread, of any file.
+// The uses by this thread, of any file.
 [[gnu::tls_model("initial-exec")]] thread_local constinit unsigned uses_here = 0;
 
-// A view's bytes in a folder take memory only as long as nothing else needs it.
+// The memory taken by a view. Bytes in a folder take memory only as long as nothing else needs it.
 uint64_t memory_taken(const supervisor::view_memory& memory) {
   struct stat s{};
   return memory.takes_memory() && next::fstat(memory.bytes(), &s) == 0
@@ -51,7 +51,7 @@ uint64_t memory_taken(const supervisor::view_memory& memory) {
              : 0;
 }
 
-// The descriptors of a view's memory are ours; not any more if its opening fails.
+// Registers the descriptors of a view's memory as ours; no longer if its opening fails.
 class own_until_kept {
  public:
   explicit own_until_kept(const supervisor::view_memory& memory)
@@ -73,7 +73,8 @@ class own_until_kept {
   bool kept_ = false;
 };
 
-// In pieces, so that a file that is too large is noticed before the machine has no memory left.
+// Loads all, in pieces, so that a file that is too large is noticed before the machine runs out of
+// memory.
 void load_all(view::file_view& view, const supervisor::pool_backing& pool,
               const supervisor::view_memory& memory) {
   constexpr uint64_t piece = uint64_t{64} << 20;
@@ -101,7 +102,7 @@ void require_guard(const std::string& folder) {
                                            std::strerror(faults == nullptr ? errno : EOPNOTSUPP));
 }
 
-// The first page, so that a file that cannot be read at all is noticed.
+// Loads the first page, so that an unreadable file is noticed.
 void load_one(view::file_view& view, const supervisor::pool_backing& pool) {
   if (!view.load(0, 1)) throw failure(SCUTE_E_CORRUPT, "cannot read it: " + pool.why());
 }
@@ -134,7 +135,7 @@ guarded_file& guarded_file::unused() {
 }
 
 guarded_file& guarded_file::open(const std::string& path, const file_identity& id, bool reads) {
-  const length_signal_held quietly;  // a view may be longer than the program's files may become
+  const length_signal_held quietly;  // a view may be longer than the program's file size limit
   const bool guards = stores_are_guarded();
   if (guards) require_guard(asked().views);
   claimed_file mine(path, id);
@@ -212,10 +213,10 @@ void guarded_file::leave_all() noexcept {
 
 void guarded_file::close() noexcept {
   scute_shield_counts audit{};
-  // GUARD-6. A handler that has interrupted a use of its own thread's leaves what is used where it
-  // is, with the pool open: the supervisor closes it when the process has ended.
+  // GUARD-6. If a handler has interrupted a use by its own thread, the used parts stay where they
+  // are, with the pool open: the supervisor closes it when the process has ended.
   const bool in_use_here = uses_here != 0;
-  // First, so that bytes that a child's write has reported as written are looked at.
+  // First, so that bytes of a child's successful write are examined.
   if (!SCUTE_PLANTED(supervisor_late)) {  // SUPER-4
     supervisor::view_memory::end_writes(memory_->bytes());
     if (!SCUTE_PLANTED(supervisor_grows)) supervisor::view_memory::end_growth(memory_->bytes());
@@ -247,7 +248,7 @@ void guarded_file::close() noexcept {
   forget_own(memory_->head());
   forget_own(memory_->bytes());
   memory_.reset();
-  // Bytes that could not be written are left to the supervisor, which tries again.
+  // The supervisor tries again to write bytes that could not be written.
   if (done) release_view(number(), audit);
 }
 
@@ -340,7 +341,7 @@ void guarded_file::drain() {
 
 // PAGEIN-6
 void guarded_file::refuse_unintercepted(uint64_t offset, uint64_t n) {
-  const pages_stay here;  // one that goes meanwhile would look so
+  const pages_stay here;  // a page evicted meanwhile would look like one
   const uint64_t at = view_->first_unintercepted(offset, n);
   if (at != view::file_view::none)
     throw failure(SCUTE_E_IO,
@@ -356,9 +357,9 @@ void guarded_file::require_writable() const {
 }
 
 void guarded_file::write_back(uint64_t offset, uint64_t n, view::write_reason why) {
-  if (!is_open()) return;        // a child's: what is in the view is its parent's affair (GUARD-4)
+  if (!is_open()) return;        // in a child: the view's bytes are left to its parent (GUARD-4)
   end_window_elsewhere(*this);   // DUR-2
-  audit::report_clock::fence();  // a call: stores reported before it have happened (HOOK-3)
+  audit::report_clock::fence();  // a call: stores that were reported before have happened (HOOK-3)
   // GROW-4
   std::exception_ptr no_room;
   try {
@@ -384,8 +385,8 @@ void guarded_file::write_there(uint64_t offset, uint64_t n, view::write_reason w
   pool_->set_time();
 }
 
-// A halted view gives the program no last word: its handler could store, sync and exit, and so come
-// here a second time.
+// After a halt, the program's SIGABRT handler must not run: it could store, sync and exit, and so
+// come here a second time.
 void guarded_file::give_up() noexcept {
   if (view_->is_halted()) {
     struct sigaction none{};
@@ -403,8 +404,8 @@ void guarded_file::give_up() noexcept {
 
 namespace {
 
-// Protects the parts of views that can be stored to. Access that the program has taken from itself
-// stays away, and some pages were kept from us (PAGEIN-4).
+// Makes writable parts of views read-only. Access that the program has removed stays removed, and
+// so do pages that were withheld from children (PAGEIN-4).
 void only_to_read() noexcept {
   const bool complete = each_part_of_memory([](uintptr_t begin, uintptr_t end, int access) {
     if ((access & PROT_WRITE) == 0) return;
@@ -428,8 +429,8 @@ void guarded_file::leave_regions() noexcept {
     if (f->is_open() && !f->memory_->forget_region()) ::_exit(1);
 }
 
-// GUARD-4. Its descriptors stay descriptors of the view. The objects of the parent stay where they
-// are; nothing of them is used.
+// GUARD-4. The child's descriptors stay descriptors of the view. The parent's objects stay where
+// they are, unused.
 void guarded_file::become_child() noexcept {
   audit::report_clock::become_child();
   for (guarded_file* f = first(); f != nullptr; f = f->next()) {

@@ -2,19 +2,19 @@
 // A shielded file that this process has open: its pool, its view, and the uses of it.
 //
 // SHIELD-7 Nothing maps the medium at an address that the program knows, and no descriptor of the
-//    program's reaches it around the view.
-// GUARD-1 So the program gets descriptors of the view's bytes only, and mappings of them.
-// GUARD-2 The pool is open as long as the program has a descriptor or a shared mapping of the file;
-//    when the last one goes, all that differs is written, the pool is closed, and other processes
-//    may have the file.
+//    program bypasses the view.
+// GUARD-1 So the program gets only descriptors of the view's bytes, and mappings of them.
+// GUARD-2 The pool is open as long as the program has a descriptor or a shared mapping of the file.
+//    When the last one goes, all differences are written, the pool is closed, and other processes
+//    may open the file.
 // GUARD-3 The supervisor has both memory files before the program has anything of the view
 //         (WIRE-2).
-// GUARD-4 A child of fork() has what its parent mapped, to read; its flushes, fences and syncs are
-//    its parent's affair. To use the file itself it opens it again, when its parent has closed it.
-// GUARD-6 A thread that fences uses a file that it flushed in earlier, and that another
-//    thread may close meanwhile. So a close waits for such uses before it takes the view down.
-// GUARD-5 These objects are never freed, but used again: a handler that looks one up has something
-//         to look at.
+// GUARD-4 A child of fork() can read what its parent has mapped; its flushes, fences and syncs
+//    there are left to its parent. To use the file itself it opens it again, once its parent has
+//    closed it.
+// GUARD-6 A thread that fences uses a file that it flushed in earlier, and that another thread may
+//    close meanwhile. So a close waits for such uses before it takes the view down.
+// GUARD-5 These objects are never freed, but reused: a handler that looks one up finds an object.
 #pragma once
 
 #include <sys/stat.h>
@@ -47,30 +47,30 @@ class guarded_file {
  public:
   // Async-signal-safe.
   static guarded_file* find(const file_identity& id) noexcept;
-  // Whose view these bytes are. Async-signal-safe.
+  // The file whose view has these bytes. Async-signal-safe.
   static guarded_file* find_bytes(const struct stat& s) noexcept;
   static guarded_file* first() noexcept;
   guarded_file* next() const noexcept { return next_; }
 
-  // In a critical section, this and what follows. It gets one reference. reads: it is opened to
-  // read, so that is all that its user need be allowed. Throws failure.
+  // This and the functions below: in a critical section. The file gets one reference. reads: it is
+  // opened for reading, so its user need not be allowed more. Throws failure.
   static guarded_file& open(const std::string& path, const file_identity& id, bool reads);
-  // Throws failure: it was opened by a user who may only read it.
+  // Throws failure if it was opened by a user who may only read it.
   void require_writable() const;
   void enter() noexcept { ++references_; }
   void leave() noexcept;
-  // The same, but done when leave_all() is called.
+  // The same, but it takes effect when leave_all() is called.
   void leave_later() noexcept { ++leaving_; }
   static void leave_all() noexcept;
   // Writes and closes, even if threads still use it.
   void close() noexcept;
   static void become_child() noexcept;
-  // In a child that was made in the middle of a flush or a fence: if the child continues there, its
-  // parent does not see what it does.
+  // In a child made in the middle of a flush or a fence: if the child continues it, its parent does
+  // not see the child's changes.
   static void leave_regions() noexcept;
 
   bool is_open() const noexcept { return open_.load(std::memory_order_acquire); }
-  // While one lives that is_open(), the opening of that number keeps its view. Async-signal-safe;
+  // While an object lives whose is_open() is true, that opening keeps its view. Async-signal-safe;
   // short.
   class use {
    public:
@@ -84,14 +84,14 @@ class guarded_file {
     guarded_file& file_;
     bool is_open_;
   };
-  // Of this opening; no two have the same.
+  // The number of this opening; no two have the same.
   uint32_t number() const noexcept { return number_.load(std::memory_order_acquire); }
   const std::string& path() const noexcept { return path_; }
   view::file_view& view() noexcept { return *view_; }
   bool is(const file_identity& id) const noexcept { return id == id_; }
   bool is_bytes(const struct stat& s) const noexcept { return identity_of(s) == bytes_id_; }
 
-  // Descriptors may live on in another image (inherited_fds.hpp); where not they are close-on-exec.
+  // Descriptors may live on in another image (inherited_fds.hpp); otherwise they are close-on-exec.
   bool outlives_images() const noexcept { return held_ && is_in_memory(); }
   // A new open file of the view's bytes, close-on-exec; -1 with errno.
   int open_bytes(int flags) const noexcept;
@@ -100,33 +100,34 @@ class guarded_file {
   // The memory that the view takes, in bytes.
   uint64_t memory() const noexcept;
   uint64_t capacity() const noexcept { return pool_->capacity(); }
-  // Pages are loaded when they are touched (page_in.hpp).
+  // Pages are loaded on first access (page_in.hpp).
   bool pages_come() const noexcept { return pages_.has_value(); }
   // Stores to it wait while its lines are copied (store_guard.hpp).
   bool stores_wait() const noexcept { return guard_.has_value(); }
-  // Of a mapping that its stores may wait in, or that its pages may come to. False with errno.
+  // Watches a mapping in which stores may have to wait, or pages may be loaded on access. False
+  // with errno.
   bool watch(uintptr_t at, size_t n) const noexcept;
   [[noreturn]] void cannot_watch() const noexcept;
-  // Pages may become holes again (page_out.hpp); from keep_pages() on none does. On the thread that
-  // loads pages; the next one to try.
+  // Whether pages may be evicted (page_out.hpp); after keep_pages() none is. The thread that loads
+  // pages calls these; next_to_go() is the next candidate.
   bool pages_may_go() const noexcept { return pages_.has_value() && !keeps_pages_.load(); }
   void keep_pages() noexcept { keeps_pages_.store(true); }
   bool let_go(uint64_t page) noexcept;
   uint64_t next_to_go(uint64_t pages) noexcept { return hand_ = (hand_ + 1) % pages; }
-  // Loads what is not there of the range. Throws failure.
+  // Loads the absent pages of the range. Throws failure.
   void load(uint64_t offset, uint64_t n);
   touched_pages* pages() noexcept { return pages_ ? &*pages_ : nullptr; }
   // Why the pool has failed.
   std::string why() const { return pool_->why(); }
   // Throws failure.
   void grow(uint64_t size);
-  // Room to grow to that. Throws failure.
+  // Reserves room to grow to that size. Throws failure.
   void reserve(uint64_t size);
   // Bytes that write(2) has appended to the view become part of the file. Throws failure.
   void catch_up();
-  // Writes what differs, and what write(2) has appended. Throws failure.
-  // Nothing that is written is in the pool's log alone when this returns. Throws failure.
+  // Makes sure that nothing written is in the pool's log alone. Throws failure.
   void drain();
+  // Writes the range's differences, and what write(2) has appended. Throws failure.
   void write_back(uint64_t offset, uint64_t n, view::write_reason why);
 
   void count(scute_shield_counts& to) const noexcept;
@@ -134,7 +135,7 @@ class guarded_file {
   // DUR-4: a commit has failed.
   [[noreturn]] void give_up() noexcept;
   unflushed_lines& unflushed() noexcept { return unflushed_; }
-  // Null: there is none. As long as the file is open.
+  // Null: there is none. Valid as long as the file is open.
   audit::store_audit* audit() noexcept { return audit_.get(); }
 
  private:
@@ -161,7 +162,7 @@ class guarded_file {
   std::unique_ptr<live_audit> audit_;
   std::atomic<uint32_t> number_{0};
   std::atomic<bool> open_{false};
-  std::atomic<uint64_t> reserved_{0};  // there is room for so many bytes
+  std::atomic<uint64_t> reserved_{0};  // bytes for which there is room
   std::atomic<unsigned> users_{0};
   unsigned references_ = 0, leaving_ = 0;
   uint64_t dropped_ = 0, dropped_masked_ = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A guarded file gets longer (supervisor/growth.hpp, LENGTH-1, LENGTH-3).
+// Makes a guarded file longer (supervisor/growth.hpp, LENGTH-1, LENGTH-3).
 #include <algorithm>
 #include <string>
 
@@ -24,21 +24,22 @@ void guarded_file::cannot_grow() {
                 "cannot make it longer: " + pool_->why());
 }
 
-// Whole pages, so that a program that appends a little asks once for each.
+// Reserves whole pages, so that a program that appends a little at a time asks once per page.
 void guarded_file::reserve(uint64_t size) {
   require_capacity(size);
   if (size <= reserved_.load()) return;
   const uint64_t whole = (size + view::page_size - 1) / view::page_size * view::page_size;
   const uint64_t wanted = std::min(whole, pool_->capacity());
   if (!pool_->reserve(wanted)) cannot_grow();
-  memory_->reserve(wanted);  // or a store to a hole that a write leaves would meet a full disk
+  // otherwise a store to a hole that a write leaves could meet a full disk
+  memory_->reserve(wanted);
   reserved_.store(wanted);
 }
 
 void guarded_file::grow(uint64_t size) {
   if (size <= view_->size()) return;
   require_capacity(size);
-  const pages_stay here;  // the last one changes
+  const pages_stay here;  // the last page changes
   if (!supervisor::grow_view(*view_, *memory_, size)) cannot_grow();
 }
 

@@ -50,7 +50,7 @@ struct waiting {
 
 #ifdef __x86_64__
 
-// As the C library hides it.
+// The stack pointer in a jmp_buf, as the C library mangles it.
 uintptr_t stack_of(const __jmp_buf_tag& to) noexcept {
   constexpr int at = 6;
   auto hidden = static_cast<uintptr_t>(to.__jmpbuf[at]);
@@ -58,7 +58,7 @@ uintptr_t stack_of(const __jmp_buf_tag& to) noexcept {
   return hidden;
 }
 
-// Whether we read it as it is.
+// Whether we unmangle it correctly.
 [[gnu::noinline]] bool try_stack() noexcept {
   constexpr uintptr_t near = 4096;
   jmp_buf here;
@@ -68,15 +68,15 @@ uintptr_t stack_of(const __jmp_buf_tag& to) noexcept {
 }
 const bool stack_is_known = try_stack();
 
-// The stack that handlers may have of their own; empty if there is none.
+// The alternate stack of handlers; empty if there is none.
 class own_stack {
  public:
-  // As it is set now; a handler may have none while it runs (SS_AUTODISARM).
+  // As set now; a handler may have none while it runs (SS_AUTODISARM).
   own_stack() noexcept {
     stack_t s{};
     if (::sigaltstack(nullptr, &s) == 0) set(s);
   }
-  // As it was set when a signal came.
+  // As set when a signal came.
   void set(const stack_t& s) noexcept {
     if ((s.ss_flags & SS_DISABLE) != 0 || size_ != 0) return;
     begin_ = reinterpret_cast<uintptr_t>(s.ss_sp);
@@ -88,8 +88,8 @@ class own_stack {
   uintptr_t begin_ = 0, size_ = 0;
 };
 
-// Frames from here to the call's, and the last of them that a handler returns to: the kernel's
-// record of what it has interrupted.
+// Searches the frames from here to the call's. Finds the last one that a handler returns to: the
+// kernel's record of what it has interrupted.
 struct search {
   uintptr_t call;
   own_stack& handlers;
@@ -110,14 +110,14 @@ _Unwind_Reason_Code look(_Unwind_Context* frame, void* to) {
   return _URC_NO_REASON;
 }
 
-// Whether the call has come no further than where it resumed before: it has met a fault, and would
-// meet it for ever. (What the kernel says of a signal it writes for handlers with SA_SIGINFO only.)
+// Whether the call has not advanced since it resumed before: it has met a fault, and would meet it
+// for ever. (The kernel writes a signal's information only for handlers with SA_SIGINFO.)
 bool is_where_it_was(const ucontext_t& interrupted) noexcept {
   return at_end.is &&
          std::memcmp(at_end.resumed, interrupted.uc_mcontext.gregs, sizeof at_end.resumed) == 0;
 }
 
-// Whether the frame of the call is left by going there.
+// Whether a jump to `target` leaves the frame of the call.
 bool leaves(uintptr_t call, uintptr_t target, const own_stack& handlers) noexcept {
   const auto now = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
   const bool other_stack = handlers.has(now) && !handlers.has(call);

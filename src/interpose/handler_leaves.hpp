@@ -1,30 +1,32 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Handlers of signals that have interrupted a flush or a fence in views, and do not return: by
-// siglongjmp(), longjmp() or exit().
+// Signal handlers that have interrupted a flush or a fence in views and do not return: they leave
+// by siglongjmp(), longjmp() or exit().
 //
-// LEAVE-1 What does not return waits until the call that was interrupted is over, and is done then
-//    in its place: the handler's frame is given back to the kernel as if it had returned
-//    (rt_sigreturn), with all signals blocked, and the end of the call does it with the signals
-//    blocked that the handler had. So every call releases its locks, counts and depths, and exit()
-//    waits for none of them.
-// LEAVE-2 Where several calls have interrupted each other, each is ended so, the innermost first.
-// LEAVE-3 A jump that stays within the handler, or that no call waits for, is the C library's as
-//    ever. In a child that the handler has made no call is under way.
-// LEAVE-4 What would have to wait, and whose handler's frame is not found, ends the process
-//    (SIGABRT): what comes after it could not be made durable. So does code called for a fault of
-//    the call itself, which meets it again when it continues: it is known by that. (Found by a CI
-//    on a processor with AVX-512: a handler without SA_SIGINFO was taken for one of a fault, by
-//    what was left on the stack.)
+// LEAVE-1 Such a departure waits until the interrupted call has ended, and takes place then: the
+//    handler's frame is returned to the kernel (rt_sigreturn) with all signals blocked, and the end
+//    of the call departs with the handler's signal mask. So every call releases its locks, counts
+//    and depths.
+// LEAVE-2 If several calls have interrupted each other, each is ended like this, the innermost
+//    first.
+// LEAVE-3 A jump that stays within the handler, or with no call under way, is the C library's,
+//    unchanged. In a child that the handler has made no call is under way.
+// LEAVE-4 If a departure would have to wait and the handler's frame is not found, the process ends
+//    (SIGABRT): later stores could not be made durable. So it does for a handler that is called for
+//    a fault of the call itself, which would meet the fault again.
 //
-// The runtime knows where the C library's jump_buf has the stack's place, and how it is hidden. It
-// tries both before it believes them. (x86-64.)
+// About LEAVE-4: a CI on a processor with AVX-512 has found that a handler without SA_SIGINFO was
+// taken for one of a fault, because of leftovers on the stack.
+//
+// The runtime knows where the C library's jump_buf keeps the stack pointer, and how it is mangled.
+// It verifies both before it relies on them. (x86-64.)
 #pragma once
 
 namespace scute::core::interpose {
 
 // In a child of fork().
 void forget_departures() noexcept;
-// At the end of a call, on whose thread something may wait: does it, and does not return then.
+// At the end of a call: carries out a departure that waits on this thread, and then does not
+// return.
 void do_what_waits() noexcept;
 
 }  // namespace scute::core::interpose

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The gates of instrumented images (scute/shield_hooks.h):
-// they hold where views lie.
+// The gates of instrumented images (scute/shield_hooks.h): they say where views lie.
 #pragma once
 
 namespace scute::core::interpose {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What instrumented code tells (scute/shield_hooks.h).
+// Receives the reports of instrumented code (scute/shield_hooks.h).
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -45,7 +45,8 @@ void fence(scute_shield_fence_kind, const scute_shield_site* site) {
   errno = keep;
 }
 
-// Reported after it has happened (HOOK-1), and without `detect` not before.
+// A streaming store is reported after it has happened (HOOK-1), and not before, unless compiled
+// with `detect`.
 void stream(const void* at, size_t n, const scute_shield_site* site) {
   const int keep = errno;
   const audit::call_site here(site);
@@ -70,7 +71,8 @@ void detach(scute_shield_gate* gate) {
   *found = gates[--gate_count];
 }
 
-// As store_hook.cpp, load_hook.cpp and what they call were compiled (HOOK-7).
+// The hooks that are compiled with general registers only, like store_hook.cpp, load_hook.cpp and
+// what they call (HOOK-7).
 #ifdef SCUTE_HOOKS_ARE_GENERAL
 constexpr uint64_t general_only = SCUTE_SHIELD_HOOK_STORE | SCUTE_SHIELD_HOOK_LOAD;
 #else
@@ -90,7 +92,7 @@ constexpr scute_shield_hooks table{SCUTE_SHIELD_HOOKS_VERSION,
 
 }  // namespace
 
-// The bounds only widen: an image that looks at them while they change sees too wide a range, and
+// The bounds only widen: an image that reads them while they change sees too wide a range, and
 // never too narrow a one.
 void open_gates() noexcept {
   low = std::min<uint64_t>(low, mappings.lowest());

@@ -34,11 +34,11 @@ struct inherited {
   int number;
   file_identity bytes;
   int same_as;       // an earlier number that is the same open file, or -1
-  std::string path;  // if it is FILE itself, and no view
+  std::string path;  // if it is FILE itself, not a view
 };
 
-// Descriptors that look like the bytes of a view (a file in memory with the seal that ours have),
-// and shielded files themselves.
+// Finds descriptors that look like the bytes of a view (a memory file with our seal), and shielded
+// files themselves.
 std::optional<inherited> look_at(int fd) {
   struct stat s{};
   if ((next::fcntl(fd, F_GETFL) & O_PATH) != 0) return std::nullopt;
@@ -67,7 +67,7 @@ std::vector<inherited> find_inherited() {
   return all;
 }
 
-// The number becomes a copy of `from`, which is the program's.
+// Makes the number a copy of `from`, which is the program's.
 void make_copy(int from, int number) noexcept {
   const critical now;
   opened_file* const o = opened_at(from);
@@ -78,7 +78,8 @@ void make_copy(int from, int number) noexcept {
 void take_over(const inherited& one) {
   if (one.same_as >= 0) {
     make_copy(one.same_as, one.number);
-    if (next::fcntl(one.same_as, F_GETFD) < 0) next::close(one.number);  // could not be had either
+    // could not be opened either
+    if (next::fcntl(one.same_as, F_GETFD) < 0) next::close(one.number);
     return;
   }
   std::string path = one.path;
@@ -92,7 +93,7 @@ void take_over(const inherited& one) {
   const off_t at = ::lseek(one.number, 0, SEEK_CUR);
   const int fd = open_as_program(AT_FDCWD, path.c_str(), flags | O_CLOEXEC, 0);
   const opened_file* const o = fd >= 0 ? entry_of(fd) : nullptr;
-  // (Its name may be another file's by now, or here.)
+  // By now, or here, its name may denote another file.
   if (o == nullptr || (!one.path.empty() && !o->file->is(one.bytes))) {  // (reported already)
     if (fd >= 0) close_as_program(fd);
     next::close(one.number);

@@ -27,13 +27,13 @@
 namespace scute::core::interpose {
 namespace {
 
-// Has a value in the main thread, and so a destructor when that one ends alone.
+// Has a value only in the main thread, so its destructor runs when that thread ends by itself.
 pthread_key_t main_thread{};
 bool knows_main_thread = false;
 // The argument of exit().
 sigset_t signals_of_main{};
 
-// The main one has, though the kernel has it as long as the process lives.
+// Whether the main thread has ended; the kernel keeps it as long as the process lives.
 bool main_thread_has_ended() noexcept {
   char name[48], state[512];
   std::snprintf(name, sizeof name, "/proc/thread-self/../%d/stat", ::getpid());
@@ -46,7 +46,7 @@ bool main_thread_has_ended() noexcept {
   return name_end != nullptr && std::strncmp(name_end, ") Z", 3) == 0;
 }
 
-// Besides the runtime's own and the calling thread, if that is to count.
+// Whether the program has threads besides the runtime's own and `callers` calling threads.
 bool program_has_threads(unsigned callers) noexcept {
   if (!libc_counts_more_than(callers) || SCUTE_PLANTED(last_early)) return false;
   return !kernel_has_at_most(1) || !main_thread_has_ended();
@@ -89,16 +89,16 @@ void main_thread_ends(void*) {
   waiter_counts.store(false);
   const bool waits = ::pthread_create(&waiter, nullptr, &end_with_the_last, nullptr) == 0;
   if (waits) ::pthread_detach(waiter);
-  // When the main thread has ended the runtime's threads are counted as what they are.
+  // Once the main thread has ended the runtime's threads are counted as such.
   for (unsigned spins = 0; waits && !waiter_counts.load();) spin_pause(spins);
-  // Without one there is this thread.
+  // Without such a thread this one waits.
   if (!waits) wait_for_the_last(1);
   let_signals_come(before);
   if (!waits) std::exit(0);
 }
 
-// The kernel has so many of the program's. One of the runtime's that has just been made, and does
-// not count itself yet, may look like one more for a while.
+// Whether the kernel still has so many of the program's threads. A thread of the runtime that was
+// just made, and does not count itself yet, may look like one more for a while.
 bool are_left(unsigned threads) noexcept {
   constexpr int looks = 200;
   for (int i = 0; i < looks; ++i) {
@@ -123,8 +123,8 @@ void watch_main_thread() noexcept {
 }
 
 bool ends_process() noexcept {
-  // Without threads of the runtime's the kernel ends it as it should; and what shares its parent's
-  // memory is no process of ours.
+  // Without threads of the runtime the kernel ends the process as it should; and a process that
+  // shares its parent's memory is not ours.
   if (guarded_file::first() == nullptr || is_borrowed()) return false;
   {
     const critical now;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How long the program may make a file (RLIMIT_FSIZE). The kernel would tell it when the view gets
-// longer; by then FILE would be longer already.
+// How long the program may make a file (RLIMIT_FSIZE). The kernel would report it when the view
+// gets longer; by then FILE would already be longer.
 #pragma once
 
 #include <sys/resource.h>
@@ -14,8 +14,8 @@
 
 namespace scute::core::interpose {
 
-// A file of `size` bytes is not to become as long as `requested`: EFBIG, and SIGXFSZ for the
-// calling thread, as the kernel has it. Outside of critical sections.
+// Whether a file of `size` bytes must not become as long as `requested`: sets EFBIG, and sends
+// SIGXFSZ to the calling thread, like the kernel. Outside of critical sections.
 inline bool is_over_length_limit(uint64_t size, off_t requested) noexcept {
   struct rlimit limit{};
   if (requested < 0 || static_cast<uint64_t>(requested) <= size ||

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// libpmem's calls. Bytes in a view are flushed and fenced
-// there; all else is libpmem's own affair.
+// libpmem's calls. Bytes in a view are flushed and fenced there; libpmem handles all others.
 #include <sys/types.h>
 
 #include <cstddef>
@@ -43,7 +42,7 @@ void* filled(void* to, int byte, size_t n, unsigned flags) noexcept {
   return to;
 }
 
-// The bytes that the process has streamed or flushed outside of views.
+// Drains the bytes that the process has streamed or flushed outside of views.
 void drain_rest() noexcept {
   if (next_drain.get() != nullptr) next_drain();
 }
@@ -79,7 +78,8 @@ SCUTE_INTERPOSED(int, pmem_deep_persist, (const void* at, size_t n)) {
   fence_views();
   return 0;
 }
-// Flushes are enough, and must be used: they report to the shield the bytes that must be durable.
+// True: flushes are enough, and must be used, as they report to the shield the bytes that must be
+// durable.
 SCUTE_INTERPOSED(int, pmem_is_pmem, (const void* at, size_t n)) {
   return in_view(at, n) ? 1 : next_is_pmem(at, n);
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// libpmem2's calls. A program asks a map for the functions
-// that make it durable; a map of a view gets ours. The library asks in the same way for its
-// asynchronous calls, so these are heard as well.
+// libpmem2's calls. A program asks a map for the functions that make it durable; for a map of a
+// view it gets ours. The library itself asks in the same way for its asynchronous calls, so these
+// are intercepted too.
 //
 // GRAN-1 A map of a view has the granularity of a cache line, whatever the library has found:
-//    stores that are not flushed are not heard. So a program that needs stores to be durable by
+//    stores without a flush are not noticed. So a program that needs stores to be durable by
 //    themselves (granularity BYTE) gets no map.
 #include <sys/types.h>
 
@@ -21,7 +21,7 @@ using namespace scute::core::interpose;
 
 namespace {
 
-// As libpmem2 has them; its header need not be there to build this.
+// As in libpmem2, whose header need not exist to build this.
 struct map;
 struct config;
 struct source;
@@ -73,7 +73,7 @@ void* fill(void* to, int byte, size_t n, unsigned flags) {
   return to;
 }
 
-// Configurations that ask for granularity BYTE: there is no call that tells (GRAN-1).
+// Remembers configurations that ask for granularity BYTE: no call returns that (GRAN-1).
 class byte_configs {
  public:
   void set(const config* c, bool asks) {

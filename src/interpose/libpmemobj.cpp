@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Windows around libpmemobj's transactions and atomic calls: between their first fence and their
-// last nothing that the program has asked for is half done as far as it can tell, so one commit at
-// the end does.
+// Windows around libpmemobj's transactions and atomic calls. Between their first fence and their
+// last, the program cannot tell what is half done. So one commit at the end suffices.
 //
-// OBJ-1 A transaction's window is open while pmemobj_tx_stage() says that it is running, whatever
-//    way it came about: calls are not counted, for an abort leaves by longjmp(). It is asked
-//    whenever such a call returns or jumps, at each fence, and before a callback of a stage.
-// OBJ-2 What calls have left that did not return, since their constructors left by longjmp(), ends
-//    with its commit when the window of a transaction of the thread begins or ends. A window that
-//    the program itself has opened stays (scute/shield_view.h).
+// OBJ-1 A transaction's window is open while pmemobj_tx_stage() says that one is running, however
+//    it was begun. Calls are not counted, since an abort leaves by longjmp(). The stage is checked
+//    whenever such a call returns or jumps, at each fence, and before a stage callback.
+// OBJ-2 If calls did not return, since their constructors left by longjmp(), their windows end with
+//    a commit when the window of a transaction of the thread begins or ends. A window that the
+//    program itself has opened stays (scute/shield_view.h).
 // SHIELD-9 An aborted transaction's lines are committed like others: libpmemobj restores them
 //    itself, from its log in the same file, and flushes them. Its window ends with the first fence
 //    of that.
-// OBJ-3 What a transaction has committed, or an aborted one had made durable by itself, is durable
-//    when pmemobj_tx_commit() or pmemobj_tx_abort() returns or jumps, in the stages and callbacks
-//    after it, as it is for libpmemobj: its window ends there with a commit, and what the program
-//    makes durable after that is so at once.
-// OBJ-4 The commit of an inner transaction makes nothing durable for libpmemobj, which drains in
-//    that of the outermost alone. So an inner commit in which no thread has fenced leaves the
-//    window open, until the program makes something durable in a stage of it (OBJ-1).
+// OBJ-3 When pmemobj_tx_commit() or pmemobj_tx_abort() returns or jumps, the transaction's bytes
+//    are durable in the following stages and callbacks, as with libpmemobj alone: its window ends
+//    there with a commit, and later fences of the program commit at once.
+// OBJ-4 The commit of an inner transaction makes nothing durable in libpmemobj, which drains only
+//    in that of the outermost. So an inner commit without a fence leaves the window open, until the
+//    program makes something durable in a stage of it (OBJ-1).
 #include <sys/types.h>
 
 #include <cstdarg>
@@ -37,7 +35,7 @@ namespace {
 
 constexpr const char* library = "libpmemobj.so.1";
 
-// As libpmemobj has them.
+// As in libpmemobj.
 struct pool;
 struct oid {
   uint64_t pool, offset;
@@ -54,7 +52,7 @@ constinit next_call<pool*(oid)> next_pool_by_oid{"pmemobj_pool_by_oid", library}
 [[gnu::tls_model("initial-exec")]] thread_local constinit unsigned calls = 0;
 // An inner transaction has committed, and has not ended (OBJ-4).
 [[gnu::tls_model("initial-exec")]] thread_local constinit bool inner_committed = false;
-// Of the last transaction that was to begin.
+// The pool of the last transaction that was to begin.
 [[gnu::tls_model("initial-exec")]] thread_local constinit const void* pool_of_it = nullptr;
 
 // OBJ-1
@@ -91,7 +89,7 @@ class window {
     begin_window(at);
     ++calls;
   }
-  // (It has ended already if the constructor has begun a transaction.)
+  // It has already ended if the constructor has begun a transaction.
   ~window() {
     if (!is_open_ || calls == 0) return;
     --calls;
@@ -106,7 +104,7 @@ class window {
 
 }  // namespace
 
-// A call whose fences become one commit at its end. The pool is where it is mapped.
+// A call whose fences become one commit at its end. The pool is identified by its mapping.
 #define SCUTE_IN_WINDOW(type, name, types, parameters, arguments) \
   namespace {                                                     \
   constinit next_call<type types> next_##name{#name, library};    \
@@ -169,8 +167,8 @@ SCUTE_INTERPOSED(void, pmemobj_free, (oid * what)) {
 
 namespace {
 
-// Pairs of what follows and the thing itself, until there is nothing; there is no form of the call
-// that takes them as a list.
+// Parameters are pairs of a kind and a value, until tx_nothing; no form of the call takes them as a
+// list.
 enum tx_parameter : int { tx_nothing, tx_mutex, tx_rwlock, tx_callback };
 constexpr size_t words_max = 24;
 
@@ -186,7 +184,7 @@ constinit next_call<int(int, void*, uint64_t)> next_tx_xlock{"pmemobj_tx_xlock",
 constexpr size_t lock_size = 64;
 
 using callback = void (*)(pool*, int, void*);
-// Of the outermost transaction, which has one or none: libpmemobj refuses another one.
+// The callback of the outermost transaction, which has at most one: libpmemobj refuses another.
 [[gnu::tls_model("initial-exec")]] thread_local constinit callback program_callback = nullptr;
 
 // OBJ-3
@@ -195,7 +193,7 @@ void on_stage(pool* p, int stage, void* arg) {
   if (program_callback != nullptr) program_callback(p, stage, arg);
 }
 
-// The callback that libpmemobj is to call instead of c. Only one of the program's is followed.
+// The callback for libpmemobj to call instead of c. Only one of the program's is followed.
 callback followed(callback c) noexcept {
   if (c == nullptr || (program_callback != nullptr && program_callback != c)) return c;
   program_callback = c;
@@ -271,7 +269,7 @@ SCUTE_INTERPOSED(int, pmemobj_tx_xlock, (int kind, void* lock, uint64_t flags)) 
 
 // ---- locks --------------------------------------------------------------------------------------
 
-// They lie in the pool, are stored to and never flushed: a word of theirs says in which run of the
+// Locks lie in the pool, are stored to and never flushed: a word of theirs says in which run of the
 // program they were made. NOLINTBEGIN(bugprone-macro-parentheses): they are parenthesized lists.
 #define SCUTE_LOCK(name, types, parameters, arguments)        \
   namespace {                                                 \

@@ -27,7 +27,7 @@ audit::on_stray asked_for(const store_reporters& reporters) {
                                                                           : audit::on_stray::ignore;
 }
 
-// Without memory from the heap: a fence in a handler comes here.
+// Needs no heap memory: a fence in a handler comes here.
 void put_place(char* to, size_t room, const char* how, const audit::site_names* at) {
   to[0] = 0;
   if (at != nullptr)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The audit of a view by places in the source, in the process that it is about: it reports strays
-// as they are found.
+// The audit of a view by places in the source, in the audited process: it reports strays as they
+// are found.
 #pragma once
 
 #include <atomic>
@@ -21,7 +21,7 @@ struct audit_plan {
 };
 // In a critical section.
 audit_plan plan_audit();
-// More code was loaded: what open files' audits make of strays from now on. In a critical section.
+// More code was loaded: updates how open files' audits treat strays. In a critical section.
 void plan_audits_anew();
 
 class live_audit final : public audit::store_audit {

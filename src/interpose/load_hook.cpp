@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Instrumented code calls this before each load (AUDIT-5): general registers only (HOOK-7), and so
-// must all code be that is called here, except the code that stops the program.
+// Instrumented code calls this before each load (AUDIT-5). It uses general registers only (HOOK-7),
+// like all code that it calls, except the code that stops the program.
 #include "interpose/load_hook.hpp"
 
 #include "audit/call_site.hpp"
@@ -10,8 +10,8 @@
 namespace scute::core::interpose {
 namespace {
 
-// A page that goes and comes meanwhile, and a commit set, may leave a line other bytes than its
-// digest's for a moment.
+// Concurrent eviction and loading of the page, or a commit set, may make a line differ from its
+// digest for a moment.
 constexpr unsigned looks = 3;
 
 bool is_stray(const view::file_view& view, const audit::store_audit& audit,

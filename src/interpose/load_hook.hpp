@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The hook of loads (scute/shield_hooks.h), of code that was compiled with -fscute=loads: as often
-// called as that of stores.
+// The hook of loads (scute/shield_hooks.h) for code compiled with -fscute=loads: called as often as
+// that of stores.
 #pragma once
 
 #include <cstddef>

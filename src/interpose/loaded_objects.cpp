@@ -11,13 +11,13 @@
 namespace scute::core::interpose {
 namespace {
 
-// Whose flushes are no affair of the scan (SCAN-1). libcrypto, which libpmem brings along, flushes
-// a few bytes of its own stack, to time it (OPENSSL_instrument_bus).
+// Objects whose flushes the scan ignores (SCAN-1). libcrypto, which libpmem loads, flushes a few
+// bytes of its own stack, to time it (OPENSSL_instrument_bus).
 constexpr std::string_view exempt[] = {
     "libc.so",     "libc-2.",     "ld-linux",           "linux-vdso",    "libpmem.so",
     "libpmem2.so", "libscute.so", "libscute-shield.so", "libpthread.so", "libcrypto.so"};
-// Libraries that come with the language, and with this library. They flush nothing (the scan looks
-// through them).
+// Libraries that come with the language, and with this library. They flush nothing (the scan checks
+// them).
 constexpr std::string_view of_language[] = {"libm.so", "libgcc_s.so", "libdl.so", "librt.so",
                                             "libstdc++.so"};
 // Objects whose stores are reported by their callers (tools/pass/library_calls.hpp), or by the

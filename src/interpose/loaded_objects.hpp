@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What code the process has loaded, and what scute-cc has left in it (scute/shield_hooks.h, "the
-// mark").
+// The code that the process has loaded, and the marks that scute-cc has left in it
+// (scute/shield_hooks.h, "the mark").
 #pragma once
 
 #include <cstdint>
@@ -23,11 +23,11 @@ struct loaded_object {
       0;  // scute_shield_option: what all of its instrumented parts were compiled with
 };
 
-// All but those of SCAN-1 (flush_scan.hpp). In a critical section.
+// All objects except those of SCAN-1 (flush_scan.hpp). In a critical section.
 std::vector<loaded_object> loaded_objects();
 
-// A library of the language, which is never instrumented: the mathematical one, the one that
-// unwinds, the one of C++.
+// Whether it is a library of the language, which is never instrumented: that of mathematics, the
+// unwinder, that of C++.
 bool comes_with_language(std::string_view path) noexcept;
 
 // A path's last part.

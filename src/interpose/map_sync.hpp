@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MAP_SYNC that a library asks for whose flushes are interposed (MEM-2).
+// Grants MAP_SYNC to a library whose flushes are interposed (MEM-2).
 #pragma once
 
 namespace scute::core::interpose {
 
-// While one lives, this thread's mappings of views may have MAP_SYNC. They nest.
+// While an object lives, this thread's mappings of views may have MAP_SYNC. They nest.
 class map_sync_granted {
  public:
   map_sync_granted() noexcept;

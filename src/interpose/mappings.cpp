@@ -8,7 +8,7 @@ constinit mapping_table mappings;
 namespace {
 
 // The last result of this thread, for find(). A handler may read and change it between any two
-// steps of the code that it interrupts: busy keeps it from changing a half-written one, version
+// steps of the code that it interrupts: busy keeps it from changing a half-written one, and version
 // reveals a change.
 struct last_found {
   mapped_range range;

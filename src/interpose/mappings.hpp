@@ -4,7 +4,7 @@
 // MAPS-1 Looking up takes no lock and may be done in signal handlers, whatever they interrupt;
 //    changes are made in a critical section (critical.hpp), so no handler runs in the middle of one
 //    in its own thread.
-// MAPS-2 What the table says of an address was true at one moment during the look-up: entries are
+// MAPS-2 The table's answer for an address was true at one moment during the look-up: entries are
 //    copied, and copied again if the table has changed meanwhile.
 // MAPS-3 A range is in the table before the program is given its address, and leaves it before the
 //        address can be another's.
@@ -33,8 +33,8 @@ class mapping_table {
  public:
   static constexpr size_t ranges_max = 4096;
 
-  // The range that holds `at`, or one of no file. A thread that asks for the same range again pays
-  // for a comparison of two words.
+  // The range that holds `at`, or one of no file. A thread that asks again for the same range pays
+  // only for a comparison of two words.
   mapped_range find(uintptr_t at) const noexcept;
   // The first one that holds a byte of [begin, end), or one of no file.
   mapped_range first_in(uintptr_t begin, uintptr_t end) const noexcept;
@@ -42,13 +42,13 @@ class mapping_table {
   // Rises with every change.
   uint64_t generation() const noexcept { return sequence_.load(std::memory_order_acquire); }
 
-  // In a critical section, the rest. False: there is no room.
+  // The functions below: in a critical section. Returns false if there is no room.
   bool has_room() const noexcept {
     return count_.load(std::memory_order_relaxed) + 2 <= ranges_max;
   }
   void add(const mapped_range& range) noexcept;
-  // The parts of the ranges in [begin, end) leave the table. f(file, change) gets the change of the
-  // number of the file's ranges, after the change.
+  // Removes the parts of the ranges in [begin, end) from the table. Then calls f(file, change) with
+  // the change of the number of the file's ranges.
   template <class F>
   void cut_out(uintptr_t begin, uintptr_t end, F&& f) {
     for (;;) {

@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint64_t no_limit = ~uint64_t{0};
 
-// The memory available without swapping, as the kernel has it; no limit where it does not say.
+// The memory available without swapping, by the kernel's estimate; no limit if it gives none.
 uint64_t available() noexcept {
   char text[4096];
   const int fd = next::open("/proc/meminfo", O_RDONLY | O_CLOEXEC);
@@ -30,7 +30,7 @@ uint64_t available() noexcept {
   return at != nullptr ? std::strtoull(at + sizeof field - 1, nullptr, 10) * 1024 : no_limit;
 }
 
-// Of a few MiB the next one would say that they are as many as others.
+// In KiB for small amounts: rounded to MiB, two different ones could look equal.
 std::string amount(uint64_t bytes) {
   const bool few = bytes < uint64_t{16} << 20;
   const unsigned shift = few ? 10 : 20;

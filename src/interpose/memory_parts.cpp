@@ -15,7 +15,7 @@
 namespace scute::core::interpose {
 namespace {
 
-// "begin-end rwxp ..." False: it is none.
+// Parses "begin-end rwxp ...". Returns false if it is no such line.
 bool look_at(std::span<const char> line, memory_part_seen seen) noexcept {
   uintptr_t begin = 0, end = 0;
   const char* const to = line.data() + line.size();
@@ -36,7 +36,7 @@ bool each_part_of_memory(memory_part_seen seen) noexcept {
   const uncancelled now;
   const int fd = next::open("/proc/thread-self/maps", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return false;
-  // A line without its name is shorter than this, and of one that is longer the rest is passed by.
+  // A line without its name fits in this; of a longer line the rest is skipped.
   char room[1024];
   size_t have = 0;
   bool good = true, in_name = false;

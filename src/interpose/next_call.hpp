@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The function that a program would have called without us: the next one of that name. Looked up
-// when it is first used and, for all that a signal handler may call, before main() (look_up_early
-// in next_calls.cpp).
+// The function that a program would have called without us: the next one of that name. It is looked
+// up at its first use; if a signal handler may call it, before main() (look_up_early in
+// next_calls.cpp).
 #pragma once
 
 #include <dlfcn.h>
@@ -15,8 +15,8 @@ namespace scute::core::interpose {
 template <class F>
 class next_call {
  public:
-  // library: where it is looked for if no library that everybody sees has it (one that was opened
-  // as a plug-in); it stays in the process.
+  // library: searched if no globally visible library has the function (one that was opened as a
+  // plug-in); it stays in the process.
   consteval explicit next_call(const char* name, const char* library = nullptr)
       : name_(name), library_(library) {}
 

@@ -35,7 +35,7 @@ namespace scute::core::interpose::next {
 #undef SCUTE_NEXT
 #undef SCUTE_NEXT_OF
 
-// Before main(): dlsym() is not for signal handlers.
+// Called before main(): signal handlers must not call dlsym().
 void look_up_early() noexcept;
 
 }  // namespace scute::core::interpose::next

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the core, the C++ library in this library and the runtime itself call. The linker leads
-// their calls here (--wrap), so that no call of ours is taken for one of the program's.
+// The calls of the core, of the C++ library in this library and of the runtime itself. The linker
+// redirects them here (--wrap), so that no call of ours counts as one of the program's.
 //
 // OWN-1 A call from inside this library reaches the next function of that name, never an interposed
-//    one: the core opens FILE, which programs get a view of.
-// OWN-2 Descriptors of ours have high numbers: a program may dup2() to any low one, and counts on
-//       getting the lowest that is free.
+//    one: the core opens FILE, while programs get a view of it.
+// OWN-2 Our descriptors have high numbers: a program may dup2() to any low one, and relies on
+//    getting the lowest free one.
 #include <fcntl.h>
 
 #include <cerrno>
@@ -20,7 +20,7 @@ using namespace scute::core::interpose;
 
 namespace {
 
-// Out of the way of the program's numbers, where there is room.
+// Moves a descriptor away from the program's numbers, if there is room.
 int raised(int fd) noexcept {
   if (fd < 0) return fd;
   const int keep = errno;
@@ -169,7 +169,7 @@ SCUTE_OWN(long, syscall, (long number, ...)) {
   return next::syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 SCUTE_FORWARD(void*, dlopen, (const char* path, int how), (path, how))
-// Made from here, RTLD_NEXT is after this library.
+// Called from here, RTLD_NEXT searches after this library.
 SCUTE_OWN(void*, dlsym, (void* handle, const char* name)) {
   return real_lookup::dlsym()(handle, name);
 }

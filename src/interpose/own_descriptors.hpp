@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Descriptors that the runtime and the core have for themselves: of the pools, of the views, of the
-// link to the supervisor. Programs close what they do not know (daemons close everything); these
-// they cannot.
+// Descriptors that the runtime and the core have for themselves: those of the pools, the views, and
+// the connection to the supervisor. Programs close descriptors that they do not know (daemons close
+// all); these they cannot close.
 #pragma once
 
 namespace scute::core::interpose {

@@ -28,7 +28,7 @@ namespace {
 constexpr uint64_t page_size = view::page_size;
 constexpr uint64_t pages_ahead = 16;  // for a thread that reads one page after the other
 
-// False: it is lost.
+// Loads the page. Returns false if it is lost.
 bool loaded(view::file_view& view, uint64_t offset) noexcept {
   const bool goes_on = offset >= page_size && view.is_loaded(offset - page_size, page_size);
   return (goes_on && view.load(offset, pages_ahead * page_size)) || view.load(offset, page_size);
@@ -62,7 +62,7 @@ void load_touched(const userfault& faults, uintptr_t at) noexcept {
     const guarded_file::use now(*r.file, r.file->number());
     const uint64_t offset = r.offset_of(page);
     if (now.is_open() && loaded(r.file->view(), offset)) {
-      // A hole that counts as loaded is zeros: of the file, or since the program has made it one.
+      // A hole that counts as loaded is zeros: in the file, or since the program has made a hole.
       is = r.file->pages()->zero(offset);
       if (is == outcome::failed)
         complain(r.file->path(),
@@ -97,8 +97,8 @@ bool pages_come() noexcept {
   return false;
 }
 
-// PAGEIN-4, for bytes that cannot be read: a child that reads them would make a page of zeros of
-// them, for its parent as well.
+// PAGEIN-4, for unreadable bytes: a child that reads them would turn them into a page of zeros, for
+// its parent too.
 void keep_from_children(const guarded_file& file, uint64_t offset) noexcept {
   for (uintptr_t from = 0;;) {
     const mapped_range r = mappings.first_in(from, UINTPTR_MAX);
@@ -138,7 +138,7 @@ void load_all_views() noexcept {
 
 touched_pages::touched_pages(const supervisor::view_memory& memory)
     : at_(reinterpret_cast<uintptr_t>(memory.bytes_at())), file_(memory.bytes()) {
-  // No thread waits here: it is watched so that the kernel lets us copy to it.
+  // No thread waits here: the mapping is watched so that the kernel lets us copy to it.
   if (!view_faults()->watch(at_, memory.capacity(), false, true))
     throw_errno("watch the pages of a view", errno);
 }

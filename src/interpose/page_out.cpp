@@ -14,16 +14,16 @@
 namespace scute::core::interpose {
 namespace {
 
-// Of one look: pages that are asked to go, and pages that are looked at, of which few may be there,
-// or many that hold what the file has not.
+// Limits of one search: pages to evict, and pages to examine, of which few may be present, or many
+// may be dirty.
 constexpr unsigned pages_at_once = 32, looks_at_once = 65536, loaded_at_once = 128;
 
-// PAGEOUT-2: a call counts itself and then looks whether a thread evicts pages; that thread
-//            announces it and then looks for calls.
+// PAGEOUT-2: a call counts itself and then checks whether a thread evicts pages; that thread
+// announces it and then checks for calls.
 std::atomic<unsigned> calls{0};
 std::atomic<bool> going{false};
 
-// Every read() of a program asks, also those of its allocator before there is memory to be had.
+// Every read() of a program reads this, also those of its allocator before it has memory.
 std::atomic<bool> goes{false};
 
 uint64_t taken() noexcept {
@@ -50,7 +50,8 @@ class leave_to_go {
   bool given_;
 };
 
-// From where the last look at the file ended, once around it. How many went.
+// Continues where the last search of the file ended, once around the file. Returns how many pages
+// were evicted.
 unsigned let_go(guarded_file& file, unsigned most) noexcept {
   unsigned gone = 0;
   const uint64_t pages = (file.size() + view::page_size - 1) / view::page_size;
@@ -66,7 +67,7 @@ unsigned let_go(guarded_file& file, unsigned most) noexcept {
   return gone;
 }
 
-// A byte of it, at least.
+// Whether at least one byte is in a view.
 bool touches_view(uintptr_t at, size_t n) noexcept {
   return mappings.first_in(at, at + std::min(n, UINTPTR_MAX - at)).file != nullptr;
 }

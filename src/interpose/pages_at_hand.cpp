@@ -15,8 +15,8 @@
 namespace scute::core::interpose {
 namespace {
 
-// Under a use of the file, which keeps its view; without `critical`, which others hold while they
-// wait for a commit set (PAGEIN-2).
+// Loads the bytes under a use of the file, which keeps its view. Takes no `critical`, which other
+// threads hold while they wait for a commit set (PAGEIN-2).
 bool load(guarded_file& file, uint64_t at, uint64_t n) noexcept {
   if (file.view().is_loaded(at, n)) return true;
   bool done = false;
@@ -62,7 +62,7 @@ bool all_at_hand(int fd) noexcept {
   guarded_file* const file = with_pages(fd);
   if (file == nullptr) return true;
   file->keep_pages();
-  const pages_stay here;  // pages that were going have gone
+  const pages_stay here;  // pages that were being evicted are gone now
   const guarded_file::use now(*file, file->number());
   return !now.is_open() || load(*file, 0, ~uint64_t{0});
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The bytes that a call on a descriptor is going to read or write, loaded before it is made
-// (PAGEIN-3). Async-signal-safe.
+// Loads the bytes that a call on a descriptor will read or write, before it is made (PAGEIN-3).
+// Async-signal-safe.
 #pragma once
 
 #include <sys/types.h>
@@ -13,17 +13,17 @@
 
 namespace scute::core::interpose {
 
-// While one lives they stay there. Keeps errno unless it fails.
+// While an object lives they stay loaded. Keeps errno unless it fails.
 class pages_at_hand {
  public:
-  // n bytes at `at`, or where the descriptor stands (-1). Of any descriptor: there is nothing to do
-  // for most. A call that makes the file longer itself, by a write past the end, also needs the
-  // last page: the bytes may lie in it.
+  // n bytes at `at`, or at the descriptor's position (-1). For any descriptor; most need nothing. A
+  // write past the end, which makes the file longer, also needs the last page: the bytes may lie in
+  // it.
   enum class use : uint8_t { as_given, appends };
   pages_at_hand(int fd, off_t at, size_t n, use how = use::as_given) noexcept;
   pages_at_hand(const pages_at_hand&) = delete;
   pages_at_hand& operator=(const pages_at_hand&) = delete;
-  // False with errno (EIO): they cannot be read, and the call is not to be made.
+  // False with errno (EIO): they cannot be read, and the call must not be made.
   explicit operator bool() const noexcept { return done_; }
 
  private:
@@ -31,7 +31,7 @@ class pages_at_hand {
   bool done_ = true;
 };
 
-// All of the file from now on, for calls that are not intercepted. False with errno.
+// Loads the whole file and keeps it loaded, for calls that are not intercepted. False with errno.
 bool all_at_hand(int fd) noexcept;
 
 }  // namespace scute::core::interpose

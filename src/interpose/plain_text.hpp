@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Comparisons of text without the C library: a program may have functions in front of its strcmp()
-// and its kind that do not work yet (REALLOOK-2).
+// Compares text without the C library: a program may interpose strcmp() and the like by functions
+// that do not work yet (REALLOOK-2).
 #pragma once
 
 namespace scute::core::interpose {

@@ -20,10 +20,11 @@ constexpr uint64_t run_time_begin = 0x1a00, run_time_end = 0x2000;
 constexpr uint64_t heap_offset_at = 0x1410;
 constexpr char heap_mark[] = "MEMORY_HEAP_HDR";
 constexpr uint64_t heap_header = 1024;
-// A zone is its header, the headers of its chunks, and these.
+// A zone is its header, the headers of its chunks, and the chunks.
 constexpr uint64_t zone_header = 64, zone_chunks = 65528, chunk_header = 8, chunk_size = 256 * 1024;
 constexpr uint64_t zone_size = zone_header + zone_chunks * (chunk_header + chunk_size);
-// A chunk's header: its type, flags, and a length: of a run of chunks, or in it, back to its head.
+// A chunk's header: its type, flags, and a length: that of a run of chunks or, inside it, the
+// distance to its head.
 constexpr uint64_t footer = 1, run = 4, run_data = 5;
 constexpr uint64_t type_of(uint64_t header) noexcept {
   return header & 0xffff;
@@ -32,11 +33,11 @@ constexpr uint64_t length_of(uint64_t header) noexcept {
   return header >> 32;
 }
 constexpr uint64_t aligned_flag = uint64_t{4} << 16, flexible_flag = uint64_t{8} << 16;
-// A divided chunk begins with the size of its blocks, an alignment, and a bit for each block: 1, it
-// is taken. Without the flag there are 38 words of bits.
+// A divided chunk begins with the size of its blocks, an alignment, and a bit for each block (1:
+// taken). Without the flag there are 38 words of bits.
 constexpr uint64_t run_header = 16, word_bytes = 8, word_bits = 64, usual_words = 38;
 
-// A lane has three logs; each begins with a line, whose second word is the place of the log that
+// A lane has three logs. Each begins with a line whose second word is the place of the log that
 // continues it.
 constexpr uint64_t lanes_at = 0x1400, lane_count_at = 0x1408, lane_size = 3072, lanes_max = 1024;
 constexpr uint64_t logs_of_lane[] = {0, 256, 960}, next_log_at = 8, log_length_at = 16,
@@ -70,7 +71,7 @@ void pmemobj_run_time::find_library() noexcept {
   library_end_ = library.end;
 }
 
-// The program may store there at this moment.
+// The program may be storing there at this moment.
 uint64_t pmemobj_run_time::word(uint64_t offset) const noexcept {
   return std::atomic_ref(*const_cast<uint64_t*>(reinterpret_cast<const uint64_t*>(bytes_ + offset)))
       .load(std::memory_order_relaxed);
@@ -105,7 +106,7 @@ bool pmemobj_run_time::is_in_free_blocks(uint64_t zone, uint64_t offset) const n
   if (block == 0 || block > room) return false;
   uint64_t words = usual_words;
   if ((h & flexible_flag) != 0) {
-    // So many that they end with a line, together with the header.
+    // As many words as make them end, together with the header, at a line's end.
     const uint64_t all = (room / block + word_bits - 1) / word_bits + run_header / word_bytes;
     words = round_up(all, line / word_bytes) - run_header / word_bytes;
   }
@@ -119,7 +120,8 @@ bool pmemobj_run_time::is_in_free_blocks(uint64_t zone, uint64_t offset) const n
 }
 
 bool pmemobj_run_time::is_head_of_log(uint64_t offset) const noexcept {
-  // Its last words are zeros, and its length is in lines. So the chains are followed for few lines.
+  // A head of a log ends with zeros, and has a length in whole lines. So the chains are followed
+  // for few lines.
   for (uint64_t at = offset + log_end_at; at < offset + line; at += word_bytes)
     if (word(at) != 0) return false;
   if (word(offset + log_length_at) % line != 0) return false;

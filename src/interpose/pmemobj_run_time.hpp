@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What libpmemobj keeps in a pool for the run of a program alone: it stores to these lines, never
-// flushes them, and makes them again at every opening. (As libpmemobj 1.x has them.)
+// Lines that libpmemobj keeps in a pool only for one run of a program: it stores to them, never
+// flushes them, and makes them again at every opening. (As in libpmemobj 1.x.)
 //
 //   second page        addresses and locks of the open pool, from 0x1a00 on
-//   chunk headers      the last chunk of a free run of chunks says how long that is ("footer")
+//   chunk headers      the last chunk of a free run of chunks has the run's length ("footer")
 //   free chunks        the first bytes of a free run of chunks say where it is, with an address
 //                      inside of libpmemobj
 //   free blocks        of chunks that are divided: bytes that belong to no object, such as the log
@@ -11,8 +11,8 @@
 //   logs               of the lanes, and those that large transactions have added to them: their
 //                      heads count how often they were used
 //
-// RUNTIME-1 A line counts as such by what it holds now, in the view of a file that begins as a pool
-//    of libpmemobj does: so pools that the program makes itself are known as well.
+// RUNTIME-1 A line counts as such by its present contents, in the view of a file that begins like a
+//    pool of libpmemobj: so pools that the program makes itself are recognised too.
 #pragma once
 
 #include <atomic>
@@ -25,16 +25,16 @@ namespace scute::core::interpose {
 
 class pmemobj_run_time {
  public:
-  // Of this view, whose bytes are mapped there; null: of none. In a critical section.
+  // Sets the view, whose bytes are mapped there; null: none. In a critical section.
   void look_at(const view::file_view* view, const std::byte* bytes) noexcept {
     view_ = view;
     bytes_ = bytes;
   }
-  // Where libpmemobj is now; it may have been loaded since the file was opened. In a critical
+  // Finds where libpmemobj is; it may have been loaded since the file was opened. In a critical
   // section, before lines are reported.
   void find_library() noexcept;
-  // Whether the line that begins at `offset` is one. All of it is in the file, and loaded. With the
-  // view's commit lock held, so that no page goes.
+  // Whether the line that begins at `offset` is such a line. All of it must be in the file, and
+  // loaded. The caller holds the view's commit lock, so that no page is evicted.
   bool has(uint64_t offset) const noexcept;
 
  private:

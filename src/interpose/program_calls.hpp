@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Interposed calls, by the name that this library calls them by where it acts as the program does.
+// Interposed calls, by the names that this library uses where it acts like the program.
 #pragma once
 
 #include <sys/socket.h>

@@ -18,29 +18,29 @@
 namespace scute::core::interpose {
 namespace {
 
-// Of this process; zeros in a child (THREADS-2).
+// The folder of this process's threads; zeros in a child (THREADS-2).
 struct task_folder {
   dev_t device;
   ino_t inode;
 };
 task_folder* tasks = nullptr;
-int descriptor = -1;  // of it; a child's may be its parent's
+int descriptor = -1;  // its descriptor; in a child possibly its parent's
 std::atomic<bool> unintercepted{false};
 std::atomic<bool> had_more{false};
 constexpr unsigned answers_between_looks = 64;
 std::atomic<unsigned> answers{0};
 
-// The C library's: of threads that it has made and that have not ended, and the main one. Null: it
-// shows none.
+// The C library's count of threads that it has made and that have not ended, and the main one.
+// Null: it exports none.
 const unsigned* threads_of_libc = nullptr;
-// Of those that library_thread counts: they stayed with the parent.
+// Threads counted by library_thread that stayed with the parent.
 unsigned left_with_parent = 0;
 
 unsigned own_threads() noexcept {
   return library_thread::count() - left_with_parent;
 }
 
-// Of the process, as the kernel has it; 0: not known.
+// The kernel's count of the process's threads; 0: unknown.
 nlink_t threads_now() noexcept {
   if (tasks == nullptr || tasks->inode == 0) return 0;
   const int keep = errno;
@@ -48,10 +48,10 @@ nlink_t threads_now() noexcept {
   const bool known = next::fstat(descriptor, &s) == 0 && s.st_dev == tasks->device &&
                      s.st_ino == tasks->inode && s.st_nlink > 2;
   errno = keep;
-  return known ? s.st_nlink - 2 : 0;  // a link of each thread's, and those that each folder has
+  return known ? s.st_nlink - 2 : 0;  // one link per thread, and the two of every folder
 }
 
-// In a child there are zeros in it.
+// Memory that is zeroed in a child.
 task_folder* wiped_in_child() noexcept {
   constexpr size_t page = 4096;
   void* const at =
@@ -98,8 +98,8 @@ bool libc_counts_threads() noexcept {
   return threads_of_libc != nullptr;
 }
 
-// A thread of the runtime's is counted by the C library before it counts itself, and longer: so
-// none of the program's is taken for one.
+// The C library counts a thread of the runtime before the thread counts itself, and longer: so none
+// of the program's is mistaken for one.
 bool libc_counts_more_than(unsigned threads) noexcept {
   const unsigned own = own_threads();
   const unsigned all = __atomic_load_n(threads_of_libc, __ATOMIC_ACQUIRE);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// dlsym(3) and dlvsym(3) after ours.
+// The real dlsym(3) and dlvsym(3), of the C library.
 //
-// REALLOOK-1 They are found without dlsym(), which is ours, from the first call on, also one before
-//            any constructor.
-// REALLOOK-2 Nothing on the way to them, or to what is interposed, calls a function that a program
-//    may have in front of the C library's: sanitizers look up the C library's functions by dlsym(),
-//    and before they have these, their own of those names do not work.
+// REALLOOK-1 They are found without dlsym(), which is ours, from the first call on, even one before
+//    any constructor.
+// REALLOOK-2 Nothing on the way to them, or to interposed functions, calls a function that a
+//    program may interpose. Sanitizers look up the C library's functions by dlsym(); before they
+//    have these, their own functions of those names do not work.
 #pragma once
 
 namespace scute::core::interpose::real_lookup {

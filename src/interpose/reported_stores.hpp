@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stores to views that the runtime knows of before they happen.
+// Stores to views that the runtime learns of before they happen.
 #pragma once
 
 #include <sys/types.h>
@@ -13,12 +13,12 @@ class guarded_file;
 // Instrumented code is about to store there (HOOK-3). Async-signal-safe.
 void report_store(const void* at, size_t n) noexcept;
 
-// While one lives, an interposed call stores to the view: by itself, or by the kernel through a
-// descriptor.
+// While an object lives, an interposed call stores to the view: by itself, or by the kernel through
+// a descriptor.
 class known_store {
  public:
   known_store(const void* at, size_t n) noexcept;
-  // Of a write of n bytes to a shielded descriptor, at `at`, or where it stands (-1).
+  // For a write of n bytes to a shielded descriptor, at `at`, or at its position (-1).
   known_store(int fd, off_t at, size_t n) noexcept;
   ~known_store();
   known_store(const known_store&) = delete;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the environment asks of the runtime (supervisor/wire.hpp has the names).
+// The runtime's settings from the environment (supervisor/wire.hpp has the names).
 #pragma once
 
 #include <string>
@@ -20,7 +20,7 @@ struct settings {
       strays;  // "report", "stop", "ignore"; empty: reported where all code reports its stores
 };
 
-// As they were when the process began.
+// The settings at the beginning of the process.
 const settings& asked();
 
 }  // namespace scute::core::interpose

@@ -34,7 +34,7 @@ bool path_of(int fd, char (&path)[4096 + 16]) noexcept {
 
 namespace {
 
-// (A link that leads nowhere says that there should be one.)
+// A link that leads nowhere shows that there should be one.
 bool has_sidecar(int at, const char* path) noexcept {
   constexpr char suffix[] = ".scute";
   char sidecar[4096 + 16];
@@ -49,7 +49,7 @@ bool has_sidecar(int at, const char* path) noexcept {
   return has;
 }
 
-// The protection of a file that is there.
+// Whether it is the protection of an existing file.
 bool is_sidecar(int at, const char* path) noexcept {
   for (const char* const suffix : {".scute", ".scute.log"}) {
     const size_t n = ::strnlen(path, 4096), more = std::strlen(suffix);
@@ -108,7 +108,7 @@ bool shield(int fd, int flags, const char* path, const file_identity& id) noexce
 
 }  // namespace
 
-// (As one that was opened by the name of a descriptor, /proc/self/fd/N.)
+// Like a file that was opened by the name of a descriptor, /proc/self/fd/N.
 bool enter_view(int fd, int flags, guarded_file& file) noexcept {
   const int result = guarded(file.path(), [&] {
     if ((flags & O_ACCMODE) != O_RDONLY) file.require_writable();
@@ -125,7 +125,7 @@ bool enter_view(int fd, int flags, guarded_file& file) noexcept {
       close_own(real);
       throw failure(SCUTE_E_NOENT, "it is not where it was opened any more");
     }
-    file.enter();  // before what stood there may leave it
+    file.enter();  // before the number's previous file may leave
     if (enter_descriptor(fd, file, real, flags)) return;
     const int none = errno;
     close_own(real);
@@ -142,8 +142,8 @@ bool shield_descriptor(int fd, int flags) noexcept {
   struct stat s{};
   char path[4096 + 16];
   const bool regular = next::fstat(fd, &s) == 0 && S_ISREG(s.st_mode);
-  // The tables are its parent's; the program that it becomes takes over what it has opened
-  // (INHERIT-4).
+  // The tables are its parent's; the program that it executes takes over the files that it has
+  // opened (INHERIT-4).
   if (regular && guarded_file::first() != nullptr && is_borrowed()) {
     errno = keep;
     return true;
@@ -153,7 +153,7 @@ bool shield_descriptor(int fd, int flags) noexcept {
     guarded_file* const file = guarded_file::find_bytes(s);
     if (file != nullptr) return enter_view(fd, flags, *file);
   }
-  // (A file that this process has open is known by any name, and without one.)
+  // A file that this process has open is recognised by any name, and without one.
   path[0] = 0;
   const bool known = regular && guarded_file::find(identity_of(s)) != nullptr;
   const bool named = regular && path_of(fd, path);
@@ -162,8 +162,8 @@ bool shield_descriptor(int fd, int flags) noexcept {
     return true;
   }
   errno = keep;
-  if (is_borrowed()) return true;  // as above, of a parent that had opened nothing yet
-  // (Standard streams are read by the C library itself.)
+  if (is_borrowed()) return true;  // as above, for a parent without open files
+  // The C library itself reads the standard streams.
   return shield(fd, flags, path, identity_of(s)) && (fd > STDERR_FILENO || all_at_hand(fd));
 }
 
@@ -182,7 +182,7 @@ int open_as_program(int at, const char* path, int flags, unsigned mode) {
   if (fd < 0) fd = open_guarded(at, path, flags);
   if (fd < 0 || shield_descriptor(fd, flags)) return fd;
   const int why = errno;
-  // (The protection of one that is gone is still there.)
+  // The protection of a removed file still exists.
   constexpr int made = O_CREAT | O_EXCL;
   struct stat s{}, now{};
   if ((flags & made) == made && next::fstat(fd, &s) == 0 &&
@@ -219,7 +219,7 @@ bool is_shielded_at(int at, const char* path) noexcept {
 bool is_shielded_name(int at, const char* path) noexcept {
   const int keep = errno;
   struct stat s{};
-  // (Which tells whether there is a path.)
+  // fstatat() also says whether there is such a path.
   const bool regular = next::fstatat(at, path, &s, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(s.st_mode);
   errno = keep;
   return regular && (has_sidecar(at, path) || is_sidecar(at, path));
@@ -230,7 +230,7 @@ bool cuts_shielded(int at, const char* path, int flags) noexcept {
       !is_shielded_at(at, path))
     return false;
   // A caller that may not write to it gets the usual error. (faccessat() may fail for other
-  // reasons, and does not know all ways to be allowed.)
+  // reasons, and does not know all ways to get permission.)
   if (::faccessat(at, path, W_OK, AT_EACCESS) != 0 && (errno == EACCES || errno == EROFS)) {
     const int how = (flags & (O_ACCMODE | O_NOFOLLOW)) | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
     int fd = next::openat(at, path, how);

@@ -16,14 +16,15 @@ namespace scute::core::interpose {
 #if __has_include(<sys/rseq.h>) && defined(RSEQ_SIG)
 namespace {
 
-// The kernel looks for its mark before the address to resume at, though no thread ever goes there.
+// The kernel checks for its mark before the address to resume at, though no thread ever resumes
+// there.
 struct marked {
   uint32_t mark;
   uint32_t behind;
 };
 constinit const marked nowhere{RSEQ_SIG, 0};
 
-// No address is in it.
+// A sequence that contains no address.
 struct sequence : rseq_cs {
   sequence() noexcept : rseq_cs{} { abort_ip = reinterpret_cast<uintptr_t>(&nowhere.behind); }
 };
@@ -33,7 +34,7 @@ uint64_t place_of_empty() noexcept {
   return reinterpret_cast<uintptr_t>(static_cast<const rseq_cs*>(&empty));
 }
 
-// The thread's, which the C library has registered with the kernel.
+// The thread's record, which the C library has registered with the kernel.
 volatile struct rseq& of_thread() noexcept {
   auto* const at = static_cast<std::byte*>(__builtin_thread_pointer()) + __rseq_offset;
   return *reinterpret_cast<volatile struct rseq*>(at);
@@ -42,10 +43,10 @@ volatile struct rseq& of_thread() noexcept {
 }  // namespace
 
 bool signal_free_region::begin() noexcept {
-  // (The sequence has no address to continue at before this file's constructor: nothing is
-  // committed then.)
+  // Before this file's constructor the sequence has no address to continue at; no commit happens
+  // then.
   if (__rseq_size == 0 || empty.abort_ip == 0) return false;
-  // Otherwise the kernel does not know of this thread's.
+  // A negative number: the kernel does not know this thread's record.
   if (static_cast<int32_t>(of_thread().cpu_id) < 0) return false;
   of_thread().rseq_cs = place_of_empty();
   std::atomic_signal_fence(std::memory_order_seq_cst);

@@ -7,7 +7,7 @@
 
 namespace scute::core::interpose {
 
-// No other thread has its address.
+// The address identifies the thread's object.
 bool signal_order::is_tick(const siginfo_t& what) const noexcept {
   return what.si_code == SI_QUEUE && what.si_value.sival_ptr == this && what.si_pid == ::getpid();
 }

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The order of a thread's real-time signals, of which some have been sent to it again (DEFER-1).
+// Keeps the order of a thread's real-time signals, some of which are sent to it again (DEFER-1).
 //
-// ORDER-1 A signal that is sent again comes after those that others have queued meanwhile, and are
-//    queueing. So it is only a tick: what the kernel said of the signal is kept here, and whatever
-//    comes of that number, the tick as well, takes the place of the last that is kept, and gives
-//    the first one to the handler. When the tick comes, as many have come as were sent, in the
-//    order in which they were sent.
-// ORDER-2 There is room for few, and without room the order is the kernel's: more than one at once
-//         are in here only if handlers interrupt each other.
-// ORDER-3 A tick may never come: the program may have had its number ignored meanwhile. When none
-//         of that number is on its way any more, what is kept of it is forgotten.
+// ORDER-1 A signal that is sent again comes after those that others have queued meanwhile. So only
+//    a tick is sent, and the signal's information is kept here. Each signal of that number that
+//    arrives, the tick too, becomes the last kept, and the handler gets the first. So they arrive
+//    in the order of sending.
+// ORDER-2 There is room for few; without room the order is the kernel's. More than one is kept at a
+//    time only if handlers interrupt each other.
+// ORDER-3 A tick may never come: the program may have set its number to be ignored. When none of
+//    that number is on its way any more, its kept information is forgotten.
 #pragma once
 
 #include <csignal>
@@ -17,19 +16,19 @@
 
 namespace scute::core::interpose {
 
-// Of one thread. In here all signals are held by the caller.
+// One per thread. The caller blocks all signals during its calls.
 class signal_order {
  public:
   constexpr signal_order() = default;
 
   bool is_empty() const noexcept { return kept_ == 0; }
-  // The result of exchange(), before it is sent again: the signal to send instead. False: there is
-  // no room.
+  // Keeps a signal, as exchange() has returned it, before it is sent again; tick is the signal to
+  // send instead. Returns false if there is no room.
   bool keep(const siginfo_t& what, siginfo_t& tick) noexcept;
-  // It could not be sent.
+  // Undoes keep(): the tick could not be sent.
   void take_back() noexcept;
-  // It has come: the information for the handler instead. more: others of its number may be on
-  // their way.
+  // A signal has come: replaces its information by that for the handler. more: others of its number
+  // may be on their way.
   void exchange(siginfo_t& what, bool more) noexcept;
   void forget() noexcept { kept_ = 0; }
 

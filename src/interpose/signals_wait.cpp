@@ -13,7 +13,7 @@ namespace {
 sigset_t those_that_wait() noexcept {
   sigset_t waiting;
   ::sigfillset(&waiting);
-  // (The kernel has the last two in no mask.)
+  // The kernel blocks the last two in no mask.
   for (const int comes : {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP, SIGKILL, SIGSTOP})
     ::sigdelset(&waiting, comes);
   return waiting;

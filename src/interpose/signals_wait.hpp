@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A scope in which the program's signals wait, except for
-// those that an access raises itself, and pthread_cancel() waits: no handler of the program's runs
-// in the middle of it. Async-signal-safe.
+// A scope in which the program's signals wait, except for those that an access itself raises, and
+// in which pthread_cancel() waits: no handler of the program runs in the middle of it.
+// Async-signal-safe.
 #pragma once
 
 #include <ucontext.h>
@@ -13,15 +13,15 @@
 
 namespace scute::core::interpose {
 
-// Of a sigset_t, what the kernel has: there is no more of one in its record of what a handler has
-// interrupted.
+// The bytes of a sigset_t that the kernel uses: its record of what a handler has interrupted has no
+// more.
 inline constexpr size_t bytes_of_kernels_set = 8;
 
-// For what begins in one call and ends in another.
+// For regions that begin in one call and end in another.
 void hold_signals(sigset_t& before) noexcept;
 void let_signals_come(const sigset_t& before) noexcept;
-// Where a handler returns to: what is blocked there, and what waits besides. (Not what the handler
-// itself blocks: where faults are blocked one ends the process.)
+// Adds these signals to the mask to which a handler returns. (It does not block what the handler
+// itself blocks: if faults are blocked, one ends the process.)
 void hold_signals_in(ucontext_t& returned_to) noexcept;
 
 class signals_wait {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The interposed functions by their names, for lookups while
-// the program runs (call_lookup.cpp).
+// The interposed functions by name, for lookups while the program runs (call_lookup.cpp).
 //
 // STANDIN-1 Every interposed function is in the table, by each of its names: the macros that define
-//           them put it there.
-// STANDIN-2 What the table leads to is this library's function, also where the program has another
-//           one of that name.
+//    them enter it.
+// STANDIN-2 The table leads to this library's function, even if the program has another one of that
+//    name.
 #pragma once
 
 namespace scute::core::interpose {

@@ -37,8 +37,8 @@ bool is_alone() noexcept {
   return has_one_thread() || SCUTE_PLANTED(store_alone);
 }
 
-// In all mappings of the file that can be stored to. No thread can store to mappings that do not
-// exist any more. False: one cannot be protected.
+// Protects the range in all mappings of the file that can be stored to. No thread can store to
+// mappings that no longer exist. Returns false if one cannot be protected.
 bool protect(const guarded_file& file, uint64_t offset, size_t n, bool on) noexcept {
   const userfault* const faults = view_faults();
   bool done = true;
@@ -88,15 +88,15 @@ void store_guard::release(uint64_t offset, size_t n) noexcept {
 }
 
 bool store_guard::hold_all() noexcept {
-  // Programs that have threads are asked again now and then.
+  // Programs with threads are checked again now and then.
   if (not_alone_for_ != 0) {
     --not_alone_for_;
     return false;
   }
   if (is_alone()) {
-    // A thread that has been disturbed again and again lets signals wait. Handlers may begin
-    // threads, so threads are looked for a second time. That is a look at memory, since the kernel
-    // may give signals in a system call without a trace.
+    // A thread that was disturbed repeatedly blocks signals. Handlers may start threads, so their
+    // number is checked a second time, by a read of memory, since in a system call the kernel may
+    // deliver signals without a trace.
     signals_wait_ = disturbed_ >= disturbed_most || !signal_free_region::begin();
     if (!signals_wait_ && (has_still_one_thread() || SCUTE_PLANTED(store_alone))) return true;
     if (!signals_wait_) static_cast<void>(signal_free_region::end());
@@ -110,7 +110,7 @@ bool store_guard::hold_all() noexcept {
     }
     let_signals_come(before);
   }
-  static_cast<void>(begin_to_look_after());  // STORE-5; asked again if it cannot be had
+  static_cast<void>(begin_to_look_after());  // STORE-5; tried again if it cannot be started
   not_alone_for_ = commit_sets_between_questions;
   return false;
 }

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stores that wait while lines are copied, for processors that have no load of a whole line
+// Makes stores wait while lines are copied, for processors that cannot load a whole line at once
 // (view/line_copy.hpp).
 //
-// STORE-1 While a page is held, stores to it through any mapping of the process's wait, the
-//    kernel's in its calls as well (userfault.hpp). Nothing else can store: children of fork() may
-//    only read (GUARD-4), and bytes that a descriptor writes have no order within a line.
+// STORE-1 While a page is held, stores to it through any mapping of the process wait, also the
+//    kernel's in its calls (userfault.hpp). Nothing else can store: children of fork() may only
+//    read (GUARD-4), and bytes that a descriptor writes have no order within a line.
 // STORE-2 So every mapping of the view that can be written to is watched, and none appears or moves
 //         while a page is held.
 // STORE-3 A thread that holds a page waits for no thread that may store to it: its own handlers
-//    wait until the page is free, and nothing is closed, which would hold pages in its turn, where
-//    none may be held.
-// STORE-4 Where the program has one thread (THREADS-1) only its own handlers can store while it
-//    copies: nothing is protected then. If one has run meanwhile (QUIET-1) the copies are made
-//    again; where that cannot be known, or happens again and again, handlers wait.
-// STORE-5 A thread that waits to store is woken by the thread that it waits for. The thread that
-//    hears of its fault looks after it: a store that faults as its page is released may begin to
-//    wait after all were woken (Linux 6.18: of some 10,000 releases in front of a thread that
-//    stores without a pause, one), and no thread would wake it before the next release of that
-//    page.
+//    wait until the page is released. While no page may be held, nothing is closed, since closing
+//    would hold pages.
+// STORE-4 If the program has one thread (THREADS-1), only that thread's handlers can store while it
+//    copies: nothing is protected then. If one has run meanwhile (QUIET-1), the copies are made
+//    again; if that cannot be known, or recurs, handlers wait.
+// STORE-5 The thread that a store waits for wakes it. The thread that receives the fault checks
+//    again: a store that faults while its page is released may begin to wait after all were woken,
+//    and no thread would wake it before the next release of that page.
+//
+// About STORE-5: on Linux 6.18 it happened in one of some 10,000 releases next to a thread that
+// stores without a pause.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +31,7 @@ namespace scute::core::interpose {
 
 class guarded_file;
 
-// This processor needs it.
+// Whether this processor needs it.
 bool stores_are_guarded() noexcept;
 
 class store_guard final : public view::page_guard {
@@ -47,21 +48,21 @@ class store_guard final : public view::page_guard {
 
  private:
   const guarded_file& file_;
-  // Of the thread that has the commit lock.
+  // Only for the thread that has the commit lock.
   unsigned not_alone_for_ = 0;  // commit sets
   unsigned disturbed_ = 0;
   bool signals_wait_ = false;  // while all is held
 };
 
-// A call of the kernel's that was to store to these bytes has failed with EFAULT, and may have
-// because their page was held, where userfaultfd is not whole: to be made again, a few times. Keeps
-// errno.
+// A system call that was to store to these bytes has failed with EFAULT. Returns true if the reason
+// may be that their page was held, where userfaultfd is incomplete: then the call is to be made
+// again, a few times. Keeps errno.
 bool may_have_been_held(const void* at, size_t n) noexcept;
 
-// STORE-5: a thread waits to store there. On the thread that hears of it.
+// STORE-5: a thread waits to store there. Runs on the thread that receives the fault.
 void let_store_go_on(const userfault& faults, uintptr_t at) noexcept;
 
-// STORE-2: while one lives nothing is held. In a critical section.
+// STORE-2: while an object lives no page is held. In a critical section.
 class no_page_held {
  public:
   no_page_held() noexcept;

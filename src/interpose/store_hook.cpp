@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Instrumented code calls this before each store: general registers only (HOOK-7), and so must all
-// code be that is called here.
+// Instrumented code calls this before each store. It uses general registers only (HOOK-7), like all
+// code that it calls.
 #include "interpose/store_hook.hpp"
 
 #include "audit/call_site.hpp"

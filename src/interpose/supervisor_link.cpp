@@ -40,7 +40,7 @@ bool ask(supervisor::packet& p, const int* descriptors, size_t count) noexcept {
   return ask(p, descriptors, count, reply);
 }
 
-// There may be room for a descriptor later.
+// Whether the error may pass: there may be room for a descriptor later.
 bool is_for_now(int why) noexcept {
   return why == EMFILE || why == ENFILE || why == ENOMEM || why == ENOBUFS;
 }

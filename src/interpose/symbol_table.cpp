@@ -41,7 +41,7 @@ symbol_table::symbol_table(const dl_phdr_info& object) noexcept
 }
 
 void symbol_table::read() noexcept {
-  // The loader has made addresses of them, but not in the kernel's object.
+  // The loader has turned these into addresses, but not in the kernel's object.
   const auto place = [this](ElfW(Addr) p) {
     // NOLINTNEXTLINE(performance-no-int-to-ptr): as above
     return reinterpret_cast<const void*>(p < base_ ? base_ + p : p);
@@ -79,7 +79,7 @@ void* symbol_table::find(const char* name) const noexcept {
     for (;; ++i) {
       const uint32_t h = chain[i - first];
       void* const found = (h | 1) == (wanted | 1) ? at(i, name) : nullptr;
-      if (found != nullptr || (h & 1) != 0) return found;  // (it is the chain's last)
+      if (found != nullptr || (h & 1) != 0) return found;  // the last of the chain
     }
   }
   for (uint32_t i = 0; hash_ != nullptr && i < hash_[1]; ++i)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The symbols that a loaded object defines, read from its own
-// tables: the way to the C library's dlsym() past our own, and to other objects with a name.
+// The symbols that a loaded object defines, read from its own tables: this finds the C library's
+// dlsym() past our own, and named symbols of other objects.
 #pragma once
 
 #include <link.h>
@@ -36,10 +36,10 @@ class symbol_table {
   const uint16_t* versions_ = nullptr;
 };
 
-// The first function of that name in the objects after this library, as RTLD_NEXT would say; if
-// there is none, in any other object: a program that is linked with this library, and does not load
-// it first, may have the C library in front of it. While no other thread loads or unloads
-// libraries, so for the first time before main().
+// The first function of that name in the objects after this library, like RTLD_NEXT. If there is
+// none, that in any other object: a program that is linked with this library, and does not load it
+// first, may have the C library in front of it. No other thread may load or unload libraries
+// meanwhile, so the first call is before main().
 void* function_behind_ours(const char* name) noexcept;
 
 // The C library's dl_iterate_phdr(), whatever library is in front of it.

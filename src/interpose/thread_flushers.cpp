@@ -14,8 +14,8 @@ namespace {
 
 [[gnu::tls_model("initial-exec")]] thread_local constinit thread_flushers mine{};
 
-// A handler of the same thread may come anywhere here. It finds a place that is bound to its file,
-// or takes a free one; the file is written last.
+// A handler of the same thread may interrupt this anywhere. It finds a place that is bound to its
+// file, or takes a free one; the file is written last.
 thread_flusher* bound(thread_flushers& block, guarded_file& file, uint32_t number) noexcept {
   for (thread_flusher& one : block.here)
     if (one.file == &file && one.number == number) return &one;

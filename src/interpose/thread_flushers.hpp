@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the calling thread is to each of the views that it has flushed in.
+// The calling thread's state in each of the views in which it has flushed.
 //
-// FLUSHER-1 A thread's are its own and its handlers': no lock. One is bound to one opening of one
-//           file; bound to another it is replaced.
-// FLUSHER-2 A few lie in the thread's static storage; a thread that works with more files at once
-//    gets a page for them, which stays until the process ends.
+// FLUSHER-1 Only the thread and its handlers use its flushers: no lock. One is bound to one opening
+//    of one file; it is replaced when it is bound to another.
+// FLUSHER-2 A few lie in the thread's static storage. A thread that uses more files at once gets a
+//    page for them, which stays until the process ends.
 #pragma once
 
 #include <cstddef>

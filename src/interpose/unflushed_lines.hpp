@@ -17,14 +17,14 @@ namespace scute::core::interpose {
 
 class unflushed_lines final : public view::audit_sink {
  public:
-  // Of a view that was just opened, and its bytes. In a critical section.
+  // Begins with a view that was just opened, and its bytes. In a critical section.
   void begin(const view::file_view* view, const std::byte* bytes) noexcept {
     reset();
     run_time_.look_at(view, bytes);
   }
-  // Before lines are reported. In a critical section.
+  // To be called before lines are reported. In a critical section.
   void prepare() noexcept { run_time_.find_library(); }
-  // The view goes.
+  // The view is closed.
   void end() noexcept {
     pass_on(nullptr);
     run_time_.look_at(nullptr, nullptr);
@@ -39,7 +39,8 @@ class unflushed_lines final : public view::audit_sink {
   // Null: no report by places in the source.
   void pass_on(audit::store_audit* to) noexcept { audit_ = to; }
 
-  // Lines beyond what the table holds are not masked: the audit then says more than it need.
+  // If the table is full, further lines are not masked: the audit then reports more than it needs
+  // to.
   void mask(uint64_t offset, uint64_t n) noexcept;
 
  private:

@@ -20,7 +20,7 @@ namespace {
 
 constexpr size_t page_size = 4096;
 
-// Later than the headers of some systems that this is built on (Linux 6.6).
+// Newer than the headers of some systems on which this is built (Linux 6.6).
 struct poison_request {
   uffdio_range range;
   uint64_t mode;
@@ -28,10 +28,10 @@ struct poison_request {
 };
 constexpr uint64_t poison_feature = uint64_t{1} << 14;
 constexpr unsigned long poison_call = _IOWR(0xAA, 0x08, poison_request);
-// Of Linux 6.1 on; the device can be given to users that may do nothing else.
+// Since Linux 6.1; access to the device can be given to otherwise unprivileged users.
 constexpr unsigned long new_from_device = _IO(0xAA, 0x00);
 
-// lacks: 0, or why it is for the program's own accesses only.
+// lacks: 0, or why it covers only the program's own accesses.
 int new_descriptor(int& lacks) noexcept {
   constexpr int flags = O_CLOEXEC | O_NONBLOCK, own_only = 1;
   lacks = 0;
@@ -50,7 +50,7 @@ int new_descriptor(int& lacks) noexcept {
   return static_cast<int>(::syscall(SYS_userfaultfd, flags | own_only));
 }
 
-// A descriptor says once what it can do, and then it is settled.
+// A descriptor reports its features once; after that they are fixed.
 uint64_t features() noexcept {
   int lacks = 0;
   const int fd = new_descriptor(lacks);
@@ -132,7 +132,7 @@ userfault::outcome userfault::copy(uintptr_t to, const std::byte* from, size_t p
     const int result = ::ioctl(fd_, UFFDIO_COPY, &request);
     if (request.copy > 0) count += static_cast<size_t>(request.copy) / page_size;
     if (result == 0) continue;
-    // EAGAIN: another thread maps something, or it has done a part.
+    // EAGAIN: another thread is changing mappings, or only a part was done.
     if (errno == EAGAIN || errno == EINTR) continue;
     return outcome_of(errno);
   }
@@ -169,7 +169,7 @@ void userfault::kick() const noexcept {
 }
 
 userfault::waiter userfault::next(bool waits) const noexcept {
-  pollfd wait[] = {{fd_, POLLIN, 0}, {kicks_, POLLIN, 0}};  // (-1 is passed by)
+  pollfd wait[] = {{fd_, POLLIN, 0}, {kicks_, POLLIN, 0}};  // -1 is ignored
   if (::poll(wait, 2, waits ? -1 : 0) <= 0) return {};
   if ((wait[0].revents & (POLLNVAL | POLLERR)) != 0) return {0, false, true};
   uint64_t kicks = 0;

@@ -31,10 +31,10 @@ void* serve(void*) {
   }
 }
 
-// 0, or the error that says why not.
+// Starts the thread. Returns 0, or the error.
 int begin_to_serve() noexcept {
   if (is_served.exchange(true)) return 0;
-  const signals_wait quiet;  // the thread takes none of the program's
+  const signals_wait quiet;  // the thread takes none of the program's signals
   pthread_t server{};
   const int why = ::pthread_create(&server, nullptr, &serve, nullptr);
   if (why == 0) ::pthread_detach(server);

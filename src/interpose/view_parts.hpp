@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A range of addresses, by the views that it lies in.
+// Divides a range of addresses by the views that it lies in.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace scute::core::interpose {
 
-// f(file, offset, n) for each part of the range that is in a view. False: its beginning is in none.
-// Async-signal-safe.
+// Calls f(file, offset, n) for each part of the range that is in a view. Returns false if its
+// beginning is in none. Async-signal-safe.
 template <class F>
 bool each_part(const void* at, size_t n, F&& f) noexcept {
   auto from = reinterpret_cast<uintptr_t>(at);
@@ -20,7 +20,7 @@ bool each_part(const void* at, size_t n, F&& f) noexcept {
   if (range.file == nullptr) return false;
   while (range.file != nullptr && from < end) {
     const uintptr_t stop = end < range.end ? end : range.end;
-    // A child's are its parent's affair (GUARD-4).
+    // In a child they are left to its parent (GUARD-4).
     if (range.file->is_open()) f(*range.file, range.offset_of(from), stop - from);
     from = stop;
     if (from < end) range = mappings.find(from);

@@ -7,8 +7,8 @@
 
 namespace scute::core::interpose {
 
-// Both libraries have the same numbers. The hints how to store (non-temporal and so on) mean
-// nothing in a view.
+// Both libraries use the same numbers. Hints how to store (non-temporal and so on) have no effect
+// in a view.
 enum store_flags : unsigned { store_no_drain = 1, store_no_flush = 32 };
 
 void move_into_view(void* to, const void* from, size_t n, unsigned flags) noexcept;

@@ -21,14 +21,14 @@
 namespace scute::core::interpose {
 namespace {
 
-// Of a mapping; the tables change in critical sections, and are read at any time.
+// A part of a mapping; the table changes in critical sections, and is read at any time.
 struct part {
   std::atomic<uintptr_t> begin{0}, end{0};  // the same: free
   std::atomic<int> bytes{-1};               // ours
 };
 constexpr size_t parts_max = 256;
 constinit std::array<part, parts_max> parts{};
-std::atomic<size_t> parts_used{0};  // those after them have never been taken
+std::atomic<size_t> parts_used{0};  // entries after this were never used
 
 void free_part(part& p) noexcept {
   p.end.store(p.begin.load());
@@ -68,7 +68,7 @@ bool is_of_some_view(int fd) noexcept {
 }
 
 void remember_view_of_other(uintptr_t at, size_t n, int fd) noexcept {
-  if (is_borrowed()) return;  // its numbers are none of its parent's
+  if (is_borrowed()) return;  // its descriptors are not its parent's
   forget_views_of_others(at, n);
   const int keep = errno;
   const critical now;
@@ -91,7 +91,7 @@ void forget_views_of_others(uintptr_t at, size_t n) noexcept {
     part& p = parts[i];
     const uintptr_t begin = p.begin.load(), end = p.end.load();
     if (begin >= at + n || end <= at || begin == end) continue;
-    // (Of one whose middle goes the beginning is kept.)
+    // If the middle of one goes, its beginning is kept.
     if (begin < at)
       p.end.store(at);
     else if (end > at + n)

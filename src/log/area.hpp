@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where entries of a log lie, in one copy or two, and finding them again after a crash. Nothing
+// A region of log entries, in one copy or two, and how they are found again after a crash. No byte
 // that is read is trusted.
 //
-// AREA-1 Reading an area takes time in proportion to its length, whatever it holds. Heads lie at
-//    multiples of 64 bytes and each may vouch for all that follows, so summing up each body by
-//    itself would take the square of that: as soon as more bytes were summed than an area that
-//    Scute wrote can ask for, sums come from a table of prefixes.
+// AREA-1 Reading an area takes time in proportion to its length, whatever it holds. Heads may lie
+//    at all multiples of 64 bytes, and each may claim all that follows as its body; summing each
+//    body would take quadratic time. So after more bytes than a regular area needs, sums come from
+//    a table of prefixes.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace scute::core::log {
 // The checksums of ranges of one copy (AREA-1).
 class range_sums {
  public:
-  // Of [begin, end), both of them multiples of 64 from `base`.
+  // For [begin, end), both multiples of 64 from `base`.
   range_sums(const std::byte* base, uint64_t begin, uint64_t end)
       : base_(base), begin_(begin), end_(end) {}
 
@@ -36,7 +36,7 @@ class range_sums {
   std::vector<uint32_t> prefixes_;  // of [begin, begin + 64 i)
 };
 
-// A valid entry where it lies.
+// A valid entry in place.
 struct entry_view {
   format::log_entry head;
   const std::byte* body;

@@ -39,7 +39,7 @@ format::log_chain write_chain(const chunk_space& space, medium::writer& w, const
   return {at[0], copies > 1 ? at[1] : 0, links, records.size()};
 }
 
-// One link of a chain, from whichever copy is valid.
+// Finds one link of a chain, in the first copy that is valid.
 const std::byte* chain_reader::link_at(const format::log_entry& e, uint64_t index, uint64_t offset,
                                        uint64_t copy, format::log_link& link) {
   for (const uint64_t o : {offset, SCUTE_PLANTED(link_copy_read) ? 0 : copy}) {

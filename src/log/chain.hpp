@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Records that do not fit where their entry lies: they go to chunks, linked, in one copy or two,
-// and the entry's body says where the chain begins.
+// Records that do not fit into their entry: they go to linked chunks, in one copy or two, and the
+// entry's body says where the chain begins.
 //
 // CHAIN-1 A chain counts if each of its links is valid in at least one copy. Links are written
-//    before the entry, and by the same fence; a link carries its entry's transaction and epoch, so
-//    that no older one passes for it.
-// CHAIN-2 All chains that one reader reads together are at most `budget` bytes long. A chunk
-//    belongs to one chain, so no log that Scute wrote comes near twice the file's length; a chain
-//    that needs more is forged.
+//    before the entry, and by the same fence. A link has its entry's transaction and epoch, so that
+//    no older link passes for it.
+// CHAIN-2 All chains that one reader reads have together at most `budget` bytes. A chunk belongs to
+//    one chain, so no log that Scute wrote needs nearly twice the file's length; a chain that needs
+//    more is forged.
 #pragma once
 
 #include <cstdint>
@@ -31,9 +31,9 @@ constexpr uint64_t link_room(uint64_t chunk_size) noexcept {
   return chunk_size - sizeof(format::log_link);
 }
 
-// Writes records, at least one, to chunks, and returns what the entry's body shall be. extend(n):
-// the file offsets of n further chunks, in the order of links, the copies of each after one
-// another; may throw, with nothing written. Undecided until the next fence.
+// Writes records, at least one, to chunks, and returns the entry's body. extend(n): the file
+// offsets of n more chunks, in the order of links, the copies of each one after another. It may
+// throw; nothing is written then. The chain is durable after the next fence.
 format::log_chain write_chain(const chunk_space& space, medium::writer& w, const identity& whose,
                               uint64_t transaction, std::span<const std::byte> records,
                               const std::function<std::span<const uint64_t>(size_t)>& extend);
@@ -45,7 +45,7 @@ class chain_reader {
     uint64_t offset, length;
   };
 
-  // is_chunk(offset): a chunk of the file begins there, whatever it holds.
+  // is_chunk(offset): whether a chunk of the file begins there, whatever it holds.
   chain_reader(const chunk_space& space, std::function<bool(uint64_t)> is_chunk, uint64_t budget)
       : space_(space), is_chunk_(std::move(is_chunk)), left_(budget) {}
 
@@ -54,8 +54,8 @@ class chain_reader {
     invalid,    // CHAIN-1
     exhausted,  // CHAIN-2
   };
-  // Beyond the budget every call says so. The records of a chained entry with this head and body;
-  // places: where they lie, all copies, is added to.
+  // Reads the records of a chained entry with this head and body. places: gets the ranges of all
+  // copies added. Once the budget is exceeded, every call returns exhausted.
   outcome read(const format::log_entry& e, const format::log_chain& c, uint64_t links_max,
                uint64_t length_max, std::vector<std::byte>& records, std::vector<place>& places);
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One log entry: a head, and records after it. Put together
-// here, and tested here; where entries lie, in which order they come and when one counts is decided
-// by the owner of a log.
+// One log entry: a head, followed by records. This file builds and tests entries. The owner of a
+// log decides where entries lie, their order, and when one counts.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +14,14 @@
 
 namespace scute::core::log {
 
-// Whose entries: bytes of another file, session or lane are no entries here.
+// The owner of entries: bytes of another file, session or lane are no entries here.
 struct identity {
   uint64_t salt;   // of the file
   uint64_t epoch;  // of the session that wrote it
   uint32_t lane;
 };
 
-// Entries begin at multiples of it.
+// Rounds up to a multiple of 64, where entries begin.
 constexpr uint64_t round_line(uint64_t n) noexcept {
   return round_up(n, 64);
 }
@@ -35,11 +34,11 @@ inline void begin(byte_buffer& image) {
   image.extend(sizeof(format::log_entry));
 }
 void add_record(byte_buffer& image, const format::log_record& r, const void* bytes);
-// bytes: null for a record without.
+// bytes: null for a record without any.
 inline void add_record(byte_buffer& image, format::record_kind kind, uint64_t offset,
                        const void* bytes, uint32_t length) {
   const format::log_record r{offset, length, static_cast<uint32_t>(kind)};
-  constexpr uint32_t common = 32;  // most of an allocator's are headers
+  constexpr uint32_t common = 32;  // most of an allocator's records are headers
   if (bytes == nullptr || length != common) return add_record(image, r, bytes);
   std::byte* at = image.extend(sizeof r + common);
   std::memcpy(at, &r, sizeof r);
@@ -54,15 +53,14 @@ void seal(byte_buffer& image, const identity& whose, uint32_t flags, uint64_t se
 uint32_t entry_checksum(const std::byte* entry, size_t size) noexcept;
 uint32_t link_checksum(const format::log_link& link, const std::byte* records) noexcept;
 
-// Everything about a head that needs no sum of the body. room: bytes from the head to the end of
-// its area.
+// Tests a head without summing the body. room: bytes from the head to the end of its area.
 bool fits(const format::log_entry& e, const identity& whose, uint64_t position,
           uint64_t room) noexcept;
 
 using record_fn = std::function<void(format::record_kind kind, uint64_t offset,
                                      const std::byte* bytes, uint32_t length)>;
-// Calls fn for each record. False, before the first call, if one is malformed or `allowed` says no
-// to its range.
+// Calls fn for each record. Returns false, before the first call, if a record is malformed or
+// `allowed` rejects its range.
 bool for_each_record(std::span<const std::byte> records,
                      const std::function<bool(uint64_t offset, uint64_t length)>& allowed,
                      const record_fn& fn);

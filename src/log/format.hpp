@@ -15,10 +15,10 @@ inline constexpr bool packed =
 
 inline constexpr uint32_t entry_magic = 0x676f4c53;  // "SLog"
 enum entry_flags : uint32_t {
-  entry_final = 1,    // decides a user's transaction; otherwise a step on its way
+  entry_final = 1,    // decides a user's transaction; otherwise an intermediate step
   entry_undo = 2,     // old bytes of in-place ranges
   entry_chained = 4,  // the records are in log chunks; the body names the first
-  entry_more = 8      // undo: further entries are in a log chunk, which the body names
+  entry_more = 8      // undo: further entries are in a log chunk that the body names
 };
 
 struct log_entry {
@@ -37,7 +37,7 @@ struct log_entry {
 enum class record_kind : uint32_t {
   data = 1,    // length bytes follow: write them at offset
   intent = 2,  // nothing follows: the parity of this range is to be recomputed
-  undo = 3,    // length bytes follow: what an in-place range held before
+  undo = 3,    // length bytes follow: the old bytes of an in-place range
   // nothing follows: the medium has the bytes of this range, durably before the record's
   // transaction counts
   placed = 4
@@ -81,10 +81,11 @@ struct segment_head {  // the first line of a segment
   uint32_t lane;
   uint32_t redundancy;  // enum log::redundancy
   uint64_t size;        // bytes of one copy
-  // what its writer knew to be void when the segment was begun: frames up to this sequence
+  // frames up to this sequence were void when the segment was begun, as its writer knew
   uint64_t truncation_point;
   uint64_t
-      before;  // sequence of what its writer had appended last, and fenced; 0: nothing, or not told
+      // sequence of the last frame that its writer had appended and fenced; 0: none, or not known
+      before;
 };
 
 struct frame_head {  // begins at a line; the body follows, then zeros to the end of the line
@@ -99,11 +100,10 @@ struct frame_head {  // begins at a line; the body follows, then zeros to the en
 
 inline constexpr uint32_t segment_end_magic = 0x646e4553;  // "SEnd"
 
-struct
-    segment_end {  // the line behind the last place of a frame, where the layout keeps one (SEG-7)
+struct segment_end {  // the line after the last place of a frame, if the layout has one (SEG-7)
   uint32_t magic;
   uint32_t checksum;  // CRC-32C of the 56 bytes that follow, begun with the segment's seed
-  uint64_t end;       // position behind the last frame
+  uint64_t end;       // position after the last frame
   uint64_t frames;    // how many there are
   uint64_t last;      // transaction of the last one
   uint64_t zeros[4];
@@ -119,8 +119,8 @@ enum class log_file_state : uint32_t {
   closed = 3  // nothing in it is needed
 };
 
-// At offsets 0 and 4096. The truncation point is at 8192 and 12288: two times a sequence and its
-// check, 64 bytes apart. Chunks follow.
+// At offsets 0 and 4096. The truncation point is at 8192 and 12288: at each, a sequence and its
+// check twice, 64 bytes apart. Chunks follow.
 struct log_file_head {
   char magic[8];
   uint32_t checksum;  // CRC-32C of the 116 bytes that follow

@@ -18,8 +18,8 @@ uint32_t seed_of(const format::segment_head& h) noexcept {
 uint32_t frame_head_checksum(uint32_t seed, uint64_t position,
                              const format::frame_head& h) noexcept {
   constexpr size_t before = sizeof h.checksum;
-  // Two beginnings never give one message the same sum; the factor is odd, so that no two positions
-  // share one.
+  // Two start values never give one message the same sum; the factor is odd, so that no two
+  // positions share a start value.
   const uint32_t place = static_cast<uint32_t>(position) * 0x9e3779b1U;
   return codec::crc32c(seed ^ place, reinterpret_cast<const std::byte*>(&h) + before,
                        sizeof h - before);

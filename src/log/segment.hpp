@@ -1,33 +1,32 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A segment: a part of a file that takes frames, one after
-// the other, from its first line to its last. A frame is a head and a body that are valid as a
-// whole or not at all. Sequential logs are made of segments: of engine `spec`, and of
-// persist-on-write files. The owner of such a log decides which segments there are, in which order
-// they are used, and when the frames of one are void. Nothing here needs a pool.
+// A segment: a part of a file that takes frames, one after the other, from its first line to its
+// last. A frame is a head and a body that are valid together or not at all. Sequential logs consist
+// of segments: that of engine `spec`, and those of persist-on-write files. The owner of the log
+// decides which segments there are, in which order they are used, and when frames are void. Nothing
+// here needs a pool.
 //
 //   one_copy     lines one after the other
 //   two_copies   the same twice, each copy on pages of its own
-//   tracks       eight lines side by side make a row, each in a track of its own, and a ninth track has their XOR. Tracks
-//                lie on pages of their own. A frame begins in a row of its own, and the XOR of its
-//                last row is that of its own lines, so nothing that was written before is read, or
-//                written again.
+//   tracks       eight lines side by side make a row, each in a track of its own, and a ninth track
+//                has their XOR. Tracks lie on pages of their own. A frame begins in a new row, and
+//                the XOR of its last row is that of its own lines, so nothing written before is
+//                read, or written again.
 //
-// SEG-1 A frame counts as a whole or not at all. Its head vouches for its body, and the head's
-//    checksum is begun with salt, epoch, lane and generation of the segment, and the frame's
+// SEG-1 A frame counts as a whole or not at all. Its head has the checksum of its body. The head's
+//    own checksum starts from the segment's salt, epoch, lane and generation, and the frame's
 //    position: bytes of another file, session, lane, use or place are no frame.
-// SEG-2 A generation is never used twice with one salt, epoch and lane. So whatever an earlier use
-//    has left is void with the first store of the new head.
-// SEG-3 Frames are appended by the one writer that has begun the segment in this session, and never
-//       after a frame that may be torn: after a crash no writer appends to an existing segment.
-// SEG-4 What one page held is known without it, except in one copy: each copy is whole by itself,
-//    and no two lines of a row lie in one page.
+// SEG-2 A generation is never used twice with one salt, epoch and lane. So the first store of the
+//    new head makes everything of an earlier use void.
+// SEG-3 Only the writer that has begun the segment in this session appends frames, and never after
+//    a frame that may be torn: after a crash no writer appends to an existing segment.
+// SEG-4 The contents of each page are known without it, except in one copy: each of two copies is
+//    complete, and no two lines of a row lie in one page.
 // SEG-5 An invalid place does not end a segment. Whether a valid frame after one proves damage
-//       depends on the writer's fences; the reader reports the gap.
+//    depends on the writer's fences; the reader reports the gap.
 // SEG-6 Reading a segment takes time in proportion to its size, whatever it holds.
-// SEG-7 Where the layout keeps a line for it, a writer that leaves a segment records after the last
-//       place of a frame how many there are and where they end. So a loss after the last frame
-//       found is known. The line is not a frame, and may be written by a reader of the segment
-//       after a crash.
+// SEG-7 If the layout has a line for it, a writer that leaves a segment records after the last
+//    place of a frame how many frames there are and where they end. So a loss after the last found
+//    frame is noticed. The line is no frame; after a crash a reader may write it.
 #pragma once
 
 #include <algorithm>
@@ -43,19 +42,19 @@ namespace scute::core::log {
 enum class redundancy : uint32_t { one_copy = 1, two_copies = 2, tracks = 3 };
 
 inline constexpr uint64_t line_size = 64, segment_page = 4096;
-inline constexpr uint32_t track_count = 8;  // without the XOR's
+inline constexpr uint32_t track_count = 8;  // without that of the XOR
 
-// File offsets of a segment's copies: multiples of segment_page. at[1] is of two copies only.
+// File offsets of a segment's copies: multiples of segment_page. at[1] is used for two copies only.
 struct segment {
   uint64_t at[2] = {0, 0};
 };
 
-// Where the lines of a segment lie. Positions are numbers of lines, from 0, that of the segment's
-// head.
+// Maps the lines of a segment to offsets. Positions are numbers of lines, from 0, which is the
+// segment's head.
 class segment_layout {
  public:
-  // size: bytes of one copy, a multiple of segment_page; of tracks at least nine pages.
-  // with_end: SEG-7. kept: of one copy, lines at the end that no frame takes, that line among them.
+  // size: bytes of one copy, a multiple of segment_page; for tracks at least nine pages. with_end:
+  // SEG-7. kept: for one copy, lines at the end that no frame takes, including the one of SEG-7.
   segment_layout(redundancy how, uint64_t size, bool with_end = false, uint64_t kept = 0) noexcept
       : how_(how),
         size_(size),
@@ -65,15 +64,15 @@ class segment_layout {
   redundancy how() const noexcept { return how_; }
   uint64_t size() const noexcept { return size_; }
   uint32_t copies() const noexcept { return how_ == redundancy::two_copies ? 2 : 1; }
-  // Frames begin at multiples of it.
+  // Frames begin at multiples of this.
   uint64_t step() const noexcept { return how_ == redundancy::tracks ? track_count : 1; }
   uint64_t lines() const noexcept { return all_lines() - kept_; }
-  // With those that frames never take. The line at lines() says where they end.
+  // Includes the lines that frames never take. The line at lines() records their end (SEG-7).
   uint64_t all_lines() const noexcept {
     return how_ == redundancy::tracks ? track_ / line_size * track_count : size_ / line_size;
   }
   bool has_end() const noexcept { return kept_ != 0; }
-  // Lines that a frame of so many bytes takes, up to where the next one may begin.
+  // Lines that a frame of this many bytes takes, up to where the next one may begin.
   uint64_t lines_of(uint64_t bytes) const noexcept {
     const uint64_t n = (bytes + line_size - 1) / line_size;
     return (n + step() - 1) / step() * step();
@@ -81,19 +80,19 @@ class segment_layout {
   // Bytes of the largest frame there can be.
   uint64_t frame_max() const noexcept { return (lines() - step()) * line_size; }
 
-  // From the start of a copy.
+  // The position's offset from the start of a copy.
   uint64_t offset_of(uint64_t position) const noexcept {
     return how_ != redundancy::tracks
                ? position * line_size
                : position % track_count * track_ + position / track_count * line_size;
   }
-  // Of the XOR of the row that `position` is in.
+  // The offset of the XOR of the row that has `position`.
   uint64_t sum_offset_of(uint64_t position) const noexcept {
     return track_count * track_ + position / track_count * line_size;
   }
 
-  // Calls put(copy, offset in the copy, bytes, n) for all stores that a frame, or the head, takes:
-  // `lines` are its whole lines. n is a multiple of a line.
+  // Calls put(copy, offset in the copy, bytes, n) for all stores of a frame, or of the head, whose
+  // whole lines are `lines`. n is a multiple of a line.
   template <typename Put>
   void for_each_store(uint64_t position, std::span<const std::byte> lines, Put&& put) const {
     if (how_ != redundancy::tracks) {

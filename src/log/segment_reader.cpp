@@ -9,8 +9,8 @@
 namespace scute::core::log {
 namespace {
 
-// A frame is summed once, and again without each track if it is damaged. So no more is needed than
-// this many times a segment's size, whatever Scute wrote and whatever became of it.
+// A frame is summed once, and again without each track if it is damaged. So no more passes over a
+// segment are needed, whatever Scute wrote and whatever became of it.
 constexpr uint64_t passes_max = track_count + 2;
 constexpr uint32_t no_track = UINT32_MAX;
 
@@ -70,7 +70,7 @@ bool segment_reader::find_head(segment_contents& c) const noexcept {
       c.head_flawed = true;
     } else if (!c.head ||
                std::pair(c.head->epoch, c.head->generation) < std::pair(h.epoch, h.generation)) {
-      // Of two uses the later one: a crash may have left its head in one copy only.
+      // Two uses: the later one counts, as a crash may have left its head in one copy only.
       c.head_flawed = c.head_flawed || c.head.has_value();
       c.head = h;
     } else if (std::memcmp(&*c.head, &h, sizeof h) != 0) {
@@ -82,7 +82,7 @@ bool segment_reader::find_head(segment_contents& c) const noexcept {
 
 void segment_reader::find_end(segment_contents& c) const noexcept {
   if (!layout_.has_end()) return;
-  // As with the head: the XOR of a row with one line is that line.
+  // As for the head: the XOR of a row with one line is that line.
   const uint64_t position = layout_.lines();
   const std::pair<uint32_t, uint64_t> places[] = {
       {0, layout_.offset_of(position)},
@@ -104,7 +104,7 @@ bool segment_reader::fits(uint64_t position, const format::frame_head& h) const 
          h.checksum == frame_head_checksum(seed_, position, h);
 }
 
-// False if too much has been looked at (SEG-6).
+// Returns false if too many bytes have been read (SEG-6).
 bool segment_reader::charge(uint64_t size) noexcept {
   if (size > budget_) return false;
   budget_ -= size;
@@ -139,8 +139,8 @@ bool segment_reader::find_in_copies(uint64_t position, frame& f) {
   return found;
 }
 
-// The head from the XOR of its row and the other lines of that. How many these are is said by the
-// head.
+// Rebuilds the head from the XOR and the other lines of its row. Their number is in the head, so
+// all are tried.
 bool segment_reader::head_without_first(uint64_t position, format::frame_head& h) const noexcept {
   std::byte line[line_size];
   if (is_lost(0, layout_.sum_offset_of(position), line_size)) return false;
@@ -157,7 +157,8 @@ bool segment_reader::head_without_first(uint64_t position, format::frame_head& h
   return false;
 }
 
-// The lines of a frame, those of one track from the XOR. False if one that this takes is lost.
+// Collects the lines of a frame, those of track `without` from the XOR. Returns false if a line
+// that this needs is lost.
 bool segment_reader::assemble(uint64_t position, uint64_t size, uint32_t without) {
   const uint64_t n = lines_in(size);
   assembled_.resize(n * line_size);
@@ -186,7 +187,7 @@ bool segment_reader::assemble(uint64_t position, uint64_t size, uint32_t without
   return true;
 }
 
-// Of an assembled frame.
+// Whether the XOR lines of an assembled frame are right.
 bool segment_reader::sums_are_right(uint64_t position, uint64_t size) const noexcept {
   const uint64_t n = lines_in(size);
   for (uint64_t row = 0; row < n; row += track_count) {
@@ -205,7 +206,7 @@ bool segment_reader::find_in_tracks(uint64_t position, frame& f) {
   const auto accept = [&](const format::frame_head& h, uint32_t without) {
     if (!charge(h.size) || !assemble(position, h.size, without) || !sums(h, assembled_.data()))
       return false;
-    // The body says nothing of the head's bytes, which the XOR may have wrong.
+    // The body's checksum does not cover the head's bytes, which the XOR may have wrong.
     std::memcpy(assembled_.data(), &h, sizeof h);
     f.head = h;
     f.lines = {assembled_.data(), lines_in(h.size) * line_size};
@@ -219,7 +220,7 @@ bool segment_reader::find_in_tracks(uint64_t position, frame& f) {
     if (accept(h, no_track)) return true;
     for (uint32_t t = 1; t < std::min<uint64_t>(lines_in(h.size), track_count); ++t)
       if (accept(h, t)) return true;
-    // The head may be whole and the rest of its line not.
+    // The head may be intact, and the rest of its line not.
     return accept(h, 0);
   }
   return head_without_first(position, h) && accept(h, 0);
@@ -231,7 +232,7 @@ bool segment_reader::find(uint64_t position, frame& f) {
                                              : find_in_copies(position, f);
 }
 
-// More lines of its row cannot be read than its redundancy makes up for.
+// Whether more lines of the row are unreadable than its redundancy can rebuild.
 bool segment_reader::is_blind(uint64_t position) const noexcept {
   uint32_t lost = 0;
   if (layout_.how() != redundancy::tracks) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads segments (log/segment.hpp), after a crash or to repair one. Nothing that is read is
-// trusted, pages may be unreadable, and nothing is written.
+// Reads segments (log/segment.hpp), after a crash or to repair one. It trusts nothing that it
+// reads, tolerates unreadable pages, and writes nothing.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@
 
 namespace scute::core::log {
 
-// A valid frame; its bytes are good during the call that brings it.
+// A valid frame; its bytes are valid during the call that passes it.
 struct frame {
   format::frame_head head;
   uint64_t position;
   std::span<const std::byte> lines;  // all of it, as store_lines() takes it
-  bool flawed;                       // somewhere its redundancy has other bytes, or none
+  bool flawed;                       // some of its redundancy has other bytes, or is lost
   const format::segment_head* of;    // the segment's
-  bool behind_gap;                   // the first one behind a place without a valid frame (SEG-5)
+  bool behind_gap;                   // the first frame after a place without a valid one (SEG-5)
 
   std::span<const std::byte> body() const noexcept {
     return lines.subspan(sizeof head, head.size - sizeof head);
@@ -28,16 +28,16 @@ struct frame {
 };
 
 struct segment_contents {
-  std::optional<format::segment_head> head;  // none: nothing in it is known
+  std::optional<format::segment_head> head;  // none: no head was found
   bool head_flawed = false;
   uint64_t frames = 0;
   uint64_t flawed = 0;                        // of these
-  uint64_t gaps = 0;                          // frames behind one
-  uint64_t end = 0;                           // position behind the last frame
-  std::optional<format::segment_end> stated;  // what the segment says of it (SEG-7)
-  bool stated_flawed = false;                 // a copy of that is wrong, or not there
+  uint64_t gaps = 0;                          // frames after a gap
+  uint64_t end = 0;                           // position after the last frame
+  std::optional<format::segment_end> stated;  // the end as the segment records it (SEG-7)
+  bool stated_flawed = false;                 // a copy of that record is wrong or missing
   uint64_t blind =
-      0;  // places without a frame that is known where too many pages cannot be read to know of one
+      0;  // places where no frame was found and too many pages are unreadable to exclude one
 };
 
 // One thread at a time.
@@ -45,22 +45,21 @@ class segment_reader {
  public:
   // Copies [offset, offset + n) of the file, whole pages. False if they cannot be read.
   using read_fn = std::function<bool(uint64_t offset, std::byte* to, size_t n)>;
-  // The same without a copy; null if they have to be copied. Nobody changes them while they are
-  // looked at.
+  // The same without a copy; null if they have to be copied. No thread may change them meanwhile.
   using view_fn = std::function<const std::byte*(uint64_t offset, size_t n)>;
   using frame_fn = std::function<void(const frame&)>;
 
   segment_reader(const segment_layout& layout, uint64_t salt, read_fn read, view_fn view = {});
 
-  // Calls fn for each valid frame, in ascending order of positions. What fn throws passes through.
+  // Calls fn for each valid frame, in ascending order of positions. Exceptions of fn pass through.
   segment_contents read(const segment& s, const frame_fn& fn);
 
   // Its head alone.
   std::optional<format::segment_head> read_head(const segment& s);
 
-  // What a page of a copy shall hold: head and frames as far as the other pages tell them, zeros
-  // elsewhere. offset: in the copy. Returns what these pages hold: with gaps, or another end than
-  // the segment's writer knows, the page may not be complete.
+  // Makes the contents of a page of a copy: head and frames as far as the other pages have them,
+  // zeros elsewhere. offset: in the copy. Returns the contents of these other pages: with gaps, or
+  // another end than the segment's writer knows, the page may be incomplete.
   segment_contents rebuild(const segment& s, uint32_t copy, uint64_t offset,
                            std::span<std::byte, segment_page> page);
 
@@ -96,7 +95,7 @@ class segment_reader {
   view_fn view_;
   held held_[2];
   static constexpr uint64_t nowhere = UINT64_MAX;
-  uint64_t without_ = nowhere;  // a page that is no source of its own content
+  uint64_t without_ = nowhere;  // the page being rebuilt, which is no source
   uint32_t seed_ = 0;
   uint64_t budget_ = 0;  // bytes that may still be summed (SEG-6)
   std::vector<std::byte> assembled_;

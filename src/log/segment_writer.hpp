@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Appends frames to segments (log/segment.hpp). One thread at a time; whoever appends fences.
+// Appends frames to segments (log/segment.hpp). One thread at a time; the thread that appends also
+// fences.
 #pragma once
 
 #include <cstdint>
@@ -11,32 +12,32 @@
 
 namespace scute::core::log {
 
-// How the lines of a frame get to the medium. Streamed ones are durable at the next fence of the
-// thread that appends. Cached ones can be made durable by anybody: write_back(), and a fence of the
+// How the lines of a frame reach the medium. Streamed ones are durable at the next fence of the
+// appending thread. Cached ones can be made durable by any thread: write_back(), and a fence of the
 // same thread.
 enum class stores : uint8_t { streamed, cached };
 
 class segment_writer {
  public:
-  // base: where the file is mapped. whose.lane is this writer's alone.
+  // base: where the file is mapped. This writer alone uses whose.lane.
   segment_writer(std::byte* base, const segment_layout& layout, const identity& whose) noexcept
       : base_(base), layout_(layout), whose_(whose) {}
 
   const segment_layout& layout() const noexcept { return layout_; }
 
-  // Goes on in another segment, of which nothing is needed any more. Its head is durable with the
-  // first frame, by the fence behind that. generation: SEG-2. before: as in the head.
+  // Continues in another segment whose old contents are no longer needed. Its head becomes durable
+  // with the first frame, by the fence after it. generation: SEG-2. before: as in the head.
   void begin(medium::writer& w, const segment& s, uint64_t generation, uint64_t truncation_point,
              uint64_t before = 0) noexcept;
-  // Of the segment that was begun last.
+  // The head of the segment that was begun last.
   const format::segment_head& head() const noexcept { return head_; }
   // Nothing can be appended until the next begin().
   void end() noexcept { next_ = layout_.lines(); }
-  // The same, and the segment says where its frames end (SEG-7): durable at w's next fence. Of a
-  // segment that was begun.
+  // The same, and records where the segment's frames end (SEG-7): durable at w's next fence. A
+  // segment must have been begun.
   void end(medium::writer& w) noexcept;
 
-  // Bytes of the largest frame that fits, its head included; 0 if there is no segment.
+  // Bytes of the largest frame that fits, with its head; 0 if there is no segment.
   uint64_t room() const noexcept { return (layout_.lines() - next_) * line_size; }
 
   // Makes room for the head, which append() fills in; the body follows.
@@ -44,9 +45,9 @@ class segment_writer {
     image.clear();
     image.extend(sizeof(format::frame_head));
   }
-  // Appends a frame of at most room() bytes and returns its position. Not durable before the
-  // caller's next fence; until that has returned nothing else may rest on it. Throws
-  // std::bad_alloc, with nothing written.
+  // Appends a frame of at most room() bytes and returns its position. It is durable after the
+  // caller's next fence; before that no other step may depend on it. Throws std::bad_alloc, with
+  // nothing written.
   uint64_t append(medium::writer& w, byte_buffer& image, uint32_t flags, uint64_t sequence,
                   uint64_t transaction, stores how = stores::streamed);
 
@@ -61,13 +62,13 @@ class segment_writer {
   uint64_t frames_ = 0, last_ = 0;   // since begin(); transaction of the last one
 };
 
-// Says where the frames of a segment end, whose head this is (SEG-7). Durable at w's next fence.
+// Records where the frames of the segment with this head end (SEG-7). Durable at w's next fence.
 void store_end(medium::writer& w, std::byte* base, const segment_layout& layout, const segment& s,
                const format::segment_head& head, uint64_t end, uint64_t frames,
                uint64_t last) noexcept;
 
-// Stores whole lines of a frame, or of a head, where they belong, in all copies. Durable at the
-// next fence.
+// Stores whole lines of a frame, or of a head, in their places in all copies. Durable at the next
+// fence.
 void store_lines(medium::writer& w, std::byte* base, const segment_layout& layout, const segment& s,
                  uint64_t position, std::span<const std::byte> lines,
                  stores how = stores::streamed) noexcept;

@@ -87,7 +87,7 @@ std::vector<uint64_t> find_bad_pages(int fd, const std::string& sysfs) {
   const std::filesystem::path device = sysfs + "/dev/block/" + std::to_string(major(st.st_dev)) +
                                        ":" + std::to_string(minor(st.st_dev));
   std::string list, start;
-  uint64_t shift = 0;  // of the partition on its disk, which is what the disk's list counts from
+  uint64_t shift = 0;  // start of the partition on its disk; the list counts from the disk's start
   if (!read_text(device / "badblocks", list)) {
     if (!read_text(device / "start", start)) return {};
     std::error_code none;

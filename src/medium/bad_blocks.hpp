@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which pages of a file the kernel knows to be bad: the bad-block list of the device under the
-// file's file system, mapped to the file by its extents. The list is the one that libndctl reads,
-// too, for the namespaces that carry a file system; it is an attribute in sysfs
-// (Documentation/ABI/stable/ sysfs-block, "badblocks": a line "first-sector count" per range, in
-// sectors of 512 bytes).
+// Finds the pages of a file that the kernel knows to be bad: the bad-block list of the device under
+// the file's file system, mapped to the file by its extents. libndctl reads the same list for
+// namespaces with a file system. It is an attribute in sysfs (Documentation/ABI/stable/sysfs-block,
+// "badblocks": a line "first-sector count" per range, in sectors of 512 bytes).
 #pragma once
 
 #include <cstdint>
@@ -12,11 +11,11 @@
 
 namespace scute::core::medium {
 
-// File offsets of bad pages, ascending. Empty where the device has no list, the file system does
-// not tell extents, or nothing is bad. sysfs: where that is mounted.
+// File offsets of bad pages, ascending. Empty if the device has no list, the file system does not
+// report extents, or nothing is bad. sysfs: its mount point.
 std::vector<uint64_t> find_bad_pages(int fd, const std::string& sysfs = "/sys");
 
-// A run of bytes: on the device, and where in the file that is.
+// A run of bytes: its offset on the device, and its offset in the file.
 struct device_range {
   uint64_t device, file, length;
 };

@@ -50,8 +50,8 @@ bool composition::write_page(uint64_t offset, const std::byte* bytes) const noex
   return errno == EFBIG && store_page(p, bytes);
 }
 
-// Where the process may write no files of that length (SIG-3 in base/thread_signals.hpp) it may
-// store to them all the same. The new block is one that nothing has to be read from first.
+// A process that may not write files of that length (SIG-3 in base/thread_signals.hpp) may still
+// store to them. The new block needs no read from the device first.
 bool composition::store_page(const part& p, const std::byte* bytes) const noexcept {
   const auto at = static_cast<off_t>(p.at);
   if (::fallocate(p.file->fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, page) != 0 ||
@@ -119,7 +119,7 @@ bool composition::rewrite_resident(std::byte* base, uint64_t size) const {
       const part p = find(at + i * page, page);
       const int fd = p.file->fd();
       const auto offset = static_cast<off_t>(p.at);
-      // Not the holes, which would take up space.
+      // Skips holes: to write them would take space.
       if (::lseek(fd, offset, SEEK_DATA) != offset) continue;
       const ssize_t got = ::pread(fd, bytes, page, offset);
       if (got <= 0) return false;

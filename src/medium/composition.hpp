@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The files that a mapped medium's bytes are of: one, or one and parts of another that lie in
-// between.
+// The files below a mapped medium: one, or one with parts of another in between.
 //
-// JOIN-1 Every page of the medium is of exactly one file, and every system call for it reaches that
-//        file: a page of the other file that was written to the first one instead would be old
-//        again after the next opening.
-// JOIN-2 The other file never gets longer by a write: its last page may be part of a page, and what
-//    is written there ends where the file ends.
-// JOIN-3 What is made durable is made durable in both files.
+// JOIN-1 Every page of the medium belongs to exactly one file, and every system call for it goes to
+//    that file. A page of the other file written to the first one would be old again after the next
+//    opening.
+// JOIN-2 A write never makes the other file longer: its last page may be partial, and a write there
+//    ends at the file's end.
+// JOIN-3 Bytes are made durable in both files.
 #pragma once
 
 #include <atomic>
@@ -18,14 +17,14 @@
 
 namespace scute::core::medium {
 
-// Where the bytes of the other file lie: `share` bytes of it at `first`, the next as many at first
-// + stride, and so on, as far as the file goes. All multiples of a page.
+// The layout of the other file's bytes: `share` bytes of it at `first`, the next as many at first +
+// stride, and so on, to the file's end. All are multiples of a page.
 struct segments {
   uint64_t first = 0, stride = 0, share = 0;
   uint32_t count = 0;
 
   uint64_t room() const noexcept { return share * count; }
-  // Of a byte of the other file.
+  // The place in the medium of a byte of the other file.
   uint64_t place_of(uint64_t at) const noexcept { return first + at / share * stride + at % share; }
 };
 
@@ -35,8 +34,8 @@ class composition {
 
   explicit composition(file_handle own) : own_(std::move(own)) {}
 
-  // One thread at a time, before any thread looks at the other file's future pages, or while there
-  // are zeros; the medium maps it.
+  // One thread at a time calls it, before any thread accesses the other file's pages, or while they
+  // are zeros; the medium maps them.
   void join(const file_handle& other, const segments& where) noexcept {
     where_ = where;
     other_ = &other;
@@ -46,14 +45,14 @@ class composition {
   const file_handle& own() const noexcept { return own_; }
   const file_handle* other() const noexcept { return other_; }
   const segments& where() const noexcept { return where_; }
-  // Bytes of the other file that are here.
+  // How many bytes of the other file are here.
   uint64_t size() const noexcept { return size_.load(std::memory_order_acquire); }
 
-  // A run of bytes of one file, from `at` on there.
+  // A run of bytes of one file, from offset `at` of that file on.
   struct part {
     const file_handle* file;
     uint64_t at, length;
-    uint64_t bytes;  // so many of them are in the file; the other ones, after its end, are zeros
+    uint64_t bytes;  // how many of them are in the file; the rest, after its end, are zeros
   };
   // The run that begins at this offset, and at most n long. Async-signal-safe.
   part find(uint64_t offset, uint64_t n) const noexcept;
@@ -70,7 +69,8 @@ class composition {
     }
     return 0;
   }
-  // The same for what of [from, to) of the other file is here: fn(part, offset in the medium).
+  // The same for the part of [from, to) of the other file that is here: fn(part, offset in the
+  // medium).
   template <typename Fn>
   void for_each_segment(uint64_t from, uint64_t to, Fn&& fn) const {
     for (uint64_t at = from; at < to;) {
@@ -80,24 +80,24 @@ class composition {
     }
   }
 
-  // One page by system calls (JOIN-1, JOIN-2). False if the file does not take it.
+  // Writes one page by system calls (JOIN-1, JOIN-2). Returns false if the file does not take it.
   // Async-signal-safe.
   bool write_page(uint64_t offset, const std::byte* bytes) const noexcept;
-  // Gives the page's block back.
+  // Releases the page's block.
   void punch(uint64_t offset) const noexcept;
-  // All bytes, false if the system is in the way.
+  // Reads all bytes; false if the system fails.
   bool read(uint64_t offset, void* to, size_t n) const noexcept;
   int reserve(uint64_t offset, uint64_t n) const noexcept;
   int fill_holes(uint64_t offset, uint64_t n) const noexcept;
   // JOIN-3: 0, or an errno.
   int sync() const noexcept;
-  // The kernel forgets what it has of the files in memory, as far as that is durable.
+  // Makes the kernel drop the files' pages from memory, as far as they are durable.
   void drop_cache() const noexcept;
-  // Writes again the pages that the kernel has kept (another process reads a file at this moment,
-  // or the file system drops nothing), so that the device has it. base: where all is mapped. False
+  // Writes the pages that the kernel has kept again (another process is reading a file, or the file
+  // system drops nothing), so that the device has them. base: where everything is mapped. False
   // with errno.
   bool rewrite_resident(std::byte* base, uint64_t size) const;
-  // Those that the kernel knows to be bad, as offsets in the medium.
+  // The pages that the kernel knows to be bad, as offsets in the medium.
   std::vector<uint64_t> bad_pages() const;
   // For messages.
   std::string path() const;

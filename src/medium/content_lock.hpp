@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is locked of a pool's file, its log or a store against other openers, and the word for files
-// that cannot be.
+// The byte range of a pool's file, log or store that is locked against other openers, and the error
+// for files that cannot be locked.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@
 
 namespace scute::core::medium {
 
-// It also keeps out a second opening in this very process, and goes away with the process however
-// it ends. (A byte is left for who keeps its view: SUPLOCK-3.)
+// The lock also refuses a second opening in the same process, and ends with the process however it
+// ends. (One byte is left free for the supervisor of its view: SUPLOCK-3.)
 inline lock_request of_content(access wanted) noexcept {
   return {0, locked_bytes, wanted == access::write};
 }

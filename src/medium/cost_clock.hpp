@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the time of a transaction goes: a clock per stage, for benchmarks (CodePM's Figure 11).
-// Off, a scope is the test of one byte that never changes; so it stands around steps of a
-// transaction, not in loops. On, it reads the time-stamp counter twice, which the bench measures
-// and takes off.
+// Measures where the time of a transaction goes: a clock per stage, for benchmarks (CodePM's Figure
+// 11). While the clock is off, a scope costs a test of one byte that never changes. So scopes
+// surround steps of a transaction, not loops. While it is on, a scope reads the time-stamp counter
+// twice, which the benchmark measures and subtracts.
 //
-// A scope inside another one takes its time away from it. One thread is timed at a time, the one
-// that called start(): scopes of others, as of the thread that drains idle lanes, do nothing.
+// An inner scope's time does not count for the outer one. One thread is timed at a time, the one
+// that called start(). Scopes of other threads, such as the one that drains idle lanes, do nothing.
 #pragma once
 
 #include <array>
@@ -22,11 +22,11 @@
 namespace scute::core::medium {
 
 enum class cost_part : uint8_t {
-  outside,   // the program, and what no scope is around
+  outside,   // the program, and code outside of any scope
   begin,     // a lane, a new transaction number
   allocate,  // slots reserved; their headers written when a chunk is new
   open,      // objects verified and copied to micro-buffers
-  seal,      // guard bytes, what has changed, checksums
+  seal,      // guard bytes, changed ranges, checksums
   plan,      // columns found, locked, deltas prepared
   log,       // entries written, logs retired
   data,      // objects written
@@ -40,7 +40,7 @@ inline constexpr std::array<const char*, cost_parts> cost_part_names{
     "log",     "data",  "parity",   "fence", "end"};
 
 struct cost_reading {
-  uint64_t ticks = 0, entered = 0;  // entered: how often the clock went over to this stage
+  uint64_t ticks = 0, entered = 0;  // entered: how often the clock switched to this stage
 };
 
 class cost_clock {
@@ -90,7 +90,7 @@ class cost_clock {
   static inline std::array<reading, cost_parts> clocks_{};
 };
 
-// For a row of steps inside a scope, which takes up what they leave: less than scopes of their own.
+// Switches the stage inside a scope, for a sequence of steps; cheaper than a scope for each.
 inline void cost_step(cost_part s) noexcept {
   if (cost_clock::on.load(std::memory_order_acquire)) [[unlikely]] {
     if (cost_clock::mine()) cost_clock::enter(s);

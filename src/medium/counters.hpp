@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cost counters: what reached the medium, by purpose. One set per lane, written by the lane's
-// holder only and read by anybody, hence relaxed atomics without read-modify-write instructions.
+// Cost counters: the bytes that reached the medium, by purpose. There is one set per lane. Only the
+// lane's holder writes it and any thread may read it, hence relaxed atomics without
+// read-modify-write instructions.
 #pragma once
 
 #include <atomic>
@@ -8,7 +9,7 @@
 
 namespace scute::core::medium {
 
-// What a write is for; every byte written is counted under one of these.
+// The purpose of a write; every byte written counts under one.
 enum class purpose : uint8_t { data, parity, log, metadata };
 inline constexpr int purpose_count = 4;
 
@@ -17,7 +18,7 @@ constexpr uint64_t lines_of(uint64_t at, uint64_t n) noexcept {
   return n == 0 ? 0 : ((at + n - 1) >> 6) - (at >> 6) + 1;
 }
 
-// What one commit writes, before it is counted.
+// The writes of one commit, before they are counted.
 struct tally {
   uint64_t bytes[purpose_count]{};
   uint64_t lines = 0;
@@ -47,9 +48,9 @@ struct counters {
   counter lock_waits;
   counter peer_invalidations;
   counter fallbacks;
-  counter shorts;       // engine logfree: transactions that went the short way
+  counter shorts;       // engine logfree: transactions that took the short path
   counter logged;       // engine logfree: transactions that went through the log
-  counter drains;       // deferred parity that was made durable for others
+  counter drains;       // deferred parity that was made durable for other threads
   counter undo_spills;  // transactions whose in-place ranges had to give up their columns
   counter repairs, losses;
   counter verified_bytes;

@@ -3,11 +3,11 @@
 // (base/process.hpp, PROC-3).
 //
 // NUMBER-1 The program may close any descriptor, and open a file of its own that gets the number.
-//    So a stored number is asked which file it is of before every system call that it is given to:
-//    if it is not the file that was opened, the call gets -1 and fails with EBADF, and nothing is
-//    cut, written, reserved, mapped or synced that is not ours. Accesses to memory, which need no
-//    descriptor, pay nothing and continue.
-// NUMBER-2 Nor is such a number closed, here or in a child: it is the program's.
+//    So before each system call a stored number is compared with the file that was opened. If it is
+//    another file, the call gets -1 and fails with EBADF, and no foreign file is touched.
+// NUMBER-2 Such a number is not closed either, here or in a child: it is the program's.
+//
+// Accesses to memory need no descriptor; they cost nothing more and continue.
 #pragma once
 
 #include <cerrno>

@@ -31,7 +31,7 @@ namespace {
 constexpr long tmpfs_magic = 0x01021994;  // linux/magic.h
 constexpr long hugetlbfs_magic = 0x958458f6;
 
-// What stays small is reserved by the caller.
+// Reserves huge pages; the caller reserves the rest in small ones.
 void reserve_huge(int fd, uint64_t offset, uint64_t n) noexcept {
   void* at = map_aligned(n, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
   if (at == MAP_FAILED) return;
@@ -39,7 +39,7 @@ void reserve_huge(int fd, uint64_t offset, uint64_t n) noexcept {
   ::munmap(at, n);
 }
 
-// Who had it until now may have removed it.
+// The process that had the file until now may have removed it.
 void require_there(int fd, const std::string& path) {
   struct stat st{}, named{};
   if (::fstat(fd, &st) != 0) throw_errno("examine " + path, errno);
@@ -124,7 +124,7 @@ int file_handle::reserve(uint64_t offset, uint64_t n) const noexcept {
   do {
     e = ::posix_fallocate(fd(), static_cast<off_t>(offset), static_cast<off_t>(n));
   } while (e == EINTR);
-  // Where blocks cannot be reserved (and the C library does not help out), nothing is promised.
+  // If blocks cannot be reserved (and the C library cannot emulate it), nothing is promised.
   return e == EOPNOTSUPP || e == EINVAL ? 0 : e;
 }
 
@@ -133,15 +133,15 @@ int file_handle::grow(uint64_t offset, uint64_t n) const noexcept {
   struct stat st{};
   const auto end = static_cast<off_t>(offset + n);
   if (::fstat(fd(), &st) != 0) return errno;
-  // What lies there is of somebody who did not come to use it. Zeros are what a file gets that was
-  // shorter.
+  // Bytes there were left by an opener that did not use them. After a cut the file grows with
+  // zeros.
   if (st.st_size > static_cast<off_t>(offset) && ::ftruncate(fd(), static_cast<off_t>(offset)) != 0)
     return errno;
   const int e = reserve(offset, n);
   if (e == 0 && ::fstat(fd(), &st) == 0 && st.st_size >= end) return 0;
   if (e == 0 && ::ftruncate(fd(), end) == 0) return 0;
   const int why = e != 0 ? e : errno;
-  // Back to what it was: the shortage of one moment is no longer file for ever.
+  // Undone: a momentary shortage must not leave a longer file for ever.
   cut(offset);
   return why;
 }
@@ -155,7 +155,7 @@ int file_handle::fill_holes(uint64_t offset, uint64_t n) const noexcept {
   const auto end = static_cast<off_t>(offset + n);
   for (auto at = static_cast<off_t>(offset); at < end;) {
     const off_t hole = ::lseek(fd(), at, SEEK_HOLE);
-    if (hole < 0 || hole >= end) break;  // none; or none that the file system knows of
+    if (hole < 0 || hole >= end) break;  // no hole, or none that the file system knows of
     const off_t data = ::lseek(fd(), hole, SEEK_DATA);
     const off_t to = data < 0 ? end : std::min(data, end);
     if (const int e = reserve(static_cast<uint64_t>(hole), static_cast<uint64_t>(to - hole));
@@ -196,7 +196,7 @@ bool file_handle::read(uint64_t offset, void* to, size_t n) const noexcept {
 bool file_handle::is_only_zeros() const {
   std::vector<char> bytes(size_t{1} << 20);
   for (off_t at = 0; at < static_cast<off_t>(size_);) {
-    // Where the file system cannot tell holes, everything is data.
+    // If the file system does not report holes, all bytes are data.
     const off_t data = ::lseek(fd(), at, SEEK_DATA);
     if (data < 0 && errno == ENXIO) break;
     at = std::max(at, data);

@@ -23,28 +23,29 @@ class file_handle {
   // (its file system keeps no locks).
   static file_handle open(const std::string& path, access wanted);
 
-  // Takes over a registered descriptor of a file. lock: its lock, shared with who makes the file
-  // (medium/new_file.hpp), or none: the file is somebody else's to lock (medium/user_file.hpp).
+  // Takes over a registered descriptor of a file. lock: its lock, shared with the maker of the file
+  // (medium/new_file.hpp); none if another owner locks the file (medium/user_file.hpp).
   static file_handle adopt(int fd, std::string path, uint64_t size,
                            std::shared_ptr<kept_lock> lock = nullptr) noexcept;
 
-  // Reserves blocks for bytes that nobody stores to meanwhile, so that stores find room later; what
-  // they hold stays. 0, or an errno: ENOSPC, EDQUOT or EFBIG if there is no room.
+  // Reserves blocks for bytes that no thread stores to meanwhile, so that later stores find room;
+  // the bytes stay as they are. Returns 0, or an errno: ENOSPC, EDQUOT or EFBIG if there is no
+  // room.
   int reserve(uint64_t offset, uint64_t n) const noexcept;
-  // The same where the file has holes, as far as the file system can tell: what is written is
-  // passed over without a look at each block.
+  // The same, but only in the file's holes, as far as the file system reports them: written ranges
+  // are skipped without a check of each block.
   int fill_holes(uint64_t offset, uint64_t n) const noexcept;
-  // The file goes on to offset + n at least, with blocks and zeros from offset on: 0, or an errno.
-  // Neither this nor cut() is durable before a sync, which is the owner's: he knows who else syncs
-  // (CACHE-1).
+  // Makes the file at least offset + n long, with blocks and zeros from offset on. Returns 0, or an
+  // errno. Neither this nor cut() is durable before a sync. The owner syncs, since it knows which
+  // other threads do (CACHE-1).
   int grow(uint64_t offset, uint64_t n) const noexcept;
-  // The file ends there; false if the system does not let it.
+  // Ends the file there; false if the system refuses.
   bool cut(uint64_t offset) const noexcept;
   // Reserves the whole file. SCUTE_E_NOSPC names the shortage; progress is called now and then.
   void reserve_all(void (*progress)(void*, uint64_t, uint64_t), void* progress_arg) const;
-  // All of these bytes; false if the system, or the end of the file, is in the way.
+  // Reads all of these bytes; false if the system fails or the file ends before.
   bool read(uint64_t offset, void* to, size_t n) const noexcept;
-  // Every byte of the file is zero.
+  // Whether every byte of the file is zero.
   bool is_only_zeros() const;
 
   // NUMBER-1: for one system call; -1 if the program has closed it.

@@ -35,7 +35,7 @@ size_t head(const void* p, size_t n) noexcept {
   return std::min(n, -reinterpret_cast<uintptr_t>(p) & (line - 1));
 }
 
-// Between reading a line and writing it; the compiler keeps both on their sides.
+// Reports progress between the read and the write of a line; the compiler moves neither across.
 void tell(volatile uint32_t* done, size_t n) noexcept {
   std::atomic_signal_fence(std::memory_order_seq_cst);
   *done = static_cast<uint32_t>(n);
@@ -109,8 +109,7 @@ enum class way : uint8_t { none, clflush, clflushopt, clwb };
 #define SCUTE_FUSED_AVX2 "avx2,clwb,clflushopt"
 #define SCUTE_FUSED_PIECE(isa) __attribute__((target(isa), always_inline)) inline
 
-// What write-back a template is for is known when it is compiled, and what is not for this CPU is
-// not in it.
+// A template's way of write-back is a constant, so code for other ways is not compiled into it.
 template <way W>
 SCUTE_FUSED_PIECE(SCUTE_FUSED_WIDE)
 void push_wide(void* p) noexcept {
@@ -165,8 +164,7 @@ void encode_part_wide(const fused_piece& p, size_t i, size_t k, volatile uint32_
 template <way W>
 __attribute__((target(SCUTE_FUSED_WIDE))) void encode_wide(const fused_piece& piece,
                                                            volatile uint32_t* done) noexcept {
-  const fused_piece p =
-      piece;  // for all the compiler knows, what is stored could change the fields
+  const fused_piece p = piece;  // a copy: for the compiler, the stores could change the fields
   size_t i = head(p.dst, p.n);
   if (i != 0) encode_part_wide<W>(p, 0, i, done);
   if (W != way::none && p.n >= nt_threshold)
@@ -236,7 +234,8 @@ void encode_line_avx2(const fused_piece& p, size_t i, volatile uint32_t* done) n
   }
 }
 
-// Less than a line; half of one, as most fragments begin and end, in one go.
+// Encodes less than a line. Half a line, which is where most fragments begin and end, takes one
+// step.
 template <way W>
 SCUTE_FUSED_PIECE(SCUTE_FUSED_AVX2)
 void encode_part_avx2(const fused_piece& p, size_t i, size_t k, volatile uint32_t* done) noexcept {
@@ -328,7 +327,7 @@ way present_way() noexcept {
 
 namespace {
 
-// Of those that `cpu` can run; the portable one has number 0.
+// The i-th variant that `cpu` can run; the portable one is number 0.
 const fused_ops* variant(size_t i, [[maybe_unused]] const codec::cpu_features& cpu) noexcept {
   if (i == 0) return &portable[1];
 #if defined(__x86_64__)

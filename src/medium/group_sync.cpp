@@ -17,7 +17,7 @@ uint64_t now_ns() noexcept {
       std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count());
 }
 
-// a is not before b, among numbers that wrap.
+// Whether a is not before b, for numbers that wrap.
 bool reached(uint32_t a, uint32_t b) noexcept {
   return static_cast<int32_t>(a - b) >= 0;
 }
@@ -67,7 +67,7 @@ void group_sync::join(void (*lead)(void*, bool), void* arg) noexcept {
   {
     const locked hold(lock_);
     last_ns_ = now_ns() - begin;
-    // Threads that came meanwhile are served by the next.
+    // The next sync serves threads that came meanwhile.
     last_size_ = size + waiting_.load(std::memory_order_relaxed);
     under_way_ = false;
     ended_.store(number, std::memory_order_release);

@@ -6,16 +6,14 @@
 // The first thread that finds no sync under way leads one; those that come meanwhile wait, and one
 // of them leads the next for all of them. Syncs are numbered as they begin.
 //
-// SYNC-1 A thread returns when a sync has ended that began after the thread had come: what it had
-//    stored before is in it. One that is under way may have passed its pages already, and does not
-//    count.
-// SYNC-2 Never two at a time; and while a thread waits, another one leads or is about to. The
-//        leader of a sync wakes all at its end, and the first of them that has not been served
-//        leads.
-// SYNC-3 A leader that may expect company lingers: as many threads as took part in the last two
-//    syncs are likely to be on their way. Not longer than a fraction of what the last sync took,
-//    which is what waiting for the next one would cost them; and not at all when the last ones had
-//    one thread each.
+// SYNC-1 A thread returns when a sync has ended that began after the thread arrived: it covers what
+//    the thread had stored before. A sync already under way does not count, since it may have
+//    passed these pages.
+// SYNC-2 Never two syncs run at a time; and while a thread waits, another one leads or is about to.
+//    The leader of a sync wakes all threads at its end, and the first one not yet served leads.
+// SYNC-3 A leader that expects company lingers: as many threads as took part in the last two syncs
+//    are likely to come. It lingers at most a fraction of the last sync's duration, which missing
+//    this sync would cost them; and not at all if the last syncs had one thread each.
 // SYNC-4 The sync itself reports an error before it counts as ended: every thread that returns can
 //        see it.
 #pragma once

@@ -18,8 +18,8 @@
 namespace scute::core::medium {
 
 log_file::log_file(file_handle file, access how) : file_(std::move(file)) {
-  // A write beyond the limit fails, also where the file has bytes: better now than in a commit. (A
-  // mapping knows no limit.)
+  // A write beyond the limit fails even where the file has bytes. So it is refused here, and not in
+  // a commit. (A mapping has no limit.)
   if (rlimit limit{}; how != access::read && ::getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
                       limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < file_.size()) {
     errno = EFBIG;
@@ -29,7 +29,7 @@ log_file::log_file(file_handle file, access how) : file_(std::move(file)) {
             " bytes: this process may write to the first " + std::to_string(limit.rlim_cur) +
             " bytes of a file only; raise that limit (`ulimit -f`, RLIMIT_FSIZE)");
   }
-  // Addresses that no processor takes for one of a mapping: a thread that uses one gets a signal.
+  // Addresses that no mapping can have: a thread that accesses one gets a signal.
   base_ = reinterpret_cast<std::byte*>(uintptr_t{1} << 62);  // NOLINT(performance-no-int-to-ptr)
   size_ = file_.size();
   kind_ = kind::file;
@@ -43,12 +43,13 @@ bool log_file::read(uint64_t offset, void* to, size_t n) const noexcept {
   return file_.read(offset, to, n);
 }
 
-// STREAM-3. Pages that the kernel keeps all the same are written again by the code that rests on
-// them.
+// STREAM-3. If the kernel keeps pages all the same, the code that depends on them writes them
+// again.
 void log_file::refresh() {
   if (file_.on_tmpfs()) return;
   const uncancelled now;
-  // An error of the past is told now. What it was about is clean, so it is dropped like the rest.
+  // A past error is reported now. The pages concerned are marked clean, so they are dropped like
+  // the rest.
   if (::fdatasync(file_.fd()) != 0 && ::fdatasync(file_.fd()) != 0)
     throw_errno("tell what the device holds of " + file_.path(), errno);
   ::posix_fadvise(file_.fd(), 0, 0, POSIX_FADV_DONTNEED);
@@ -122,7 +123,7 @@ void log_file::keep(uint64_t offset, const std::byte* from, size_t n) noexcept {
       if (r.offset + r.length == offset && r.length < run_size) fits = &r;
     }
     if (overlaps || (fits == nullptr && p.used == runs_max)) {
-      // Not before what somebody is writing now, which was streamed earlier.
+      // After the writes now under way, whose bytes were streamed earlier.
       const uncancelled now;
       const locked turn(writing_);
       write_all(p);
@@ -154,7 +155,7 @@ void log_file::do_stream(writer& w, void* dst, const void* src, size_t n) noexce
   do_flush(w, dst, n);
 }
 
-// What is kept for a fence is kept for all.
+// Any thread's fence writes all kept pieces.
 void log_file::do_flush(writer& w, const void*, size_t) noexcept {
   if (w.dirty.empty()) w.dirty.push_back({0, 0});
 }

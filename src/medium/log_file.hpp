@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A medium for a file that is written one piece after the other and read only when it is opened:
-// the log of a pool on a disk (engine/speculative/log_in_file.hpp). It is not mapped; its addresses
-// stand for offsets, and nobody may look there. What is streamed is kept in memory until a fence
-// writes it with pwrite() and makes it durable with fdatasync(). All threads that fence at the same
-// time share both (medium/group_sync.hpp). A store to a mapped page that was just written back
-// costs a fault and, by measurement, three times the sync of a pwrite() into it.
+// A medium for a file that is written piece by piece and read only when it is opened: the log of a
+// pool on a disk (engine/speculative/log_in_file.hpp). It is not mapped: its addresses stand for
+// offsets and must not be accessed. Streamed bytes stay in memory until a fence writes them with
+// pwrite() and makes them durable with fdatasync(). All threads that fence at the same time share
+// both (medium/group_sync.hpp). A store to a mapped page that was just written back costs a fault
+// and, by measurement, three times the sync of a pwrite() into it.
 //
 // STREAM-1 A fence returns when everything that its thread has streamed before is durable, or the
-//    medium has failed. Pieces that overlap reach the file in the order in which they were
-//    streamed.
+//    medium has failed. Overlapping pieces reach the file in the order in which they were streamed.
 // STREAM-2 Nothing is written after a failure: a later sync may claim success for pages that the
-//          first one has lost.
-// STREAM-3 Before anything rests on what is read, refresh() lets go of what the page cache has: a
-//    process whose sync has failed may have left bytes there that the device does not have, in
-//    pages that the kernel calls clean.
-// STREAM-4 All syncs of the open file go through group_, those of its growth included: the kernel
-//    tells an error to one of two that run at the same time, and the other one's thread would
-//    acknowledge bytes that are lost.
+//    failed one has lost.
+// STREAM-3 Before any code depends on bytes it has read, refresh() drops the page cache. A process
+//    whose sync has failed may have left bytes there that the device lacks, in pages that the
+//    kernel marks clean.
+// STREAM-4 All syncs of the open file go through group_, also those of its growth. The kernel
+//    reports an error to only one of two concurrent syncs; the thread of the other would
+//    acknowledge lost bytes.
 #pragma once
 
 #include <memory>
@@ -30,8 +29,8 @@ namespace scute::core::medium {
 
 class log_file final : public medium {
  public:
-  // With access::read nothing that is streamed goes anywhere. Otherwise throws SCUTE_E_NOSPC if
-  // this process may not write to all of the file.
+  // With access::read, streamed bytes are discarded. Otherwise throws SCUTE_E_NOSPC if this process
+  // may not write to all of the file.
   log_file(file_handle file, access how);
   const char* flush_name() const noexcept override { return "fdatasync"; }
 
@@ -41,11 +40,11 @@ class log_file final : public medium {
   void revoke_page(uint64_t) noexcept override {}
   bool restore_page(writer&, uint64_t, const std::byte*) noexcept override { return false; }
 
-  // Writes zeros to [from, to), so that no later write has to give the file blocks, and makes them
-  // durable with the file's length. Throws SCUTE_E_NOSPC, SCUTE_E_IO. No thread streams there
+  // Writes zeros to [from, to), so that no later write has to allocate blocks, and makes them
+  // durable with the file's length. Throws SCUTE_E_NOSPC, SCUTE_E_IO. No thread may stream there
   // meanwhile.
   void write_zeros(uint64_t from, uint64_t to);
-  // Bytes past it are given back.
+  // Releases the bytes after `size`.
   void cut(uint64_t size) noexcept override;
   const std::string& path() const noexcept { return file_.path(); }
   int descriptor() const noexcept { return file_.fd(); }
@@ -57,8 +56,7 @@ class log_file final : public medium {
   void do_fence(writer& w) noexcept override;
 
  private:
-  // Pieces that lie one after the other in the file. As many runs as there are copies, and some
-  // more.
+  // Pieces that are adjacent in the file. There are as many runs as log copies, and some more.
   struct run {
     uint64_t offset = 0, length = 0;
     std::unique_ptr<std::byte[]> bytes;
@@ -76,7 +74,7 @@ class log_file final : public medium {
 
   file_handle file_;
   group_sync group_;
-  // Held for copies in memory; and, if one of these finds no room, over the writes that make room.
+  // Held for copies in memory and, if one finds no room, during the writes that make room.
   waiting_mutex lock_;
   pieces kept_[2];
   size_t current_ SCUTE_GUARDED_BY(lock_) = 0;  // the other one is written by the leader

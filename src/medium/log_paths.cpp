@@ -30,7 +30,7 @@ class pool_log_paths final : public log_paths {
 
   std::unique_ptr<medium> open(name n, access how) override {
     const std::string at = path(n);
-    // Whoever makes one at `named` goes by the other name.
+    // A process that makes a log at `named` uses the other name first.
     if (n == name::coming && how == access::write) remove_leftover(at);
     struct stat st{};
     if (::lstat(at.c_str(), &st) != 0 && (errno == ENOENT || errno == ENOTDIR)) return nullptr;
@@ -86,8 +86,8 @@ class pool_log_paths final : public log_paths {
   }
 
  private:
-  // Whoever may open the pool may open its log. (Only root can give files away; a member of the
-  // pool's group who opens the pool need not be able to.)
+  // Every user who may open the pool may open its log. (Only root can give files away; a member of
+  // the pool's group who opens the pool need not be able to.)
   ownership of_the_log() const {
     struct stat pool{};
     if (as_.mode != 0) return as_;
@@ -103,7 +103,7 @@ class pool_log_paths final : public log_paths {
                                                           : pool_.substr(0, slash);
     const descriptor d(open_registered(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (d.get() < 0 && errno == EACCES)
-      return ::sync();  // who may write to it need not be allowed to read it
+      return ::sync();  // a user who may write to the folder may be unable to read it
     if (d.get() >= 0 && (::fsync(d.get()) == 0 || errno == EINVAL || errno == ENOTSUP)) return;
     throw_errno("write the folder of " + pool_, errno);
   }

@@ -52,7 +52,7 @@ class mapped_medium : public medium {
   void lose_page(uint64_t offset, const std::byte* noise) noexcept override {
     const uncancelled now;
     const locked hold(page_lock_);
-    // The other way round, somebody could store to the page in between and see the store vanish.
+    // In the other order another thread could store to the page in between, and lose the store.
     revoke_page(offset);
     put_page(offset, noise);
   }
@@ -62,7 +62,7 @@ class mapped_medium : public medium {
     ::mprotect(base_ + offset, page, PROT_NONE);
   }
 
-  // The mapping is out of reach until the page is whole.
+  // The mapping is inaccessible until the page is whole.
   bool restore_page(writer&, uint64_t offset, const std::byte* bytes) noexcept override {
     const uncancelled now;
     const locked hold(page_lock_);
@@ -102,7 +102,7 @@ class mapped_medium : public medium {
     return kind_ == kind::ram ? std::vector<uint64_t>{} : files_.bad_pages();
   }
 
-  // What lose_page() left in the file is noise.
+  // lose_page() has left noise in the file.
   bool read(uint64_t offset, void* to, size_t n) const noexcept override {
     for (uint64_t at = round_down(offset, page); at < offset + n; at += page)
       if (is_revoked(at)) return false;
@@ -130,7 +130,7 @@ class mapped_medium : public medium {
     for (uint64_t at = round_up(before, page); at < size; at += page)
       if (is_revoked(files_.where().place_of(at))) note_revoked(files_.where().place_of(at), false);
     map_other(round_up(before, page), size);
-    // What the first file has there is out of reach for good.
+    // The first file's bytes there are permanently inaccessible.
     files_.for_each_segment(round_up(before, page), round_up(size, page),
                             [&](const auto& p, uint64_t offset) {
                               ::fallocate(file().fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
@@ -142,8 +142,8 @@ class mapped_medium : public medium {
   void do_store(void* dst, const void* src, size_t n) noexcept override {
     std::memcpy(dst, src, n);
   }
-  // All that was stored to the file before is durable on return; false if that failed. An error is
-  // told to one caller only, whoever's bytes it is about, so it is noted for all of them.
+  // Everything stored to the file before is durable on return; otherwise false. The kernel reports
+  // an error to one caller only, whatever bytes it concerns, so it is noted for all.
   virtual bool sync_file() noexcept {
     const int e = files_.sync();
     if (e != 0) note_failure(e);
@@ -168,15 +168,15 @@ class mapped_medium : public medium {
   composition files_;
 
  private:
-  // Taken in signal handlers too; whoever has it touches no page of the mapping.
+  // Also taken in signal handlers; a thread that holds it touches no page of the mapping.
   spin_lock page_lock_;
   bool as_copy_ = false;
 
   bool is_closed(uint64_t offset) const noexcept { return files_.find(offset, 1).file->fd() < 0; }
 
-  // A page whose access is revoked. Writing through the descriptor makes the device replace a bad
-  // block. If it refuses, a hole gives the block back, and another one is taken. That also brings
-  // back a page that was cut off the file.
+  // Writes a page whose access is revoked. Writing through the descriptor makes the device replace
+  // a bad block. If it refuses, a hole releases the block, and the file system takes another one.
+  // That also restores a page that was cut off the file.
   bool put_page(uint64_t offset, const std::byte* bytes) noexcept SCUTE_REQUIRES(page_lock_) {
     if (files_.write_page(offset, bytes)) return true;
     if (is_closed(offset))
@@ -260,10 +260,10 @@ class page_cache_medium : public mapped_medium {
   // CACHE-2. The kernel drops no mapped page, so the mapping is gone meanwhile. The lock on the
   // file keeps other processes from having one.
   void refresh() override {
-    if (file().on_tmpfs()) return;  // the cache is all there is
+    if (file().on_tmpfs()) return;  // the file exists only in the cache
     const uncancelled now;
     map_again(PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
-    // An error of the past is told now. What it was about is clean, so it is dropped like the rest.
+    // A past error is reported now. Its pages are marked clean, so they are dropped like the rest.
     if (files_.sync() != 0 && files_.sync() != 0) fail_refresh();
     files_.drop_cache();
     map_again(PROT_READ | PROT_WRITE, read_only_ ? MAP_PRIVATE | MAP_NORESERVE : MAP_SHARED,
@@ -289,7 +289,7 @@ class page_cache_medium : public mapped_medium {
 
   void do_fence(writer& w) noexcept override {
     if (w.dirty.empty()) return;
-    // A private mapping (read-only open) has nothing to sync and nobody to keep it for.
+    // A private mapping (read-only open) has nothing to sync, and no reader but this process.
     if (!read_only_) {
       const uncancelled now;
       request mine{*this, &w};
@@ -418,7 +418,7 @@ std::unique_ptr<medium> map_file(file_handle file, scute_medium wanted, access h
   }
   if (at == MAP_FAILED) at = map(read_only ? MAP_PRIVATE | MAP_NORESERVE : MAP_SHARED);
   if (at == MAP_FAILED) throw_errno("map " + file.path(), errno);
-  // A mapping that stayed behind would keep the file's lock with it.
+  // A leftover mapping would keep the file's lock.
   auto* base = static_cast<std::byte*>(at);
   const auto unmap = [size](std::byte* p) { ::munmap(p, size); };
   std::unique_ptr<std::byte, decltype(unmap)> mapped(base, unmap);

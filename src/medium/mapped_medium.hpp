@@ -10,11 +10,11 @@
 
 namespace scute::core::medium {
 
-// Maps the file. `wanted` AUTO finds the kind: tmpfs is ram, a file system that grants MAP_SYNC is
-// dax, everything else is file. A kind that the file cannot fulfil (dax without MAP_SYNC) fails
-// with SCUTE_E_UNSUPPORTED; `file` and `ram` may be asked for anywhere, `ram` on a disk file
-// promising survival of the process only. To be read only, the mapping is private: recovery may
-// write to it and the file stays as it is.
+// Maps the file. `wanted` AUTO chooses the kind: tmpfs is ram, a file system that grants MAP_SYNC
+// is dax, everything else is file. A kind that the file cannot provide (dax without MAP_SYNC) fails
+// with SCUTE_E_UNSUPPORTED. `file` and `ram` may be chosen anywhere; `ram` on a disk file survives
+// only the death of the process. If the file is to be read only, the mapping is private: recovery
+// may write to it, and the file stays as it is.
 struct mapping_options {
   uint64_t reach =
       0;  // as many bytes are mapped, if the file has fewer: medium::grow() brings them
@@ -23,8 +23,8 @@ struct mapping_options {
 std::unique_ptr<medium> map_file(file_handle file, scute_medium wanted, access how,
                                  const mapping_options& more = {});
 
-// What the kernel says of the persistence domain of this machine's persistent memory: true if
-// every region reports that CPU caches are part of it (eADR).
+// The kernel's view of this machine's persistence domain: true if every region reports that CPU
+// caches are part of it (eADR).
 bool detect_eadr() noexcept;
 
 }  // namespace scute::core::medium

@@ -50,7 +50,7 @@ medium::~medium() {
   if (auto* bits = revoked_.load()) ::munmap(bits, words_of(size_) * 8);
 }
 
-// The bits are made by mmap, which a signal handler may call, and zero until touched.
+// mmap allocates the bits, since a signal handler may call it; they are zero until touched.
 void medium::note_revoked(uint64_t offset, bool revoked) noexcept {
   auto* bits = revoked_.load(std::memory_order_acquire);
   if (bits == nullptr) {

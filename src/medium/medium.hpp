@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The one interface through which every byte reaches a pool
-// file. A mapping gives the bytes their addresses; stores there are durable only through this
-// interface:
+// The one interface through which every byte reaches a pool file. A mapping gives the bytes their
+// addresses; stores there become durable only through this interface:
 //
 //   stream(dst, src, n)  stores and starts the write-back; durable at the thread's next fence
 //   append(dst, src, n)  the same for whole lines that are not read soon
@@ -10,10 +9,10 @@
 //   push(dst, src, n)    cached stores, and starts the write-back
 //   fence(site)          returns when everything this writer streamed or flushed is durable
 //
-// A test replaces the whole class by a simulated medium that keeps the durable image apart from
-// the visible one. Ordinary stores into the mapping (a user's in-place stores, atomic XORs into
-// parity that several threads share) become known to it when they are flushed, by comparison;
-// store() names the remaining case, a cached store that is flushed later or never.
+// A test replaces the whole class by a simulated medium that keeps the durable image apart from the
+// visible one. It learns of ordinary stores into the mapping (a user's in-place stores, atomic XORs
+// into parity that several threads share) by comparison when they are flushed. store() declares the
+// remaining case, a cached store that is flushed later or never.
 #pragma once
 
 #include <cstddef>
@@ -54,59 +53,61 @@ class medium {
   // ---- lost pages: a page that cannot be read faults on access (SIGBUS; emulated: SIGSEGV) ----
   static constexpr uint64_t page = 4096;
 
-  // All of these are async-signal-safe; offset is a multiple of page. Here they serve media that
-  // are plain memory and whose threads take turns.
+  // All of these are async-signal-safe; offset is a multiple of page. The implementations here
+  // serve media that are plain memory and whose threads take turns.
   //
   // Emulates a media error: the page holds `noise` from now on (page bytes), and every access to it
   // faults until restore_page().
   virtual void lose_page(uint64_t offset, const std::byte* noise) noexcept;
   // Removes all access to the page, so that no thread sees it half repaired.
   virtual void revoke_page(uint64_t offset) noexcept;
-  // Gives the page new bytes, durably, and then access to all of it at once. False if the device
-  // does not take them: the page is still out of reach then, or the medium has failed, and they are
-  // there for now.
+  // Gives the page new bytes, durably, and then access to all of it at once. Returns false if the
+  // device does not take them: then the page is still inaccessible; or the medium has failed, and
+  // the bytes are visible for now.
   virtual bool restore_page(writer& w, uint64_t offset, const std::byte* bytes) noexcept;
 
-  // Access to the page is taken away at this moment.
+  // Whether access to the page is revoked now.
   bool is_revoked(uint64_t offset) const noexcept {
     return any_revoked_.load(std::memory_order_acquire) != 0 && revoked_bit(offset);
   }
 
-  // Some page may be.
+  // Whether some page may be revoked.
   bool any_revoked() const noexcept { return any_revoked_.load(std::memory_order_relaxed) != 0; }
 
-  // All pages of which that is true, ascending. Not for signal handlers.
+  // All revoked pages, ascending. Not for signal handlers.
   std::vector<uint64_t> revoked_pages() const;
 
-  // Copies from the file; false if the bytes cannot be read, where an access would fault.
+  // Copies from the file; false if the bytes cannot be read, so that an access would fault.
   virtual bool read(uint64_t offset, void* to, size_t n) const noexcept;
-  // Copies what is mapped; false if a page of it is lost. For callers that may not wait until it is
-  // rebuilt. A system call.
+  // Copies from the mapping; false if a page of it is lost. A system call, for callers that cannot
+  // wait until the page is rebuilt.
   bool read_unless_lost(uint64_t offset, void* to, size_t n) const noexcept;
-  // These bytes will be read soon: a hint, for code that reads a pool from end to end. On a page
-  // cache pages come one by one otherwise.
+  // A hint for code that reads a pool from end to end: these bytes will be read soon. Otherwise a
+  // page cache loads its pages one by one.
   virtual void will_read(uint64_t offset, uint64_t n) const noexcept;
-  // These bytes, all zeros so far, come into use: a hint. Shared memory gets them in huge pages, as
-  // a DAX file has them. Any thread; not in signal handlers.
+  // A hint: these bytes, all zeros so far, come into use. Shared memory gets them in huge pages,
+  // like a DAX file. Any thread; not in signal handlers.
   virtual void will_use(uint64_t offset, uint64_t n) noexcept;
-  // Gives blocks to bytes that come into use, so that no store to them can find the file system
-  // full: 0, or an errno. No thread may store there meanwhile. Any thread; not in signal handlers.
+  // Allocates blocks for bytes that come into use, so that no store to them can find the file
+  // system full. Returns 0, or an errno. No thread may store there meanwhile. Any thread; not in
+  // signal handlers.
   virtual int reserve(uint64_t offset, uint64_t n) noexcept;
-  // The same for bytes that are in use, where the file has holes.
+  // The same for bytes in use, only in the file's holes.
   virtual int fill_holes(uint64_t offset, uint64_t n) noexcept;
-  // Extends the file to offset + n, with blocks and zeros from `offset` on, durably: 0, or an
-  // errno. Only where it was mapped for more than it has (map_file()). One thread at a time.
+  // Extends the file to offset + n, with blocks and zeros from `offset` on, durably. Returns 0, or
+  // an errno. Works only if more was mapped than the file has (map_file()). One thread at a time.
   virtual int grow(uint64_t offset, uint64_t n) noexcept;
-  // The file ends at offset; no thread may touch the bytes after it until it has grown again. Where
-  // that is not possible the bytes stay.
+  // Ends the file at offset; no thread may touch the bytes after it until it has grown again. If
+  // that is not possible, the bytes stay.
   virtual void cut(uint64_t offset) noexcept;
-  // These parts come from the first `size` bytes of another file from now on
-  // (medium/composition.hpp), which stays open as long as the medium. Before any thread has
-  // pointers to them. as_copy: no store there reaches that file, until it is joined again.
+  // From now on these parts come from the first `size` bytes of another file
+  // (medium/composition.hpp), which must stay open as long as the medium. To be called before any
+  // thread has pointers to them. as_copy: no store there reaches that file, until it is joined
+  // again.
   enum class sharing : uint8_t { shared, as_copy };
   virtual void join(const file_handle& other, const segments& where, uint64_t size, sharing how);
-  // That file has become longer, by zeros; its place here now holds zeros, and no thread may write
-  // there meanwhile.
+  // The joined file has become longer, by zeros. Its place here becomes zeros too; no thread may
+  // write there meanwhile.
   virtual void extend_joined(uint64_t size);
 
   // Pages (offsets, ascending) that the kernel knows to be bad. Empty where it cannot tell.
@@ -114,24 +115,24 @@ class medium {
 
   // Makes the visible bytes those that a power failure would leave, unless a thread stores
   // meanwhile. A process that was killed, or whose fence failed, may have left bytes in a page
-  // cache that the device does not have, and that no later sync would write. Call it before
-  // anything rests on the content, and before another thread has pointers into the mapping. Where
-  // stores are durable by CPU caches alone, the code that rests on them writes them back. Throws
+  // cache that the device lacks, and that no later sync would write. Call it before any code
+  // depends on the content, and before another thread has pointers into the mapping. Where CPU
+  // caches alone make stores durable, the code that depends on them writes them back. Throws
   // failure(SCUTE_E_IO).
   virtual void refresh() {}
 
-  // True once a fence, or a page's restoration, could not make bytes durable (EIO). The pool must
-  // then stop writing: what the file holds is no longer known (a later fsync may claim success for
-  // lost pages).
+  // True once a fence, or the restoration of a page, could not make bytes durable (EIO). The pool
+  // must then stop writing: the file's contents are no longer known (a later fsync may claim
+  // success for lost pages).
   bool failed() const noexcept { return failed_.load(std::memory_order_acquire) != 0; }
   int failure() const noexcept { return failed_.load(std::memory_order_acquire); }
-  // Another file that this one cannot do without has failed.
+  // Another file that this one depends on has failed.
   void fail_with(int error) noexcept { note_failure(error); }
 
  protected:
   medium() = default;
   friend class writer;
-  // For implementations of the above: they remember what they revoke.
+  // Implementations of the above record here what they revoke.
   void note_revoked(uint64_t offset, bool revoked) noexcept;
   virtual void do_stream(writer& w, void* dst, const void* src, size_t n) noexcept = 0;
   virtual void do_append(writer& w, void* dst, const void* src, size_t n) noexcept {
@@ -140,7 +141,7 @@ class medium {
   virtual void do_flush(writer& w, const void* p, size_t n) noexcept = 0;
   virtual void do_fence(writer& w) noexcept = 0;
   virtual void do_store(void* dst, const void* src, size_t n) noexcept = 0;
-  // Made of the others; media that are plain memory have faster ones (medium/fused.hpp).
+  // Composed of the others; media that are plain memory have faster versions (medium/fused.hpp).
   virtual void do_encode(writer& w, const fused_piece& p, volatile uint32_t* done) noexcept;
   virtual void do_push(writer& w, void* dst, const void* src, size_t n,
                        volatile uint32_t* done) noexcept;
@@ -152,7 +153,8 @@ class medium {
   bool map_sync_ = false;
   bool eadr_ = false;
   bool read_only_ = false;
-  // The first failure counts. Before any thread that waited for that durability continues.
+  // Records a failure, of which the first counts. To be called before any thread that waited for
+  // that durability continues.
   void note_failure(int error) noexcept {
     int none = 0;
     failed_.compare_exchange_strong(none, error, std::memory_order_acq_rel);
@@ -171,11 +173,11 @@ struct dirty_range {
   uint64_t begin, end;
 };
 
-// One thread's way to the medium: its counters, and what it has written since its last fence. A
-// fence covers what the same thread has written through the same writer, and nothing else: CPUs
-// complete their own write-backs only, and a page cache the pages that the writer has listed. So
-// threads may pass a writer on, but one thread has it from the first store to the fence after the
-// last one. A thread that takes it over before that fence has to begin the write-backs again
+// One thread's access to the medium: its counters, and what it has written since its last fence. A
+// fence covers only what the same thread has written through the same writer: CPUs complete only
+// their own write-backs, and a page cache only the pages that the writer has listed. So threads may
+// pass a writer on, but one thread holds it from the first store to the fence after the last one. A
+// thread that takes it over before that fence has to begin the write-backs again
 // (engine/logfree/window.hpp, WIN-3).
 class writer {
  public:
@@ -185,13 +187,13 @@ class writer {
     account(dst, n, why);
     medium_->do_stream(*this, dst, src, n);
   }
-  // Whole lines of a log: dst and n are multiples of 64. They go past the cache, however few they
+  // Whole lines of a log: dst and n are multiples of 64. They bypass the cache, however few they
   // are: they are not read soon, and the line's old bytes need not be fetched.
   void append(void* dst, const void* src, size_t n, purpose why) noexcept {
     account(dst, n, why);
     medium_->do_append(*this, dst, src, n);
   }
-  // See medium/fused.hpp, *done as well.
+  // See medium/fused.hpp, also for *done.
   void encode(const fused_piece& p, purpose why, volatile uint32_t* done) noexcept {
     account(p.dst, p.n, why);
     medium_->do_encode(*this, p, done);
@@ -227,7 +229,7 @@ class writer {
     account(p, n, why);
     medium_->do_flush(*this, p, n);
   }
-  // `at` names the place; it changes nothing, but where a planted bug leaves that fence out.
+  // `at` names the place; it matters only where a planted bug leaves that fence out.
   void fence([[maybe_unused]] fence_site at) noexcept {
     if (SCUTE_LEFT_OUT(at)) return;
     const cost_scope as(cost_part::fence);

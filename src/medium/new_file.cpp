@@ -32,7 +32,7 @@ std::string link_to(int fd) {
   return "/proc/thread-self/fd/" + std::to_string(fd);
 }
 
-// Where a symbolic link leads; empty if there is none at path.
+// The target of a symbolic link; empty if there is none at path.
 std::string link_text(const std::string& path) {
   char text[PATH_MAX];
   const ssize_t n = ::readlink(path.c_str(), text, sizeof text);
@@ -51,7 +51,7 @@ std::string link_text(const std::string& path) {
   throw failure(SCUTE_E_BUSY, path + " is being made by another process, or elsewhere in this one");
 }
 
-// At its temporary name.
+// Reports that another file has the temporary name.
 [[noreturn]] void taken(const std::string& path) {
   const std::string name = temporary_name(path);
   if (is_ours(name)) busy(path);
@@ -104,8 +104,8 @@ void remove_leftover(const std::string& path) noexcept {
         open_registered(name.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
     struct stat st{};
     if (file.get() < 0 || ::fstat(file.get(), &st) != 0 || !S_ISREG(st.st_mode)) return;
-    // A file with two names is whole: its maker died between giving it the one and taking the
-    // other.
+    // A file with two names is complete: its maker died between giving it the second one and
+    // removing the first.
     kept_lock alone;
     if (st.st_nlink == 1 && alone.take(file.get(), of_content(access::write)) != 0) return;
     if (is_ours(file.get())) unlink_named(file.get(), name);
@@ -115,19 +115,19 @@ void remove_leftover(const std::string& path) noexcept {
 
 new_file::new_file(std::string path, const ownership& as, bool replace)
     : path_(std::move(path)), replace_(replace), lock_(std::make_shared<kept_lock>()) {
-  // Tells early what publish() would find out in the end. (A link that leads nowhere is something,
-  // too.)
+  // Fails early where publish() would fail in the end. (A link that leads nowhere counts as
+  // existing.)
   if (!replace && (::access(path_.c_str(), F_OK) == 0 || leads_nowhere(path_))) exists(path_);
   if (replace) path_ = followed(path_);  // FILE-4
-  // Now: once the file has its name nothing may be missing.
+  // Opened now: once the file has its name nothing may fail.
   const std::string folder = folder_of(path_);
   folder_.reset(open_registered(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  // (Who may write to a folder need not be allowed to read it.)
+  // A user who may write to a folder may be unable to read it.
   if (folder_.get() < 0 && errno != EACCES) throw_errno("create " + path_, errno);
   remove_leftover(path_);
   const unsigned mode = as.kept ? S_IRUSR | S_IWUSR : as.mode;  // until it has its owner
   file_.reset(open_registered(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, mode));
-  // Without /proc it could never get a name.
+  // Without /proc the file could never get a name.
   const bool usable = file_.get() >= 0 &&
                       lock_->take(file_.get(), of_content(access::write)) == 0 &&
                       ::access(link_to(file_.get()).c_str(), F_OK) == 0;
@@ -154,7 +154,7 @@ void new_file::make_named(unsigned mode) {
         ::pwrite(file_.get(), making_mark, mark_size, 0) != ssize_t{mark_size})
       e = errno;
     if (e == 0 && st.st_nlink != 0) return;
-    // FILE-3: somebody has found it before it was locked, and takes it away.
+    // FILE-3: another process has found the file before it was locked, and removes it.
     if (e == 0 || e == EBUSY) continue;
     unlink_named(file_.get(), temporary_);
     if (e == ENOLCK) refuse_unlockable(path_);
@@ -230,7 +230,8 @@ void new_file::give_name() {
     if (!replace_) return;
   }
   if (replace_) {
-    // OURS-3: who has looked at it did so before the new one was made.
+    // OURS-3: the caller examined the old file before the new one was made, so it is examined
+    // again.
     const descriptor old(open_registered(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     if (old.get() < 0 && errno != ENOENT) throw_errno("examine " + path_, errno);
     if (old.get() >= 0 && !is_ours(old.get())) {
@@ -246,15 +247,15 @@ void new_file::give_name() {
   throw_errno("create " + path_, errno);
 }
 
-// FILE-6. A file that cannot be opened by this process is locked; and a file that another one has
-// put there is not this one's.
+// FILE-6. If this process cannot open the file, it counts as locked; a file that another process
+// has put there is not this one.
 bool new_file::is_locked_by_name() const {
   const descriptor other(open_registered(path_.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
   return other.get() < 0 || file_of(other.get()) != file_of(file_.get()) ||
          look_if_kept(other.get(), of_content(access::write)) != ENOLCK;
 }
 
-// Of the file's name; some file systems have nothing to do for that, and say so.
+// Makes the file's name durable; some file systems need nothing for that, and say so.
 void new_file::sync_folder() const {
   if (SCUTE_PLANTED(name_undurable)) return;
   if (folder_.get() < 0 ? ::syncfs(file_.get()) == 0 : ::fsync(folder_.get()) == 0) return;

@@ -1,31 +1,35 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A pool file in the making.
+// A pool file while it is being made.
 //
-// FILE-1 What is at a pool's path is a whole pool, or what was there before. The file gets the path
-//    as its name when it is one: publish() makes its bytes durable, then its name, then says so.
-// FILE-2 Until then it has no name at all and goes with the process that makes it, however that
-//    ends. Where a file system has no files without names, and from the end of a replacement's
-//    making to its rename, it has the name temporary_name(path).
-// FILE-3 Its lock is taken before another process can take it for left over, or the maker notices
-//    and begins again: a file of the temporary name that can be locked is one whose maker is gone.
-//    The next creation at this path, or the next opening of it, removes it, holding its lock, if it
-//    is ours and has that name still (OURS-1, OURS-2). One that cannot be locked is left alone, and
-//    so is a foreign one; a creation that needs its name is refused.
+// FILE-1 At a pool's path there is a complete pool, or what was there before. The file gets the
+//    path as its name when it is complete: publish() makes its bytes durable, then its name, and
+//    then returns.
+// FILE-2 Until then it has no name, and vanishes with the process that makes it. If the file system
+//    has no unnamed files, and from the end of a replacement's making to its rename, it has the
+//    name temporary_name(path).
+// FILE-3 The maker locks it before another process can take it for a leftover, or notices and
+//    begins again: a lockable file of the temporary name has no maker. The next creation or opening
+//    at this path removes it, under its lock, if it is ours and still has that name (OURS-1,
+//    OURS-2).
 // FILE-4 A replacement replaces the file at the end of symbolic links, and the links stay: a user
-//    has made them so that the pool lies elsewhere. temporary_name() is that of this file then. A
+//    has made them so that the pool lies elsewhere. temporary_name() is then that of this file. A
 //    link that leads nowhere is neither followed nor replaced.
-// FILE-5 A file that replaces another one, or that protects it, has the user, group and permission
-//    bits of that one before it has any name: else the programs of that user could not open it.
-//    Where the process may not give it those it is not made.
+// FILE-5 A file that replaces or protects another one gets that one's user, group and permission
+//    bits before it has any name: otherwise that user's programs could not open it. If the process
+//    cannot set them, the file is not made.
 // FILE-6 A process that opens the file by its new name finds it locked. Some file systems in user
-//    space take each name of a file for a file of its own, with locks of its own: there, the name
-//    is given by a rename, whose file stays the one that is locked.
+//    space treat each name of a file as a file of its own, with its own locks. There a rename gives
+//    the name, and the file stays locked.
 //
-// The files that a crash leaves at path and at temporary_name(path), and the next step:
-//    in the making          as before, nothing (FILE-2: or the unfinished file, which FILE-3 removes)
-//    replacement is whole   the old pool, the whole new one: FILE-3 removes it
-//    published              the new pool, nothing. After a power failure before publish() has returned
-//                           it may be the state before; either is a whole pool
+// About FILE-3: a file that cannot be locked is left alone, and so is a foreign one; a creation
+// that needs its name is refused.
+//
+// A crash leaves these files at path and temporary_name(path); the next step follows:
+//
+//   in the making          as before, nothing (FILE-2: or the unfinished file, FILE-3 removes it)
+//   replacement complete   the old pool, the complete new one: FILE-3 removes it
+//   published              the new pool, nothing. After a power failure before publish() returned
+//                          it may be the state before; either is a complete pool
 #pragma once
 
 #include <memory>
@@ -40,19 +44,19 @@ namespace scute::core::medium {
 
 class new_file {
  public:
-  // The file that is to be at path, empty and locked. With replace, what is there is going to be
-  // replaced; without, nothing may be there: SCUTE_E_EXISTS. SCUTE_E_BUSY if another process makes
+  // Makes the file that will be at path, empty and locked. With replace, it will replace the file
+  // there; without, no file may be there: SCUTE_E_EXISTS. SCUTE_E_BUSY if another process is making
   // the same one under its temporary name.
   new_file(std::string path, const ownership& as, bool replace);
-  ~new_file();  // an unpublished file is gone
+  ~new_file();  // removes an unpublished file
   new_file(const new_file&) = delete;
   new_file& operator=(const new_file&) = delete;
 
-  // The same file again, with the same lock, made `size` bytes long.
+  // Opens the same file again, with the same lock, and makes it `size` bytes long.
   file_handle open(uint64_t size) const;
 
-  // Gives the file its name. When this throws, nothing has changed at path; only if a replacement's
-  // name could not be made durable (SCUTE_E_IO), path is the new file already.
+  // Gives the file its name. If this throws, nothing has changed at path; except that if a
+  // replacement's name could not be made durable (SCUTE_E_IO), path is already the new file.
   void publish();
 
  private:
@@ -69,16 +73,16 @@ class new_file {
   std::shared_ptr<kept_lock> lock_;
 };
 
-// Of the file that is going to be at path.
+// The temporary name of the file that will be at path.
 std::string temporary_name(const std::string& path);
 
-// The file that is meant by path (FILE-4): path itself if that is no symbolic link, or one that
-// leads nowhere.
+// The file that path stands for (FILE-4): path itself if it is no symbolic link, or one that leads
+// nowhere.
 std::string followed(const std::string& path);
 
-// There is a symbolic link at path, and it leads to no file.
+// Whether path is a symbolic link that leads to no file.
 bool leads_nowhere(const std::string& path);
-// Says so, whatever was going to be done there. Keeps errno.
+// Throws an error for such a link. Keeps errno.
 [[noreturn]] void refuse_dangling(scute_error code, const std::string& path);
 
 // Removes what a dead process has left at temporary_name(path).

@@ -29,7 +29,7 @@ bool has_mark(int fd, off_t at) noexcept {
 bool has_only_zeros(int fd, off_t size) noexcept {
   std::array<char, 16384> some{};
   for (off_t at = 0; at < size;) {
-    // Where the file system cannot tell holes, everything is data.
+    // If the file system does not report holes, all bytes are data.
     const off_t data = ::lseek(fd, at, SEEK_DATA);
     if (data < 0 && errno == ENXIO) break;
     errno = 0;
@@ -90,10 +90,10 @@ bool remove_ours(const std::string& path) noexcept {
 
 bool rename_to_free(const std::string& from, const std::string& to) noexcept {
   if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return true;
-  // Not every file system can do that.
+  // Not every file system supports that.
   if (errno != EINVAL && errno != ENOSYS && errno != ENOTSUP) return false;
   if (::link(from.c_str(), to.c_str()) != 0) return false;
-  // FILE-6. (Of two names of one file this changes nothing.)
+  // FILE-6. (For two names of one file, rename changes nothing.)
   if (::rename(from.c_str(), to.c_str()) != 0) return false;
   ::unlink(from.c_str());
   return true;

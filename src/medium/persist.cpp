@@ -118,7 +118,8 @@ const persist_ops& persist() noexcept {
 void copy_persist(const persist_ops& ops, bool eadr, void* dst, const void* src,
                   size_t n) noexcept {
   if (eadr) {
-    // Caches persist: a cached store is durable once it is globally visible (the fence sees to it).
+    // Caches persist: a cached store is durable once it is globally visible, which the fence
+    // ensures.
     std::memcpy(dst, src, n);
     return;
   }

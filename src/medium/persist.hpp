@@ -16,13 +16,14 @@ struct persist_ops {
   void (*fence)() noexcept;
 };
 
-// The best of what may be used (codec/cpu.hpp). SCUTE_FLUSH=clwb|clflushopt|clflush|none overrides
-// it (none: for measurements only; nothing is then durable across power loss).
+// The best instructions that may be used (codec/cpu.hpp). SCUTE_FLUSH=clwb|clflushopt|clflush|none
+// overrides it (none: for measurements only; nothing is then durable across power loss).
 const persist_ops& persist() noexcept;
 
-// From this many bytes on a non-temporal copy beats cached stores plus write-back. Measured: 16
-// lines of CLWB cost what 64 lines of MOVNT do, but below four lines MOVNT makes the following
-// SFENCE more expensive than CLWB does. tests/medium and `scute-bench medium` keep it honest.
+// From this many bytes on a non-temporal copy is faster than cached stores plus write-back.
+// Measured: 16 lines of CLWB cost as much as 64 lines of MOVNT, but below four lines MOVNT makes
+// the following SFENCE more expensive than CLWB does. tests/medium and `scute-bench medium` check
+// that this is still so.
 inline constexpr size_t nt_threshold = 512;
 
 // Copies n bytes and starts their write-back by the cheaper of the two ways.

@@ -104,7 +104,7 @@ int open_file(const std::string& path, int flags, unsigned mode) {
   return now ? open_registered(now.name(), flags) : -1;
 }
 
-// By its owner after removing its permissions.
+// Whether its owner may read it although its permissions were removed.
 bool may_be_read(const std::string& path, unsigned mode) {
   struct stat st{};
   return (mode & 0400) != 0 && ::stat(path.c_str(), &st) == 0 && st.st_uid == ::geteuid();

@@ -2,9 +2,8 @@
 // The file of a program that a foreign pool protects, next to
 // the pool's own file: FILE, and FILE.scute.
 //
-// USER-1 The program's locks of FILE are the program's. FILE is never locked here, and the
-//    descriptor of it stays open as long as the pool: closing one would end the locks that this
-//    process has on FILE.
+// USER-1 The program owns the locks of FILE. FILE is never locked here, and its descriptor stays
+//    open as long as the pool: closing one would end the locks that this process has on FILE.
 // USER-2 The evidence of a foreign change of FILE (inode, size, times) is read by a descriptor, not
 //        by name.
 #pragma once
@@ -20,7 +19,8 @@
 namespace scute::core::medium {
 
 inline constexpr const char* sidecar_suffix = ".scute";
-// FILE.scute of FILE at the end of symbolic links; and FILE again, empty if that is no such name.
+// FILE.scute for FILE at the end of symbolic links; and the inverse, empty if the name has no such
+// suffix.
 std::string sidecar_of(const std::string& file);
 std::string user_file_of(const std::string& sidecar);
 
@@ -41,11 +41,11 @@ class user_file {
   virtual file_identity look() const = 0;
   // Its first `size` bytes become parts of the pool's medium.
   virtual void join(medium& m, const segments& where, uint64_t size, medium::sharing how) const = 0;
-  // It gets longer, by zeros that have blocks; durable on return. Throws SCUTE_E_NOSPC with nothing
-  // changed.
+  // Makes it longer, by zeros that have blocks; durable on return. Throws SCUTE_E_NOSPC with
+  // nothing changed.
   virtual void grow(uint64_t size) = 0;
-  // Room to get so long, as far as the file system can promise it and the process may have files so
-  // long; nothing else changes. Throws SCUTE_E_NOSPC.
+  // Reserves room for that length, as far as the file system can promise it and the process may
+  // have files of that length; nothing else changes. Throws SCUTE_E_NOSPC.
   virtual void reserve(uint64_t size) = 0;
   // Its permission bits.
   virtual unsigned mode() const = 0;
@@ -55,13 +55,14 @@ class user_file {
   user_file() = default;
 };
 
-// mode: the permissions that it had before they were taken away, for its owner (GUARDED-2); 0: they
-// were not. Throws SCUTE_E_NOENT, SCUTE_E_BUSY, SCUTE_E_READONLY, SCUTE_E_FORMAT if it is no
-// regular file.
+// mode: the permissions that the file had before they were taken away, for its owner (GUARDED-2);
+// 0: they were not. Throws SCUTE_E_NOENT, SCUTE_E_BUSY, SCUTE_E_READONLY; SCUTE_E_FORMAT if it is
+// no regular file.
 std::unique_ptr<user_file> open_user_file(const std::string& path, access how, unsigned mode);
 
-// The evidence of changes from now on: at a moment that is later than its times, in the clock that
-// they are taken from. (Of a file that changes all the time: at some moment.) Throws failure.
+// The file's identity, as evidence of changes from now on: read at a moment later than its times,
+// by the clock that they are taken from. (If the file changes all the time: at some moment.) Throws
+// failure.
 file_identity look_when_still(const user_file& file);
 
 // Throws SCUTE_E_BUSY if a process has locked the file, or may write to it by a descriptor or

@@ -41,7 +41,7 @@ void persistence_model::reset(std::span<const std::byte> from) {
   atoms_fresh_ = false;
 }
 
-// Writers are many over time, but few are between a flush and their fence.
+// There are many writers over time, but few are between a flush and their fence.
 uint64_t persistence_model::flusher_bit(source by) {
   auto at = std::find(flushers_.begin(), flushers_.end(), by);
   if (at == flushers_.end()) at = std::find(flushers_.begin(), flushers_.end(), nobody);
@@ -71,7 +71,7 @@ void persistence_model::stream(uint64_t offset, const std::byte* bytes, size_t n
 void persistence_model::store(uint64_t offset, const std::byte* bytes, size_t n) {
   merge_visible();
   for_each_unit(offset, n, line_size, [&](uint64_t at, uint64_t part) {
-    // Several words are not visible all at once, so until the next event it is as if found.
+    // Several words do not become visible all at once, so until the next event they count as found.
     const bool at_once = eadr_ && within_word(at, part);
     add(eadr_ && !at_once ? kind::found : kind::cached, at, bytes + (at - offset), part, 0);
     if (!at_once) return;
@@ -105,8 +105,8 @@ void persistence_model::flush(uint64_t offset, size_t n, source by) {
     if (p.what != kind::streamed && p.offset < end && p.offset + p.length > begin) p.flushed |= bit;
 }
 
-// Puts one pending store into the durable image. Earlier stores there that are still pending can
-// now only bring the same bytes (MODEL-4).
+// Applies one pending store to the durable image. Earlier pending stores to the same bytes can now
+// only bring the same bytes (MODEL-4).
 void persistence_model::make_durable(size_t i) {
   const pending& p = pending_[i];
   const std::byte* bytes = data_.data() + p.bytes;
@@ -121,8 +121,7 @@ void persistence_model::make_durable(size_t i) {
   }
 }
 
-// MODEL-3: what other threads have done through the same writer is not completed by anything any
-//          more.
+// MODEL-3: nothing completes any more what other threads have done through the same writer.
 void persistence_model::forget_others(source by) {
   uint64_t bits = 0;
   for (size_t i = 0; i < flushers_.size(); ++i)

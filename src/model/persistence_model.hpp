@@ -1,30 +1,33 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The stores of a program that a power failure may leave: the
-// x86 persistency model, as far as the manuals promise anything (Intel SDM vol. 1, 10.4.6 and 11;
-// vol. 2, CLWB, MOVNTDQ, SFENCE; vol. 3, 11.3 and 11.11), on a memory whose only durable part is
-// what has left the caches (ADR), or the caches too (eADR).
+// The stores of a program that a power failure may leave: the x86 persistency model, as far as the
+// manuals promise anything (Intel SDM vol. 1, 10.4.6 and 11; vol. 2, CLWB, MOVNTDQ, SFENCE; vol. 3,
+// 11.3 and 11.11). The durable part of memory is what has left the caches (ADR), or the caches too
+// (eADR).
 //
-// MODEL-1 A cached store may become durable at any time after it was made, without being asked to:
-//    its line may be evicted. Stores to one line become durable in the order in which they were
-//    made; one of several words is several stores, in an unknown order.
+// MODEL-1 A cached store may become durable at any time after it was made, without a flush: its
+//    line may be evicted. Stores to one line become durable in the order in which they were made. A
+//    store of several words is several stores, in an unknown order.
 // MODEL-2 A non-temporal store may become durable at any time after it was made, in any order, in
 //    units of 8 aligned bytes.
 // MODEL-3 A fence makes durable what the same thread has flushed or streamed before it through the
-//    same writer; a flush concerns the stores of all threads to its lines up to that moment. A
-//    fence of another thread does nothing for it (a fence is a processor's, and a lane that changes
-//    hands does not take it along), nor does one through another writer (a page-cache medium keeps
-//    its list of dirty pages by writer). Flushes and streams of a thread through a writer that
-//    another thread uses for a fence are forgotten: that fence empties the list, and no later one
-//    completes it.
-// MODEL-4 What is durable stays so until it is overwritten by something durable. Of two stores to a
-//    byte, the older one cannot become durable after the younger one has.
-// MODEL-5 eADR: a cached store is durable as soon as it is visible, so in the order of the program;
-//    one of several words may be cut short by the failure, until the next event. A non-temporal
-//    store still needs MODEL-3.
+//    same writer. A flush covers the stores of all threads to its lines up to that moment. A fence
+//    of another thread, or through another writer, does nothing for it.
+// MODEL-4 Durable bytes stay until durable ones overwrite them. Of two stores to a byte, the older
+//    one cannot become durable after the younger one has.
+// MODEL-5 eADR: a cached store is durable as soon as it is visible, so in program order. A failure
+//    may cut one of several words short, until the next event. A non-temporal store still needs
+//    MODEL-3.
 // MODEL-6 Stores that were not announced but found by comparing images have an unknown order among
-//    themselves; each word of them may be durable or not (MODEL-1 without its second sentence).
-//    Stores overwritten before a comparison could see them, and parts of a word stored one by one,
-//    are unknown: such images, which a machine could leave, are the ones that are missing.
+//    themselves; each of their words may be durable or not (MODEL-1 without its second sentence).
+//
+// About MODEL-3: a fence acts on one processor, and a lane that changes hands does not take it
+// along; a page-cache medium keeps its list of dirty pages by writer. If another thread fences
+// through the same writer, that empties the list. So this thread's flushes and streams through the
+// writer are forgotten, and no later fence completes them.
+//
+// About MODEL-6: stores that were overwritten before a comparison could see them, and parts of a
+// word stored one by one, are unknown. Images with these, which a machine could leave, are the ones
+// that are missing.
 //
 // Where the manuals leave it open, the model allows more, never less: a protocol that holds here
 // holds on any machine that keeps these promises.
@@ -69,9 +72,9 @@ class persistence_model {
   // does that, unless it begins the other one's write-backs again.
   bool left_behind() const noexcept { return left_behind_; }
 
-  // All threads that have written so far are dead, and the machine continues: what is pending is in
-  // the caches (buffers of non-temporal stores are emptied when a CPU turns to something else), and
-  // only what others flush there becomes durable for certain.
+  // All threads that have written so far are dead, and the machine continues. Pending stores are in
+  // the caches (a CPU empties its buffers of non-temporal stores when it switches to other work).
+  // Only what other threads flush becomes durable for certain.
   void lose_processes();
 
   // The bytes that are durable in any case.
@@ -79,11 +82,11 @@ class persistence_model {
 
   // ---- what a failure now could leave -----------------------------------------------------------
 
-  // The smallest thing that is durable or not as a whole.
+  // The smallest unit that is durable or not as a whole.
   struct atom {
     uint64_t offset;
     uint32_t length;
-    uint32_t store;  // of which store it is part, counted from 0 in the order they were made
+    uint32_t store;  // the store it is part of, counted from 0 in the order they were made
     uint32_t line;   // stores to the same one, other than 0, become durable in order (MODEL-1)
     const std::byte* bytes;
   };
@@ -93,7 +96,7 @@ class persistence_model {
   // The same list, made before.
   const std::vector<atom>& current_atoms() const noexcept { return atoms_; }
 
-  // One bit per atom. close_down() takes out what MODEL-1 forbids without its predecessors;
+  // One bit per atom. close_down() removes atoms that MODEL-1 forbids without their predecessors;
   // close_up() adds the predecessors.
   using choice = std::vector<bool>;
   void close_down(choice& c) const;

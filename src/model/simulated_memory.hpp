@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory that stands in for a pool file, and the medium on
-// top of it. The program sees the mapping, and knows nothing of what would survive: every store,
-// flush and fence is reported to a listener (a recorder, or a persistence model), which also
-// decides when another thread runs.
+// Memory that stands in for a pool file, below a simulated medium. The program sees the mapping,
+// and does not know what would survive. Every store, flush and fence is reported to a listener (a
+// recorder, or a persistence model), which also decides when another thread runs.
 //
-// The memory outlives the pools opened in it, as a file outlives its openings. Not for threads that
-// really run at the same time.
+// The memory outlives the pools opened in it, as a file outlives its openings. It is not for
+// threads that really run concurrently.
 //
-// It needs no explorer: the listener may be a persistence model alone, and whatever stores through
-// stream(), store(), flush() and fence() can be looked at store by store.
+// It needs no explorer: the listener may be a persistence model alone. Then code that stores
+// through stream(), store(), flush() and fence() can be examined store by store.
 #pragma once
 
 #include <cstddef>
@@ -21,15 +20,15 @@ namespace scute::model {
 class memory_listener {
  public:
   virtual ~memory_listener() = default;
-  // Before the operation that the next call will report, which is about these bytes (none for a
-  // fence) and has not touched them yet. Another thread may run before this returns.
+  // Called before the operation that the next call will report. The operation concerns these bytes
+  // (none for a fence) and has not touched them yet. Another thread may run before this returns.
   virtual void before(uint64_t /*offset*/, size_t /*n*/) {}
-  // The bytes are in the memory by now.
+  // Called when the bytes are in the memory.
   virtual void streamed(uint64_t offset, size_t n, unsigned writer) = 0;
   virtual void stored(uint64_t offset, size_t n) = 0;
   virtual void flushed(uint64_t offset, size_t n, unsigned writer) = 0;
   virtual void fenced(unsigned writer) = 0;
-  // Not the program: a fault has changed the bytes, durably.
+  // A fault, and not the program, has changed the bytes, durably.
   virtual void damaged(uint64_t offset, size_t n) = 0;
 };
 
@@ -58,16 +57,16 @@ class simulated_memory {
 
   // Pages that were written through media or touch() since the last restore().
   void touch(uint64_t offset, size_t n) noexcept;
-  // Brings all touched pages back to what they are in `image`; with `all`, every page that differs.
+  // Makes all touched pages equal to `image`; with `all`, every page that differs.
   void restore(std::span<const std::byte> image, bool all) noexcept;
-  // Brings all touched pages to what they are in `image`, which does not differ elsewhere from what
-  // was last restored; they still count as touched.
+  // Makes all touched pages equal to `image`, which elsewhere equals the image last restored; they
+  // still count as touched.
   void rewind(std::span<const std::byte> image) noexcept;
   // True if a page that was not touched differs from `image`: a store that was never announced.
   bool strayed(std::span<const std::byte> image) const noexcept;
 
-  // The work of a medium: changes the bytes, and notifies the listener. Writers are known by
-  // numbers. The range has at least one byte.
+  // The operations of a medium: they change the bytes, and notify the listener. Writers are
+  // identified by numbers. The range has at least one byte.
   void stream(uint64_t offset, const void* from, size_t n, unsigned writer);
   void store(uint64_t offset, const void* from, size_t n);
   void flush(uint64_t offset, size_t n, unsigned writer);

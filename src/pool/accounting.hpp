@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Object bytes that were handed out without a test of their
-// checksum: what a program builds on without knowing (Pangolin 4.5, Table 4). Each access counts,
-// as often as it happens; a transaction's reads from its own micro-buffer do not, since that was
-// tested when it was made.
+// Counts object bytes that were handed out without a checksum test: bytes that a program uses
+// unverified (Pangolin 4.5, Table 4). Each access counts, as often as it happens. Reads of a
+// transaction from its own micro-buffer do not count, since the buffer was tested when it was made.
 //
-// Threads count in cells of their own. The sum between two scrubs is taken when a scrub ends.
+// Threads count in cells of their own. A scrub takes the sum since the last scrub when it ends.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +18,7 @@ namespace scute::core::pool {
 
 class accounting {
  public:
-  // Before the first add().
+  // To be called before the first add().
   void enable() { cells_ = std::make_unique<cell[]>(cells); }
   bool enabled() const noexcept { return cells_ != nullptr; }
 
@@ -32,7 +31,7 @@ class accounting {
       sum += cells_[i].bytes.load(std::memory_order_relaxed);
     return sum;
   }
-  // A scrub has gone through the whole pool: what was handed out before it has been tested now.
+  // A scrub has tested the whole pool, so everything handed out before it is tested now.
   void scrubbed() noexcept {
     const locked hold(mutex_);
     ++scrubs_;

@@ -13,8 +13,8 @@ namespace scute::core::pool {
 namespace {
 
 // Calls fn(offset, length) for the parity of data in [offset, offset + length) of a zone, until fn
-// returns other than 0; returns that. coming: of the columns only that come into use with this
-// data, those of the zone's first row.
+// returns other than 0; returns that. coming: only for columns that come into use with this data,
+// which are those of the zone's first row.
 enum class columns : uint8_t { all, coming };
 template <typename Fn>
 int for_each_parity(const state& s, uint64_t offset, uint64_t length, columns which, Fn&& fn) {
@@ -41,7 +41,7 @@ int fill_columns(const state& s, uint64_t offset, uint64_t length) noexcept {
                          [&](uint64_t at, uint64_t n) { return fill(s, at, n); });
 }
 
-// A zone's, as its descriptor has it in the file; 0 if that is damaged or lost.
+// A zone's high-water mark, by its descriptor in the file; 0 if that is damaged or lost.
 uint32_t high_water(const state& s, uint64_t zone) noexcept {
   format::zone_descriptor d;
   if (!s.medium->read(zone, &d, sizeof d)) return 0;

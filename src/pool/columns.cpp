@@ -66,7 +66,7 @@ void gather(const state& s, uint64_t zone, uint64_t column, uint64_t n, const re
     if (inside >= end) break;  // zeros from here on
     const uint64_t offset = g.zone_offset(zone) + inside;
     if (s.overlaid.touches(offset, n) && !SCUTE_PLANTED(overlay_read)) {
-      if (s.overlaid.lent(offset, n)) continue;  // zeros, and no thread has to be able to read it
+      if (s.overlaid.lent(offset, n)) continue;  // zeros; they may be unreadable
       room.numbers[last - patched++] = static_cast<uint16_t>(row);
       continue;
     }
@@ -199,8 +199,8 @@ void overlay_in_place(state& s, const lane& l, uint64_t offset, const std::byte*
       s.overlaid.add(at, n, old + (at - offset), l.index);
       done = at + n;
       if (now == stripes_are::held) return;
-      // A thread that decodes this column may have looked for overlays before; the first store
-      // has to wait.
+      // A thread that decodes this column may have read the overlays before; the first store has to
+      // wait for it.
       const uint32_t stripe = stripes::index(c.zone, (s.has_parity ? c.column : at) / column_block);
       s.locks.lock_exclusive(stripe);
       s.locks.unlock_exclusive(stripe);
@@ -249,7 +249,7 @@ bool decode(state& s, uint64_t offset, std::byte* out, uint64_t length, const de
   bool known = true;
   for_each_block(s.geo, offset, length, [&](uint64_t, const cell& c, uint64_t n) {
     const exclusive_stripe hold(s, c.zone, c.column);
-    // In parts over which the same rows are unknown.
+    // In parts in which the same rows are unknown.
     for (uint64_t from = c.column, end = c.column + n; known && from < end;) {
       uint64_t to = end;
       uint16_t rows[parities_max];
@@ -340,8 +340,8 @@ written_back write_back(state& s, medium::writer& w, const seen_headers& headers
                         const std::byte* damaged, const std::byte* bytes,
                         uint64_t length) noexcept {
   written_back done;
-  // A thread that writes a fragment writes its header first, under this block's stripe or before it
-  // has that. The header may lie in other columns than the block (INFLIGHT-3).
+  // A commit that writes a fragment writes its header first, under this block's stripe or before it
+  // gets that. The header may lie in other columns than the block (INFLIGHT-3).
   const auto newer = [&] {
     const optimistic_reads mark;
     std::byte now[format::header_size] = {};
@@ -365,7 +365,7 @@ written_back write_back(state& s, medium::writer& w, const seen_headers& headers
       w.stream(s.at(from), bytes + i, some, medium::purpose::data);
       done.some = true;
     };
-    // Under the stripe: a range that is not announced by now has not been stored to.
+    // Under the stripe: a range that is not announced yet has not been stored to.
     if (SCUTE_PLANTED(repair_in_place))
       gap(at, n);
     else

@@ -6,7 +6,7 @@
 namespace scute::core::pool {
 namespace {
 
-// On disks one sequential write and one sync of a small file take the place of random pages
+// On disks one sequential write and one sync of a small file replace those of random pages
 // (docs/internals/speculative.md).
 constexpr bool spec_first_on_disks = true;
 

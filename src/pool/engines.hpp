@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The engines that there are, as data: what a pool may be
-// made of, and what other rooms have to know of the engine that runs. Engines are not compared by
-// their numbers; session/factory.hpp makes one.
+// The engines, as data: how a pool may be made, and the properties of the running engine that other
+// parts need. Engines are not compared by their numbers; session/factory.hpp makes one.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +13,7 @@ namespace scute::core::pool {
 struct engine_facts {
   scute_engine id;         // in the superblock
   const char* name;        // in options
-  scute_protection least;  // that it needs
+  scute_protection least;  // the least protection that it needs
   uint32_t parities_max;
   // The parity is the undo log: a commit leaves columns open for a while, a crash leaves some to be
   // resolved, and what is not in step in a column may be a transaction's. Windows cover whole
@@ -33,14 +32,14 @@ struct engine_facts {
   bool log_in_chunks;
 };
 
-// In the order in which SCUTE_ENGINE_AUTO looks for one that the protection suffices for, the last
-// one first.
+// In the order in which SCUTE_ENGINE_AUTO searches for one for which the protection suffices, the
+// last one first.
 std::span<const engine_facts> engines() noexcept;
-// The one that it finds among these, of which one suits every protection.
+// The engine that it chooses among these, at least one of which suits every protection.
 const engine_facts& automatic_engine(std::span<const engine_facts> all, scute_protection protection,
                                      bool on_disk) noexcept;
-// The engine under which chunks are lent to the log of one that has its log in chunks: it knows so
-// many parities.
+// The engine under which chunks are lent to the log of an engine with log_in_chunks, for this
+// number of parities.
 const engine_facts& lender_of_logs(uint32_t parities) noexcept;
 // Null: there is no such engine.
 const engine_facts* find_engine(uint32_t id) noexcept;

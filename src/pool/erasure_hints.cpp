@@ -18,7 +18,7 @@ void erasure_hints::add(uint64_t zone, uint64_t block, const cell_set& set) {
   latest_.insert(latest_.begin(), set);
   if (latest_.size() > latest_max) latest_.pop_back();
   if (of_block_.size() >= blocks_max) of_block_.clear();
-  // Evidence adds up, as far as one set can hold it.
+  // Evidence accumulates, as far as one set has room.
   cell_set& here = of_block_[{zone, block}];
   cell_set both = here;
   for (uint32_t i = 0; i < set.count; ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which cells of a column were damaged together, as searches for erasures have found
+// Remembers which cells of a column were damaged together, as erasure searches have found
 // (repair/erasure_search.hpp).
 #pragma once
 
@@ -31,14 +31,14 @@ struct cell_set {
   }
 };
 
-// Sets that were the right ones, by column block, and the latest ones of all: damage that hits one
-// fragment has often hit its neighbours. For any number of threads.
+// Sets that were right, by column block, and the latest of all: damage that hits one fragment often
+// hits its neighbours. Any number of threads may use it.
 class erasure_hints {
  public:
   // Likely ones first.
   std::vector<cell_set> all(uint64_t zone, uint64_t block) const;
   void add(uint64_t zone, uint64_t block, const cell_set& set);
-  // Whether it is worth looking for the set of a block by its other fragments (ERASE-5): once for
+  // Whether it is worth searching for the set of a block by its other fragments (ERASE-5): once for
   // each number of repairs.
   bool worth_learning(uint64_t zone, uint64_t block, uint64_t repairs);
   // How often add() was given something that was not known.

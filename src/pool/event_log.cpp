@@ -18,8 +18,7 @@ namespace {
 constexpr unsigned batch = 16;  // merged events under way at a time; fewer than the ring has lines
 static_assert(batch <= format::event_count);
 
-// Its address names the thread.
-// No other thread has it.
+// An address that identifies this thread and no other.
 const void* this_notifier() noexcept {
   return static_cast<const void*>(&this_thread_block);
 }
@@ -141,7 +140,8 @@ bool event_log::take(scute_event& e) noexcept {
 }
 
 void event_log::notify_all(state& s) {
-  // A thread that reports looks again after it stopped reporting, so no event is left in between.
+  // A reporting thread checks for events again after it has released the role, so none is left
+  // over.
   while (pending_.load()) {
     const uncancelled now;  // the program's callback may make any system call
     const void* nobody = nullptr;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Damage that was found, and what became of it. Any thread that finds or repairs damage posts an
-// event, in a signal handler too. Later, at the end of a call into the library, the events that
-// wait are reported: alike ones as one, to a ring in the pool and to the program's callback.
+// Damage that was found, and its outcome. Any thread that finds or repairs damage posts an event,
+// also in a signal handler. Later, at the end of a call into the library, waiting events are
+// reported, similar ones as one, to a ring in the pool and to the program's callback.
 //
 // EVENT-1 Posting takes no lock, no memory and no system call that could wait. A full queue drops
-//    what is new and counts it.
-// EVENT-2 One thread at a time reports events; a thread that comes meanwhile leaves them to it. No
+//    new events and counts them.
+// EVENT-2 One thread at a time reports events; threads that come meanwhile leave theirs to it. No
 //    other lock is held while the callback runs, and only scute_events() ever waits for the
 //    callback.
-// EVENT-3 The ring lies after the superblock copies, in all three pages alike, 48 lines. Every
-//    line checks itself, and says which it is by its sequence, so that a crash that tears lines
-//    loses those and no others. Nothing depends on what the ring says.
-// EVENT-4 Writing the ring may find damage itself (a lost superblock page): that is posted like any
-//    other, and reported in the next round.
+// EVENT-3 The ring lies after the superblock copies, in all three pages alike, 48 lines. Every line
+//    has its own checksum and a sequence that identifies it, so a crash loses only the lines that
+//    it tears. No other data depends on the ring.
+// EVENT-4 A write of the ring may find damage itself (a lost superblock page): that is posted like
+//    any other, and reported in the next round.
 #pragma once
 
 #include <atomic>
@@ -37,7 +37,7 @@ struct event {
   scute_oid object = 0;
 };
 
-// On whose behalf this thread looks at the pool.
+// The purpose for which this thread examines the pool.
 inline scute_finder finding_as() noexcept {
   const thread_block* const mine = this_thread_block;
   return mine == nullptr || mine->finder == 0 ? SCUTE_FINDER_ACCESS
@@ -72,11 +72,11 @@ class event_log {
   void post(const event& e) noexcept;  // EVENT-1
   bool pending() const noexcept { return pending_.load(std::memory_order_relaxed); }
 
-  // Tells what waits. No lock of the pool may be held.
+  // Reports waiting events. No lock of the pool may be held.
   void notify_all(state& s);
 
-  // Tells what waits, and gives what the ring holds, oldest first. Throws SCUTE_E_INVALID inside of
-  // the callback.
+  // Reports waiting events, and returns those in the ring, oldest first. Throws SCUTE_E_INVALID
+  // inside of the callback.
   std::vector<scute_event> read(state& s);
 
  private:
@@ -101,8 +101,8 @@ class event_log {
   uint64_t head_ = 0;
   std::atomic<uint64_t> dropped_{0};
   std::atomic<bool> pending_{false};
-  std::atomic<const void*> notifier_{nullptr};  // the thread that tells (EVENT-2)
-  uint64_t sequence_ = 0;  // of the last event; 0: the ring was not looked at yet
+  std::atomic<const void*> notifier_{nullptr};  // the thread that reports (EVENT-2)
+  uint64_t sequence_ = 0;                       // of the last event; 0: the ring was not read yet
   scute_event_fn fn_ = nullptr;
   void* arg_ = nullptr;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which searches have failed, so that they are not made again
-// for a lost object at each request for it.
+// Remembers searches that have failed, so that they are not repeated at each request for a lost
+// object.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace scute::core::pool {
 
-// For any number of threads. A search fails again if nothing was repaired since and the bytes that
-// it begins with are the same.
+// Any number of threads may use it. A search would fail again if nothing was repaired since and the
+// bytes that it starts from are the same.
 class failed_searches {
  public:
   // place: file offset of a fragment's header; repairs: of the session so far; sum: of those bytes.

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Foreign pools: the pool that protects a file of another program, FILE, and lies next to it, in
-// FILE.scute. It is a pool as any other, except for its medium, which is of two files
-// (medium/composition.hpp): in each zone one span has the same place, and its payload is a part of
-// FILE. So fragments are FILE's pages, headers, parity and logs are in FILE.scute, and everything
-// that works on pools works on it.
+// FILE.scute. It is a pool like any other, except that its medium consists of two files
+// (medium/composition.hpp). In each zone one span has the same place, and its payload is a part of
+// FILE. So fragments are FILE's pages, while headers, parity and logs are in FILE.scute. Everything
+// that handles pools handles it.
 //
 //   zone   chunk table, free chunks for logs | span | parity
 //   span   headers (1/129 of it), payload = `share` bytes of FILE
 //
-// FOREIGN-1 A span has 129 chunks, or twice as many, and so on: 129 chunks hold the headers of 128,
-//    exactly. So its payload begins at a chunk, and each fragment is a page of FILE.
-// FOREIGN-2 From the span on no chunk of a zone is free, whatever the headers say: nothing but the
-//           span's payload is FILE, and no other object may have a byte of it.
-// FOREIGN-3 Chunks of the span that FILE does not reach are virgin: they are beyond the zone's
-//    high-water mark, so they have no blocks, and are not read. So room to grow costs nothing but
-//    headers.
-// FOREIGN-4 The spans' objects say how much of FILE is covered: those of the first zones have their
-//    share, one the rest, and those after it one byte, a zero that is in no file of the user's.
-//    Growing is one step for each zone, in this order, so that what is covered is always the
-//    beginning of FILE.
+// FOREIGN-1 A span has 129 chunks, or twice as many, and so on: of 129 chunks, one holds the
+//    headers of the other 128, exactly. So its payload begins at a chunk, and each fragment is a
+//    page of FILE.
+// FOREIGN-2 From the span on, no chunk of a zone is free, whatever the headers say: only the span's
+//    payload is FILE, and no other object may have a byte of it.
+// FOREIGN-3 Chunks of the span that FILE does not reach are virgin: beyond the zone's high-water
+//    mark, without blocks, and never read. So room to grow costs only headers.
+// FOREIGN-4 The sizes of the spans' objects say how much of FILE is covered: the first zones have
+//    their full share, one has the rest, and the later ones have one byte, a zero that is in no
+//    file. A growth is one step for each zone, in this order, so that a beginning of FILE is always
+//    covered.
 #pragma once
 
 #include "medium/composition.hpp"
@@ -46,7 +46,7 @@ struct foreign_layout {
   uint64_t object_size(uint64_t z, uint64_t size) const noexcept {
     return std::max<uint64_t>(1, covered(z, size));
   }
-  // Chunks in use in zone z then (FOREIGN-3).
+  // The chunks in use in zone z for such a file (FOREIGN-3).
   uint32_t high_water(const geometry& g, uint64_t z, uint64_t size) const noexcept {
     const uint64_t used = (object_size(z, size) + g.chunk_size - 1) >> g.chunk_shift;
     return first + header_chunks + static_cast<uint32_t>(used);
@@ -65,9 +65,10 @@ struct foreign_plan {
   format::foreign_record record{};
 };
 
-// For a file of `size` bytes, and room for it to grow to `capacity`; 0: a quarter more. options:
-// rows are those that the file fills (0: 100), room to grow makes further ones; lanes: 0 for 4.
-// log_chunks: to be free for logs, besides a few. Throws failure(SCUTE_E_INVALID / SCUTE_E_RANGE).
+// Plans a pool for a file of `size` bytes that may grow to `capacity`; 0: a quarter more. options:
+// rows are those that the file fills (0: 100), room to grow adds further ones; lanes: 0 for 4.
+// log_chunks: to be kept free for logs, besides a few. Throws failure(SCUTE_E_INVALID /
+// SCUTE_E_RANGE).
 foreign_plan plan_foreign(const scute_options& options, uint64_t size, uint64_t capacity,
                           uint32_t log_chunks);
 

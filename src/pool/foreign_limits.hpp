@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a test makes small, so that it meets in a small file what else only large ones have.
+// Limits that a test reduces, so that a small file shows what otherwise only large ones do.
 #pragma once
 
 #include <cstdint>
 
 namespace scute::core::pool {
 
-// Bytes of the user's file that a zone of a new foreign pool has at most, about: somewhat less than
-// the most that a zone can hold, for tables and rounding.
+// About how many bytes of the user's file a zone of a new foreign pool has at most: somewhat less
+// than a zone can hold, since tables and rounding take some.
 extern uint64_t foreign_zone_bytes;
 
 }  // namespace scute::core::pool

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The parts of a foreign pool's spans that are in use, and what of the file's last page is in no
-// file.
+// The parts of a foreign pool's spans that are in use, and the part of the file's last page that is
+// in no file.
 #pragma once
 
 #include "base/rounding.hpp"
@@ -13,7 +13,7 @@ namespace scute::core::pool {
 struct foreign_parts {
   uint64_t headers, headers_end;
   uint64_t payload, payload_end;
-  // The last page of the file extends to here in memory, and in no file.
+  // In memory the file's last page extends to here; bytes after the file's end are in no file.
   uint64_t memory_end;
 
   bool in_use(uint64_t offset) const noexcept {
@@ -21,7 +21,7 @@ struct foreign_parts {
            (offset >= payload && offset < payload_end);
   }
 };
-// s.foreign is there.
+// The pool must be a foreign one.
 inline foreign_parts foreign_parts_of(const state& s, uint64_t zone) noexcept {
   const uint64_t size = __atomic_load_n(&s.sb.foreign.size, __ATOMIC_ACQUIRE);
   const uint64_t mine = s.foreign->object_size(zone, size);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The bytes of a pool file, with those of logs (log/format.hpp); docs/reference/format.md is the
-// page that explains them. All integers are little-endian. Nothing here depends on build flags, and
-// every struct is free of padding, which the checks at the end of this file hold in place.
+// The bytes of a pool file, with those of logs (log/format.hpp); docs/reference/format.md explains
+// them. All integers are little-endian. Nothing here depends on build flags. No struct has padding,
+// as the checks at the end of this file ensure.
 #pragma once
 
 #include <bit>
@@ -28,8 +28,8 @@ inline constexpr uint64_t incompat_foreign =
     2;  // the payload of the spans is another file (pool/foreign.hpp)
 inline constexpr uint64_t incompat_known = incompat_log_file | incompat_foreign;
 
-// Of a foreign pool: which parts of it are the user's file, and what that was when the pool was
-// closed. Else zeros.
+// For a foreign pool: which parts of it are the user's file, and that file's identity when the pool
+// was closed. Otherwise zeros.
 struct foreign_record {
   uint64_t size;      // bytes of the user's file that are covered
   uint64_t growth;    // 0, or the size that it has, or is going to have, in the middle of a growth
@@ -122,7 +122,7 @@ struct event_record {
 enum class role : uint8_t { none = 0, free = 1, live = 2, part = 3 };
 
 struct fragment_header {
-  uint32_t checksum;  // over what is vouched for of the payload, then the 28 bytes that follow here
+  uint32_t checksum;  // over the covered payload, then the 28 bytes that follow here
   uint32_t type;
   uint64_t meta;  // size:40 (of the whole object; of a part: of its payload), role:8, generation:16
   uint64_t tag;   // transaction that wrote this version: epoch:24, lane:8, sequence:32
@@ -152,7 +152,7 @@ constexpr uint64_t make_tag(uint64_t epoch, uint32_t lane, uint64_t sequence) no
 // Internal objects at fixed places: a header and 32 bytes, protected like any other.
 inline constexpr uint32_t type_zone = 0xffff'ff01, type_anchor = 0xffff'ff02,
                           type_chunk = 0xffff'ff03;
-// Of the objects whose payload is the user's file in a foreign pool.
+// The type of objects whose payload is the user's file in a foreign pool.
 inline constexpr uint32_t type_foreign = 0xffff'ff04;
 
 struct zone_descriptor {  // at offset 0 of each zone
@@ -181,16 +181,16 @@ struct chunk_header {  // at offset 4096 + 64 * index of its zone
   uint32_t length;      // span: its chunks; span_body: distance to the span's first chunk
   uint64_t reserved[2];
 };
-// A run begins with no more slots prepared than that, and no more than these are prepared at once
-// later on: those that lie in 64 KiB.
+// The most slots that are prepared when a run begins, and the most that are prepared at once later:
+// those that lie in 64 KiB.
 inline constexpr uint32_t slots_first = 32;
 constexpr uint32_t slots_ahead_max(uint32_t slot_size) noexcept {
   const uint32_t n = (uint32_t{64} << 10) / slot_size;
   return n < slots_first ? slots_first : n;
 }
-// A log chunk's `formatted` that was zero, durably, before it was lent. Those that were lent by
-// libraries before this mark have 0 there, and the parity of their columns may be neither that of
-// zeros nor that of what they held.
+// `formatted` of a log chunk that was durably zero before it was lent. Chunks lent by libraries
+// before this mark have 0, and the parity of their columns may match neither zeros nor their former
+// contents.
 inline constexpr uint32_t log_chunk_zeroed = 1;
 inline constexpr uint64_t zone_anchor_offset = 64;
 inline constexpr uint64_t chunk_table_offset = page;

@@ -55,8 +55,8 @@ bool valid(const state& s, const fragment& f, const format::fragment_header& h,
 
 namespace {
 
-// Stored to in place by a transaction that is still open: header and parity are of the old bytes. A
-// piece at a time, since handlers of faults ask as well, and have little stack.
+// Tests a fragment that an open transaction has stored to in place: header and parity match the old
+// bytes. Works piece by piece, since handlers of faults call it too, and have little stack.
 [[gnu::noinline]] bool valid_with_old_bytes(const state& s, const fragment& f,
                                             const format::fragment_header& h) noexcept {
   std::byte old[512];

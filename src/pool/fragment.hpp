@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fragments: the unit of protection. A fragment is a 32-byte header and the payload its checksum
-// vouches for: 32 bytes of a metadata object, up to 4 KiB of a user's object, or none (a free slot,
-// and any slot of a pool without object checksums).
+// Fragments: the unit of protection. A fragment is a 32-byte header and the payload that its
+// checksum covers: 32 bytes of a metadata object, up to 4 KiB of a user's object, or none (a free
+// slot, and any slot of a pool without object checksums).
 //
-// FRAG-1 A header is valid when its checksum matches the bytes it vouches for and the place where
-//    it lies, and its generation is its chunk's. Zero bytes are never a valid header.
-// FRAG-2 A stored checksum is the scrambled sum of checksum and place (bind()), which is linear in
-//    nothing. CRCs are affine: the XOR of three valid messages of one length is valid. So in a
-//    column where one row's fragment is new and the parity old, decoding another row's fragment of
-//    the same length would give a wrong one whose CRC is right. (engine/logfree/logfree.hpp, LF-4)
+// FRAG-1 A header is valid if its checksum matches the bytes it covers and the place where it lies,
+//    and its generation is its chunk's. Zero bytes are never a valid header.
+// FRAG-2 A stored checksum is the scrambled sum of checksum and place (bind()), which is not
+//    linear. CRCs are affine: the XOR of three valid messages of one length is valid. So if one
+//    row's fragment in a column is new and the parity old, decoding another row's fragment of that
+//    length would give a wrong one with a right CRC.
+//
+// (engine/logfree/logfree.hpp, LF-4, depends on FRAG-2.)
 #pragma once
 
 #include <cstdint>
@@ -22,8 +24,8 @@ namespace scute::core::pool {
 struct fragment {
   uint64_t header = 0;  // file offsets
   uint64_t payload = 0;
-  uint32_t room = 0;         // payload bytes that can belong to this fragment, at most 4096
-  uint64_t object_room = 0;  // index 0: bytes that can belong to the whole object
+  uint32_t room = 0;         // the most payload bytes of this fragment, at most 4096
+  uint64_t object_room = 0;  // index 0: the most bytes of the whole object
   uint64_t index = 0;        // in its object
   uint32_t type = 0;         // metadata: the type it must have
   uint16_t generation = 0;
@@ -35,8 +37,8 @@ fragment metadata_fragment(uint64_t header, uint32_t type) noexcept;
 
 inline constexpr uint32_t not_covered = UINT32_MAX;
 
-// Payload bytes under the checksum of a header h of f, or not_covered if h cannot be a header of
-// f at all (state, generation, size or ring out of the question).
+// Payload bytes that the checksum of a header h of f covers, or not_covered if h cannot be a header
+// of f at all (impossible state, generation, size or ring).
 uint32_t covered(const state& s, const fragment& f, const format::fragment_header& h) noexcept;
 
 // FRAG-2. A bijection of 32-bit words that no sum of XORs carries through; its constants are those
@@ -92,7 +94,7 @@ inline uint32_t header_checksum(const state& s, const fragment& f, const format:
   return header_checksum(checksum_kind(s, f, length), f.header, h, payload, length);
 }
 
-// Makes `next` the next member in the ring of a sealed header; length: what it covers.
+// Makes `next` the next member in the ring of a sealed header; length: the bytes it covers.
 void join_ring(const state& s, const fragment& f, format::fragment_header& h, uint32_t length,
                uint64_t next) noexcept;
 

@@ -55,8 +55,8 @@ const engine_facts& choose_engine(const scute_options& o, bool on_disk) {
 }
 
 void require_choices(const scute_options& o) {
-  // Not known yet: whether it will be on a disk. The limits use the engine that SCUTE_ENGINE_AUTO
-  // takes elsewhere.
+  // It is not known yet whether the pool will be on a disk. The limits use the engine that
+  // SCUTE_ENGINE_AUTO chooses elsewhere.
   const engine_facts& engine = choose_engine(o, false);
   if (o.protection < SCUTE_PROTECT_NONE || o.protection > SCUTE_PROTECT_MLPC)
     refuse("protection must be none, ml, mlp or mlpc");

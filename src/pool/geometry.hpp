@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where things lie in a pool file, and the arithmetic between file offsets, zones, rows and
-// columns. Pure numbers; nothing here touches the file.
+// The layout of a pool file, and the arithmetic between file offsets, zones, rows and columns. Pure
+// numbers; nothing here touches the file.
 #pragma once
 
 #include <algorithm>
@@ -83,14 +83,14 @@ inline cell cell_of(const geometry& g, uint64_t offset) noexcept {
 // failure(SCUTE_E_INVALID) if it cannot have the requested one.
 const engine_facts& choose_engine(const scute_options& options, bool on_disk);
 
-// The most bytes of a zone's rows, one parity row apart.
+// The most bytes of a zone's rows and one parity row.
 inline constexpr uint64_t zone_max = uint64_t{16} << 30;
 // Checks the requested options for a new pool that do not depend on its size: throws
 // failure(SCUTE_E_INVALID) if they do not fit together.
 void require_choices(const scute_options& options);
-// Of one replica of one lane, in a pool of that size.
+// The size of one replica of one lane, in a pool of that size.
 uint64_t lane_size_for(uint64_t size) noexcept;
-// Computes what follows from the other members.
+// Computes the derived members from the others.
 void derive(geometry& g) noexcept;
 
 // Chooses the geometry of a new pool; throws failure(SCUTE_E_INVALID / SCUTE_E_RANGE) with the

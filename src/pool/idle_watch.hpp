@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Between threads that leave work for an idle moment (a
-// deferred window) and the thread that does it (session/idle_drain.hpp). That one looks every so
-// often while there is work, and sleeps permanently, without a timer, while there is none.
+// Connects threads that leave work for an idle moment (a deferred window) with the thread that does
+// it (session/idle_drain.hpp). The latter checks at intervals while there is work. While there is
+// none it sleeps without a timer.
 //
-// IDLE-1 It sleeps only after a look that found nothing and that began a whole pause after it had
-//    announced to doze. A thread that defers work first stores that and then tests for the
-//    announcement. Either the look finds it, or the announcement was there, and it wakes the
-//    thread. Without a fence a store may come to light after the test, by the time that a store
-//    buffer takes; the pause is a hundred thousand times as long.
+// IDLE-1 The thread sleeps only after a check that found nothing and that began a whole pause after
+//    it had announced to doze. A thread that defers work first stores that fact and then tests for
+//    the announcement. Either the check finds the work, or the test finds the announcement and
+//    wakes the thread.
+//
+// IDLE-1 needs no fence: without one a store may become visible after the test, by the delay of a
+//    store buffer; the pause is a hundred thousand times as long.
 #pragma once
 
 #include <atomic>
@@ -25,11 +27,11 @@ class idle_watch {
   }
   bool dozing() const noexcept { return state_.load(std::memory_order_relaxed) == dozes; }
 
-  // For the thread.
+  // For the thread that does the work.
   void announce() noexcept { exchange(awake, dozes); }
   void stay_awake() noexcept { exchange(dozes, awake); }
   void sleep() const noexcept { state_.wait(dozes); }
-  // For the code that ends it. From then on no thread dozes.
+  // For the code that ends that thread. From then on no thread dozes.
   void stop() noexcept {
     state_.store(stopped);
     state_.notify_all();

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the calling thread is doing to a column block at this moment. If a page of that column is
-// lost under its hands, the handler of the fault (repair/page_repair.hpp) finds here which bytes
-// are old, which are new and where both are, and can rebuild the page in the middle of a commit.
+// Records what the calling thread is writing to a column block. If a page of that column is lost
+// meanwhile, the handler of the fault (repair/page_repair.hpp) finds here which bytes are old,
+// which are new and where both are. So it can rebuild the page in the middle of a commit.
 //
-// INFLIGHT-1 A thread that holds a stripe touches pages of that stripe's column only, and says here
-//    which stripe it is and how far it has come. Stores to this record and to the medium stay in
-//    the order of the program, as seen by a handler in the same thread (signal fences). It says so
-//    of one stripe, or of one window's, at a time.
+// INFLIGHT-1 A thread that holds a stripe touches only pages of that stripe's column, and records
+//    here which stripe it is and how far it has come. Signal fences keep stores to this record and
+//    to the medium in program order, as a handler in the same thread sees them. A record is about
+//    one stripe, or one window's stripes, at a time.
 // INFLIGHT-2 While a commit writes a piece, the bytes that the piece's part of the parity page and
 //    of the data page must end up with are in DRAM: see `phase`.
-// INFLIGHT-3 The one exception to INFLIGHT-1: a read of another column that gives up where the page
-//    is lost, instead of having it rebuilt (medium::read_unless_lost). (Found by a campaign: a
-//    repair that looked again at a header, under the stripe of its payload, ended by the signal
-//    of a page that was lost in between. So could the test of a header that a transaction found
-//    changed under its window.)
+// INFLIGHT-3 The one exception to INFLIGHT-1: a read of another column that fails if the page is
+//    lost, instead of having it rebuilt (medium::read_unless_lost).
+//
+// About INFLIGHT-3: a campaign has found that a repair which reads a header again, under the stripe
+// of its payload, was ended by the signal of a page that was lost in between. The same could happen
+// when a transaction found a header changed under its window, and tested it.
 #pragma once
 
 #include <atomic>
@@ -39,15 +40,16 @@ struct in_flight_write {
   };
 
   const state* pool = nullptr;  // null: no stripe is held
-  // A window's stripes are held, all of this lane's (engine/logfree/window.hpp), and the phase
-  // tells what of lane::pieces has been done by now:
+  // A window's stripes are held, all of this lane's (engine/logfree/window.hpp). The phase says how
+  // much of lane::pieces is done:
+  //
   //   data     `done` bytes of the piece in progress, and all pieces before it, are in place or
   //            about to be, with their deltas in DRAM; the parity is the old one
   //   parity   all data is in place; the deltas of as many bytes are in the parity, or about to
   //            be. Of several parities each piece's come one after the other
   //   reading  data and parity agree
   const lane* window = nullptr;
-  // Of the lane's windows. deferred: the thread drains another lane, whose own thread may be
+  // Which of the lane's windows. deferred: the thread drains another lane, whose own thread may be
   // planning its next one.
   enum class share : uint8_t { all, deferred };
   share of = share::all;
@@ -71,7 +73,7 @@ inline in_flight_write& held_in_flight() noexcept {
   return part_of_thread<in_flight_write>(present_thread_block().in_flight_write);
 }
 
-// Says whose stripe the thread holds, for the time of its life.
+// Records the stripe that the thread holds, while an object lives.
 class in_flight_scope {
  public:
   in_flight_scope(const state& s, uint32_t stripe, in_flight_write::mode m) noexcept {

@@ -10,12 +10,12 @@ namespace scute::core::pool {
 namespace {
 
 constexpr uint64_t value_mask = 0xffff'ffff'ffffu;
-// Notes of so many epochs are looked for: nothing depends on older ones, and a superblock may say
-// anything.
+// Notes of this many epochs are searched for: nothing depends on older ones, and a superblock may
+// claim any epoch.
 constexpr uint64_t epochs_max = 256;
 
-// Checks itself, as the other words of the line do (engine/common/lane_log.hpp); word 0 is the
-// beginning.
+// A word with its own check, like the other words of the line (engine/common/lane_log.hpp); word 0
+// is the beginning.
 uint64_t make_word(const state& s, uint64_t epoch, uint32_t lane, uint64_t word,
                    uint64_t value) noexcept {
   const uint64_t message[4] = {value, epoch, uint64_t{lane} << 1 | word, s.salt};
@@ -57,7 +57,7 @@ void forget_in_place(const state& s, lane& l) noexcept {
 }
 
 bool has_earlier_note(const state& s, const lane& l) noexcept {
-  // Whichever epoch it is of: the scan's end may be writing sb.resolved_epoch now (EPOCH-1).
+  // Any epoch counts: the end of the scan may be writing sb.resolved_epoch now (EPOCH-1).
   return note_of(s, l.index, 0, s.sb.epoch).length != 0;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A lane in memory: what one transaction at a time needs to write a log and to apply it. Its media
-// side (status line and log ring, replicated) is described in pool/format.hpp.
+// A lane in memory: what one transaction at a time needs to write a log and to apply it.
+// pool/format.hpp describes its part on the medium (status line and log ring, replicated).
 #pragma once
 
 #include <algorithm>
@@ -21,8 +21,8 @@ struct patch {
   const void* src = nullptr;
   uint32_t length = 0;
   medium::purpose why = medium::purpose::data;
-  // The bytes of the range, as its owner has verified them, valid as long as src; or null: take the
-  // bytes that lie there (COL-3).
+  // The old bytes of the range, as its owner has verified them, valid as long as src; or null: take
+  // those in the pool (COL-3).
   const void* verified = nullptr;
 };
 
@@ -35,10 +35,11 @@ struct piece {
   uint32_t stripe;
   medium::purpose why;
   // Windows only:
-  std::byte* delta = nullptr;      // old XOR new, once the data phase has computed it
-  std::byte* next = nullptr;       // the new parity, as well; one after the other if several
-  const std::byte* old = nullptr;  // in-place range: what it held; src is a copy of what it holds
-  const std::byte* verified = nullptr;  // of a patch: what it holds, or null (COL-3)
+  std::byte* delta = nullptr;  // old XOR new, once the data phase has computed it
+  std::byte* next = nullptr;   // the new parity, as well; one after the other if several
+  // in-place range: its old bytes; src is a copy of the present ones
+  const std::byte* old = nullptr;
+  const std::byte* verified = nullptr;  // of a patch: its verified old bytes, or null (COL-3)
 };
 
 // Bytes of the columns, zone after zone: zone * row size + offset in the row.

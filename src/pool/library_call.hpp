@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether this thread is inside a call into the library, or reads the pool through a pointer of its
-// own: the two get lost bytes reported in different ways (repair/page_repair.hpp, PAGE-6).
+// Whether this thread is in a call into the library, or reads the pool through a pointer of its
+// own: lost bytes are reported in different ways (repair/page_repair.hpp, PAGE-6).
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@ namespace scute::core::pool {
 
 inline thread_local constinit uint32_t library_depth __attribute__((tls_model("initial-exec"))) = 0;
 
-// Times that a library call of this thread was given a page whose content is lost. Code that copies
-// bytes compares it before and after.
+// How often a library call of this thread got a page whose content is lost. Code that copies bytes
+// compares it before and after.
 inline thread_local constinit uint64_t losses_of_this_thread
     __attribute__((tls_model("initial-exec"))) = 0;
 

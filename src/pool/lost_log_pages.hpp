@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pages of a log that outlives transactions which could not be read, and are readable again: from
-// the handler of the fault, which made zeros of them, to the engine, which knows what they held
+// Pages of a long-lived log that could not be read, and are readable again. The handler of the
+// fault made zeros of them, and passes them to the engine, which knows their contents
 // (engine/speculative/log_scrubber.hpp).
 //
-// LOSTLOG-1 A page is noted after it is readable again, and taken out before it is examined. So a
+// LOSTLOG-1 A page is noted after it is readable again, and removed before it is examined. So a
 //    page that is lost a second time is examined a second time.
 #pragma once
 
@@ -15,7 +15,7 @@ namespace scute::core::pool {
 
 class lost_log_pages {
  public:
-  // There is such a log: its chunks are those that state::overlaid has as lent.
+  // There is such a log; state::overlaid has its chunks as lent.
   void keep() noexcept { kept_.store(true, std::memory_order_release); }
   bool kept() const noexcept { return kept_.load(std::memory_order_acquire); }
 
@@ -32,8 +32,8 @@ class lost_log_pages {
   }
   bool pending() const noexcept { return pending_.load(std::memory_order_relaxed); }
 
-  // Calls fn(page) for each, and takes it out. False if there were more than could be noted: any
-  // page may be one.
+  // Removes each page and calls fn(page) for it. Returns false if there were more than could be
+  // noted: then any page may be one.
   template <typename Fn>
   bool take(Fn&& fn) {
     pending_.store(false);

@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which objects are being committed: so that of two transactions that have opened one object
-// without a lock only one at a time tests whether the object is still what it has read, and writes.
+// Locks of objects that are being committed. If two transactions have opened one object without a
+// lock, only one at a time tests whether the object is unchanged since it was read, and writes it.
 //
-// An object lock is a 32-bit word that all objects share which hash to it. A lane locks the objects
-// that it is about to change before it seals them, and lets go when its engine has made them
-// durable.
+// An object lock is a 32-bit word shared by all objects that hash to it. A lane locks the objects
+// that it will change before it seals them, and unlocks them when its engine has made them durable.
 //
-// OBJLOCK-1 A commit takes all of its object locks at once, in ascending order, holding no stripe
-//    that could not be taken from it (engine/logfree/column_reservation.hpp, RESERVE-1), and no
-//    user's code runs meanwhile. A thread that has an object lock may wait for stripes; one that
-//    has a stripe waits for no object lock. So no thread waits for ever.
-// OBJLOCK-2 Engine redo writes an object piece by piece, and its log entry before that: the object
-//    lock covers all of it. In engine logfree the window covers whole fragments, so objects of one
-//    fragment, most of them, need no object lock; of larger ones it covers the fragments that
-//    change, and the object lock keeps the object from being freed meanwhile.
-// OBJLOCK-3 A reader or a scrub that finds an object damaged, in engines redo and spec, repairs it
-//    under its object lock: what a commit has found out about the object, which bytes differ among
-//    it, stays true until it has written them.
+// OBJLOCK-1 A commit takes all of its object locks at once, in ascending order. It then holds no
+//    stripe that could not be taken from it (engine/logfree/column_reservation.hpp, RESERVE-1), and
+//    no user code runs. A thread with an object lock may wait for stripes; a thread with a stripe
+//    waits for no object lock. So there is no deadlock.
+// OBJLOCK-2 Engine redo writes its log entry and then the object, piece by piece, all under the
+//    object lock. In engine logfree the window covers whole fragments: objects of one fragment,
+//    which are most, need no object lock. For larger ones the object lock keeps the object from
+//    being freed meanwhile.
+// OBJLOCK-3 In engines redo and spec, a reader or a scrub that finds an object damaged repairs it
+//    under its object lock. So what a commit has found out about the object, such as its changed
+//    bytes, stays true until the commit has written them.
 #pragma once
 
 #include <atomic>
@@ -34,7 +33,7 @@ class object_locks {
 
   object_locks() : words_(new std::atomic<uint32_t>[count]()) {}
 
-  // Of the object whose payload begins at this file offset.
+  // The lock of the object whose payload begins at this file offset.
   static uint32_t index(uint64_t payload) noexcept {
     return static_cast<uint32_t>((payload >> 5) * 0x9e3779b97f4a7c15u >> 50);
   }

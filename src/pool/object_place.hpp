@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a slot or a span is divided: k fragment headers and then the payload, k being the fewest that
-// cover it.
+// The division of a slot or a span: k fragment headers and then the payload, k being the fewest
+// that cover it.
 #pragma once
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Marks for ThreadSanitizer. A verifying read takes no lock: what it reads while another thread
-// repairs the same bytes fails its checksum, and is tested again under the repairer's lock. Both
-// sides of that race are marked; everything else stays under the sanitizer's eyes.
+// Marks for ThreadSanitizer. A verifying read takes no lock: if another thread repairs the same
+// bytes, the read fails its checksum and is repeated under the repairer's lock. Both sides of that
+// race are marked; the sanitizer checks everything else.
 #pragma once
 
 #include <cstddef>

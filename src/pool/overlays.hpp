@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ranges whose parity encodes other bytes than the medium
-// holds: chunks lent to a log (parity sees zeros) and in-place ranges of open transactions (parity
-// sees the old bytes, which are in DRAM). A thread that decodes a column reads these cells through
-// the overlay. Opens and commits ask whether another thread has an object open in place. That takes
-// no lock where none has: counters say so. (One lock of all threads is much of a short commit.)
+// Ranges whose parity encodes other bytes than the medium holds: chunks lent to a log (parity has
+// zeros for them) and in-place ranges of open transactions (parity has the old bytes, which are in
+// DRAM). A thread that decodes a column reads these cells through the overlay.
+//
+// Opens and commits ask whether another thread has an object open in place. If none has, counters
+// answer without a lock. (One lock for all threads would be a large part of a short commit.)
 #pragma once
 
 #include <algorithm>
@@ -60,8 +61,8 @@ class overlays {
  public:
   static constexpr uint32_t no_lane = UINT32_MAX;
 
-  // bytes null: zeros. The bytes stay valid until remove(). Ranges never overlap. lane: whose
-  // in-place range it is.
+  // bytes null: zeros. The bytes stay valid until remove(). Ranges never overlap. lane: the owner
+  // of the in-place range.
   void add(uint64_t offset, uint64_t length, const std::byte* bytes, uint32_t lane = no_lane) {
     const locked turn(lock_);
     SCUTE_ASSERT(find_first(ranges_, offset, length) == ranges_.end());
@@ -71,10 +72,10 @@ class overlays {
     count_open(offset, length, 1);
     revise(offset, length);
   }
-  // Another number whenever a part of these pages was opened or closed in place meanwhile. A thread
-  // that reads between two equal ones, and patches, has read no byte of a transaction that was not
-  // decided (tx/conflict.hpp, CONFLICT-2). Of large pools some pages share a counter, so it may
-  // change for nothing.
+  // Changes whenever a part of these pages was opened or closed in place. A thread that reads
+  // between two equal numbers, and patches, has read no byte of an undecided transaction
+  // (tx/conflict.hpp, CONFLICT-2). In large pools some pages share a counter, so it may change
+  // without reason.
   uint64_t revision(uint64_t offset, uint64_t length) const noexcept {
     std::atomic_signal_fence(std::memory_order_seq_cst);  // earlier reads stay before
     uint64_t sum = 0;
@@ -100,7 +101,7 @@ class overlays {
     const locked turn(lock_);
     return first_in(offset, length) != ranges_.end();
   }
-  // All of it is lent to a log, and counts as zeros. Async-signal-safe.
+  // Whether all of it is lent to a log, and counts as zeros. Async-signal-safe.
   bool lent(uint64_t offset, uint64_t length) const noexcept {
     if (!any_.load(std::memory_order_acquire)) return false;
     const locked turn(lock_);
@@ -108,7 +109,7 @@ class overlays {
     return it != ranges_.end() && it->bytes == nullptr && it->lane == no_lane &&
            it->offset <= offset && offset + length <= it->offset + it->length;
   }
-  // A lane other than this one has something of it open in place.
+  // Whether another lane has a part of it open in place.
   bool open_elsewhere(uint64_t offset, uint64_t length, uint32_t lane) const noexcept {
     if (!may_be_open(offset, length)) return false;
     const locked turn(lock_);
@@ -117,7 +118,7 @@ class overlays {
       if (it->lane != lane && it->lane != no_lane) return true;
     return false;
   }
-  // The lane has this byte open in place.
+  // Whether the lane has this byte open in place.
   bool open_by(uint64_t offset, uint32_t lane) const noexcept {
     if (!may_be_open(offset, 1)) return false;
     const locked turn(lock_);
@@ -137,8 +138,7 @@ class overlays {
       fn(offset + p.at, p.length);
     }
   }
-  // Replaces in buffer, which holds the medium's bytes of [offset, offset+length), those that are
-  // overlaid.
+  // Replaces the overlaid bytes in buffer, which has the medium's bytes of [offset, offset+length).
   void substitute(uint64_t offset, std::byte* buffer, uint64_t length) const noexcept {
     const locked turn(lock_);
     for (auto it = first_in(offset, length); it != ranges_.end() && it->offset < offset + length;
@@ -150,8 +150,8 @@ class overlays {
         std::memcpy(buffer + p.at, it->bytes + p.inside, p.length);
     }
   }
-  // Calls fn(offset, length) for the parts that are not overlaid, without the lock, since an access
-  // to the medium can fault (see hold.hpp).
+  // Calls fn(offset, length) for the parts that are not overlaid. It holds no lock then, since an
+  // access to the medium can fault (see pool/in_flight_write.hpp).
   template <typename Fn>
   void for_each_gap(uint64_t offset, uint64_t length, Fn&& fn) const noexcept {
     const uint64_t end = offset + length;
@@ -172,8 +172,8 @@ class overlays {
 
   // ---- in-place ranges and lost pages ----
 
-  // A copy in DRAM of what the range that begins at offset holds by now, valid until remove().
-  // False if what was stored there is lost: see renew().
+  // Keeps `now`, a copy in DRAM of the present bytes of the range that begins at offset, valid
+  // until remove(). Returns false if its stores are lost: see renew().
   bool keep(uint64_t offset, const std::byte* now) noexcept {
     const locked turn(lock_);
     const auto it = at(offset);
@@ -181,8 +181,8 @@ class overlays {
     it->now = now;
     return true;
   }
-  // buffer is a rebuilt page: puts in what keep() has of it. Where nothing was kept the stores of a
-  // running transaction are lost, and its commit will learn it.
+  // buffer is a rebuilt page: inserts the bytes that keep() has for it. Where nothing was kept, the
+  // stores of a running transaction are lost, and its commit finds out.
   void renew(uint64_t offset, std::byte* buffer, uint64_t length) noexcept {
     if (!any_.load(std::memory_order_acquire)) return;
     const locked turn(lock_);
@@ -226,8 +226,8 @@ class overlays {
       lent_[at % lent_counters].fetch_add(static_cast<uint32_t>(by), std::memory_order_release);
     if (by < 0) count_one(all_lent_, -1);
   }
-  // False: nothing of it is open in place, or lent. (What shares a counter makes it true for
-  // nothing.)
+  // Returns false if none of it is open in place or lent. (True may be wrong, as pages share
+  // counters.)
   bool may_be_open(uint64_t offset, uint64_t length) const noexcept {
     std::atomic_signal_fence(std::memory_order_seq_cst);  // earlier reads stay before
     if (all_open_.load(std::memory_order_acquire) == 0) return false;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bytes of new objects that are in their places already, with their parity, while the headers that
-// will vouch for them are not (tx/ending.cpp, "prewritten").
+// Bytes of new objects that are in place with their parity before the headers that will cover them
+// (tx/ending.cpp, "prewritten").
 //
-// PREWRITE-1 They are entered here before the first of them is stored, and until the header is in
-//    its place, or the transaction has ended without. If their columns do not add up meanwhile, no
-//    new parity is computed for them: it would be fitted to what damage has made of them. (Found by
-//    reading.)
+// PREWRITE-1 They are entered here before the first of them is stored, until the header is in place
+//    or the transaction has ended without it. If their columns become inconsistent meanwhile, no
+//    new parity is computed: it would encode the damage. (Found by reading.)
 #pragma once
 
 #include <algorithm>
@@ -25,7 +24,7 @@ class prewritten {
     all_.push_back({lane, offset, length});
     count_.store(all_.size(), std::memory_order_release);
   }
-  // All of the lane's.
+  // Removes all entries of the lane.
   void end(uint32_t lane) noexcept {
     const locked hold(mutex_);
     std::erase_if(all_, [lane](const part& p) { return p.lane == lane; });

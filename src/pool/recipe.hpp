@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a cell of a column is made of the others when some of them are unknown: which parities are
-// asked, which rows are left out, and what each sum counts. Pure numbers, like geometry.hpp.
+// How a cell of a column is computed from the others when some are unknown: which parities are
+// used, which rows are left out, and the weight of each sum. Pure numbers, like geometry.hpp.
 //
-// Sum i runs over all data rows but the ones left out, times what each counts in parity[i]
+// Sum i is over all data rows except those left out, each times its coefficient in parity[i]
 // (codec/reed_solomon.hpp), plus that parity itself if `stored[i]`. The cell is the sum of
 // weight[i] times sum i.
 #pragma once

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the core asks of resolution after a crash; implemented by engine/logfree/resolution.hpp,
-// where columns and transactions are left open, and by engine/speculative/unresolved.hpp, where
-// nothing but parity is. Every pool has one: that of others, and of those that were closed
-// properly, has nothing to do.
+// The core's interface to resolution after a crash. engine/logfree/resolution.hpp implements it
+// where columns and transactions are left open, and engine/speculative/unresolved.hpp where only
+// parity is. Every pool has a resolver; it has nothing to do for other engines, and after a clean
+// close.
 #pragma once
 
 #include <algorithm>
@@ -19,30 +19,28 @@ class resolver {
  public:
   virtual ~resolver() = default;
 
-  // Something of this pool is not resolved yet. The functions below do nothing when that is over.
+  // Whether some part of this pool is not resolved yet. Once all is resolved, the functions below
+  // do nothing.
   bool pending() const noexcept { return pending_.load(std::memory_order_acquire); }
 
-  // Each may be called by any thread that holds no stripe, and makes what it did durable. They
-  // throw failure(SCUTE_E_IO) if the medium fails; damage beyond repair is reported as an event and
-  // left.
+  // Any thread that holds no stripe may call these. Each makes its results durable. They throw
+  // failure(SCUTE_E_IO) if the medium fails; damage beyond repair is reported as an event and left.
   //
-  // How many blocks a thread resolves on its way, while it waits for something else. Tests
-  // make it small, so that pools are half resolved for a while. To be set while no pool is open.
+  // How many blocks a thread resolves in passing, while it waits for something else. Tests make it
+  // small, so that pools stay half resolved for a while. To be set while no pool is open.
   static void resolve_at_once(uint64_t blocks) noexcept { at_once_ = blocks; }
   static uint64_t at_once() noexcept { return at_once_; }
 
-  // Before a byte in [offset, offset + length) of the data rows is written: its columns are
-  // resolved.
+  // Before a byte in [offset, offset + length) of the data rows is written: resolves its columns.
   virtual void before_write(uint64_t offset, uint64_t length) = 0;
-  // Before a header is replaced: its ring is resolved, if it carries a tag of an unresolved epoch.
+  // Before a header is replaced: resolves its ring, if it has a tag of an unresolved epoch.
   virtual void before_change(const fragment& f) = 0;
-  // Before bytes of a fragment are handed out or built upon: they are those of a decided
-  // transaction.
+  // Before bytes of a fragment are handed out or used: makes them those of a decided transaction.
   virtual void before_read(const fragment& f) = 0;
-  // Before bytes are written that no transaction knows as its members', and that may be members of
-  // another one: columns and rings.
+  // Before bytes are written that no transaction has as its members, but that may be members of
+  // another one: resolves columns and rings.
   virtual void before_overwrite(uint64_t offset, uint64_t length) = 0;
-  // Before a chunk changes its use: nothing in it is of an unresolved transaction any more.
+  // Before a chunk changes its use: afterwards nothing in it belongs to an unresolved transaction.
   virtual void before_reuse(uint64_t offset, uint64_t length) = 0;
 
   // Under the exclusively held stripe of a column block, before its parity is compared, or decoded
@@ -102,8 +100,8 @@ class resolver {
     return false;
   }
 
-  // The scan: resolves up to `blocks` further blocks that no thread has begun yet; false if there
-  // are none. Any number of threads; all blocks are resolved when all of them have returned.
+  // The scan: resolves up to `blocks` blocks that no thread has begun yet; false if there are none.
+  // Any number of threads; all blocks are resolved when all threads have returned.
   virtual bool scan(uint64_t blocks) = 0;
   // After the scan: nothing is pending any more. The caller makes the superblock say so first.
   virtual void finish() noexcept = 0;
@@ -113,7 +111,8 @@ class resolver {
     uint64_t blocks = 0, resolved = 0;
   };
   virtual progress done() const noexcept = 0;
-  // Members that were rolled back, and transactions whose parity was finished: what a crash leaves.
+  // Members that were rolled back, and transactions whose parity was completed: the traces of a
+  // crash.
   struct outcome {
     uint64_t rolled_back = 0, finished = 0;
   };
@@ -127,7 +126,7 @@ class resolver {
   std::atomic<bool> pending_{false};
 };
 
-// Of no pool in particular.
+// For pools with nothing to resolve.
 class idle_resolver final : public resolver {
  public:
   constexpr idle_resolver() = default;

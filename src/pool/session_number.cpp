@@ -14,7 +14,7 @@
 namespace scute::core::pool {
 namespace {
 
-// The linear CRC of a message that ends with its own is 0, as that of zeros.
+// The linear CRC of a message that ends with its own CRC is 0, like that of zeros.
 uint32_t check_of(const session_number& n) noexcept {
   return codec::crc32c_linear(&n, offsetof(session_number, check));
 }
@@ -36,7 +36,7 @@ session_number stated_by(const void* bytes, uint64_t epoch) noexcept {
   return n;
 }
 
-// A simulation takes the same course each time.
+// Random; but a simulation takes the same course each time.
 uint64_t draw(const state& s, uint64_t epoch) {
   uint64_t random = 0;
   if (s.medium->what() == medium::kind::simulated) {
@@ -45,7 +45,7 @@ uint64_t draw(const state& s, uint64_t epoch) {
   } else if (::getrandom(&random, sizeof random, 0) != ssize_t{sizeof random}) {
     throw_errno("get random bytes for the session's number", errno);
   }
-  // (Not 0, whatever was drawn and however the epoch ends.)
+  // Never 0, whatever was drawn and however the epoch ends.
   return (random | 1) << 16 | static_cast<uint16_t>(epoch);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What every part of the core knows of an open pool: the mapping, the geometry, the lanes and the
-// locks. Behaviour lives in the folders above.
+// locks. Behaviour is in the folders above.
 #pragma once
 
 #include <array>
@@ -102,14 +102,14 @@ struct state {
   std::byte* at(uint64_t offset) const noexcept { return medium->base() + offset; }
   uint64_t oid_of(uint64_t payload_offset) const noexcept { return payload_offset | oid_tag; }
 
-  // The engine that the pool has from now on. has_checksums is known.
+  // Sets the engine that the pool has from now on. has_checksums must be known.
   void know_engine(const engine_facts& e) noexcept {
     parity_is_log = e.parity_is_log;
     takes_small = e.takes_small || (e.takes_unchecked && !has_checksums);
     takes_in_place = e.takes_small;
   }
-  // To be called before anything is written and after each decisive fence: once a fence has failed
-  // nothing more may be built on what the file holds.
+  // To be called before any write and after each decisive fence: once a fence has failed, the
+  // file's contents are unknown.
   void require_healthy() const {
     if (!medium->failed()) return;
     errno = medium->failure();  // of the fence that failed, however long ago

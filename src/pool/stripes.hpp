@@ -2,24 +2,24 @@
 // Locks of column blocks, and the lane that wrote there last.
 //
 // A stripe is a 64-bit word that guards all column blocks (4 KiB of one column range of one zone)
-// that hash to it. While a block's data and parity are being changed its stripe is held: shared by
-// threads that change parity with atomic XORs, exclusively by all others (Pangolin 3.5). No thread
-// holds two stripes at once, so there is no order to keep, and the time held is that of at most
-// 4 KiB of data.
+// that hash to it. A thread that changes a block's data or parity holds its stripe: shared if it
+// changes parity with atomic XORs, otherwise exclusively (Pangolin 3.5). No thread holds two
+// stripes at once, so there is no order to keep. It is held while at most 4 KiB of data are
+// written.
 //
-// The word also remembers the *owner*: the lane and log sequence of the last commit that wrote in
-// the block. A later commit of another lane uses it to find out whose log entry must be made
-// durably invalid first (see engine/redo/redo.hpp, REDO-5). When that cannot be expressed by one
-// owner the word says `many`.
+// The word also has the *owner*: the lane and log sequence of the last commit that wrote in the
+// block. A later commit of another lane finds out by it whose log entry must first be made durably
+// invalid (see engine/redo/redo.hpp, REDO-5). If one owner cannot express that, the word says
+// `many`.
 //
-// In pools of engine `logfree` a stripe is held by a *window* (engine/logfree/window.hpp),
-// exclusively, along with others and for longer; the word's owner is the lane then, which a release
-// handler can ask to let go.
+// In pools of engine `logfree` a *window* (engine/logfree/window.hpp) holds stripes exclusively,
+// several at once and for longer. The word's owner is then the lane, which a release handler can
+// ask to release them.
 //
 // A thread that holds a stripe and finds a page of its column lost *parks*: it waits, in the
-// handler of the fault, for all other holders to leave or to park as well. Then one of the parked
-// ones leads: it has the stripe to itself, rebuilds the page, and lets the others continue where
-// they were. No other thread gets the stripe while one is parked.
+// handler of the fault, until all other holders have left or parked. Then one of the parked threads
+// leads: it has the stripe alone, rebuilds the page, and lets the others continue. No other thread
+// gets the stripe while one is parked.
 #pragma once
 
 #include <algorithm>
@@ -59,14 +59,14 @@ struct stripe_owner {
 class stripes {
  public:
   static constexpr uint32_t count = 1u << 14;
-  // Tests have small pools, whose blocks would never share a stripe: fewer of them are in use then,
-  // a power of two. To be set while no pool is open; also by SCUTE_STRIPES in the environment.
+  // Small pools of tests would never have two blocks on one stripe: for them fewer stripes are in
+  // use, a power of two. To be set while no pool is open; also by SCUTE_STRIPES in the environment.
   static void use(uint32_t n) noexcept { mask_ = std::min(std::bit_floor(n | 1), count) - 1; }
   static uint32_t in_use() noexcept { return mask_ + 1; }
 
   stripes() : words_(new std::atomic<uint64_t>[count]()) {}
 
-  // May be able to free a stripe that a lane holds. Called again and again; async-signal-safe.
+  // May free a stripe that a lane holds. Called repeatedly; async-signal-safe.
   class release_handler {
    public:
     virtual void make_way(uint32_t lane, uint32_t stripe) noexcept = 0;
@@ -74,7 +74,7 @@ class stripes {
    protected:
     ~release_handler() = default;
   };
-  // Of pools whose lanes let go of their stripes by themselves.
+  // For pools whose lanes release their stripes by themselves.
   class no_release_handler final : public release_handler {
    public:
     void make_way(uint32_t, uint32_t) noexcept override {}
@@ -115,7 +115,7 @@ class stripes {
   }
   // For a thread that will lock it soon.
   void prefetch(uint32_t i) const noexcept { __builtin_prefetch(&words_[i], 1); }
-  // Asks the holder of the stripe to let go, once.
+  // Asks the holder to release the stripe, once.
   void ask(uint32_t i) noexcept {
     const uint64_t who = owner(i).who();
     if (who != stripe_owner::none) windows->make_way(static_cast<uint32_t>(who - 1), i);
@@ -183,7 +183,7 @@ class stripes {
            words_[i].compare_exchange_strong(seen, seen | exclusive, std::memory_order_acq_rel);
   }
   void end_lead(uint32_t i) noexcept { words_[i].fetch_and(~exclusive, std::memory_order_acq_rel); }
-  // Back to work. False while another one leads.
+  // Continues as a normal holder. Returns false while another thread leads.
   bool try_unpark(uint32_t i) noexcept {
     uint64_t seen = words_[i].load(std::memory_order_acquire);
     return (seen & exclusive) == 0 &&
@@ -206,7 +206,7 @@ class stripes {
   std::unique_ptr<std::atomic<uint64_t>[]> words_;
 };
 
-// Holds a stripe for its life, for a thread that stores ordinarily under it.
+// Holds a stripe while an object lives, for a thread that makes ordinary stores under it.
 class held_stripe {
  public:
   held_stripe(stripes& locks, uint32_t i) noexcept : locks_(locks), i_(i) {

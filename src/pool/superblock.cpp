@@ -110,8 +110,9 @@ superblock_read read_superblock(const medium::medium& m, const std::string& path
   };
   look(0, 0);
   look(1, format::page);
-  // The third copy is the last page of the pool, which a truncated file does not have and a file
-  // that grew has elsewhere: another copy says where, else the end of the file is the best guess.
+  // The third copy is in the pool's last page. A truncated file has lost it, and a file that grew
+  // has it elsewhere. Another copy says where it is; otherwise the end of the file is the best
+  // guess.
   const uint64_t last = found ? result.newest.file_size : round_down(m.size(), format::page);
   if (last >= 3 * format::page) look(2, last - format::page);
   // A copy that a newer library wrote after all others counts, even if others can still be read.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How much of a zone is in use, as its descriptor has it, for
-// code that needs it before the heap has loaded the zone.
+// How much of a zone is in use, by its descriptor, for code that needs it before the heap has
+// loaded the zone.
 #pragma once
 
 #include <algorithm>
@@ -16,9 +16,8 @@ struct zone_usage {
   uint32_t log_chunks;  // chunks lent to logs
 };
 
-// If the descriptor is damaged, everything counts as in use, which is safe to assume: what was
-// never used is zeros, or it is noise that the parity of columns recomputed meanwhile has in it,
-// which a check finds.
+// If the descriptor is damaged, everything counts as in use, which is safe: unused rows are zeros,
+// or noise that parity recomputed meanwhile includes, which a check finds.
 inline zone_usage read_usage(const state& s, uint64_t z) noexcept {
   const uint64_t at = s.geo.zone_offset(z);
   if (!valid(s, metadata_fragment(at, format::type_zone)) && !SCUTE_PLANTED(extent_check))
@@ -28,7 +27,7 @@ inline zone_usage read_usage(const state& s, uint64_t z) noexcept {
   return {std::min(d.high_water, s.geo.chunks), d.log_chunks};
 }
 
-// Tells the columns of a zone how far its rows are in use.
+// Sets how far the rows of a zone are in use.
 inline void set_used_end(state& s, uint64_t z, uint32_t high_water) noexcept {
   s.used_end[z].store(s.geo.chunk_base + (uint64_t{high_water} << s.geo.chunk_shift),
                       std::memory_order_release);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a frame of a persist-on-write file says, and how one is put together (pow/format.hpp).
+// Parses and builds the frames of a persist-on-write file (pow/format.hpp).
 #pragma once
 
 #include <cstring>
@@ -11,7 +11,7 @@
 
 namespace scute::core::pow {
 
-// Of a valid frame. Nothing in it is trusted but the checksum.
+// The contents of a valid frame. Nothing in it is trusted except that its checksum is right.
 struct frame_view {
   frame_kind kind;
   uint64_t number;  // of the batch
@@ -30,7 +30,7 @@ struct frame_view {
   size_t named_count() const noexcept { return dependencies.size() / sizeof(dependency); }
 };
 
-// False if it makes no sense.
+// Returns false if its fields are inconsistent.
 inline bool parse(const log::frame& f, frame_view& v) noexcept {
   const uint32_t kind = f.head.flags & 0xff, named = f.head.flags >> 8 & 0xff;
   const uint32_t behind = f.head.flags >> 16;
@@ -59,7 +59,7 @@ struct record {
   uint64_t index() const noexcept { return id & index_mask; }
 };
 
-// Calls fn(record) for each. False if one is malformed; fn has got the ones before it.
+// Calls fn(record) for each. Returns false if one is malformed; fn has then got the ones before it.
 template <typename Fn>
 bool for_each_record(const frame_view& v, Fn&& fn) {
   uint64_t version = v.version;

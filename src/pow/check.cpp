@@ -34,12 +34,12 @@ class checker {
     for (uint32_t number = 0; number < tables_max; ++number)
       if (table* const t = s_.find_table(number)) objects(*t);
     live();
-    // Only where nothing is missing: else the file would say that it ended where damage has cut it
-    // off. Before the seals, since what does not say where it ends gets none (POW-12).
+    // Only if nothing is missing: otherwise the file would claim that it ends where damage has cut
+    // it. Before the seals, since a segment without a recorded end gets none (POW-12).
     if (options_.repair && (complete_ || SCUTE_PLANTED(pow_end_short)) &&
         !SCUTE_PLANTED(pow_ends_last))
       store_ends();
-    // A seal must not go while what it has given back may not be durable.
+    // A seal must not be removed while bytes rebuilt from it may not be durable.
     if (options_.repair) {
       w_.fence(fence_site::pow_member);
       s_.refuse_if_failed();
@@ -117,7 +117,7 @@ class checker {
                        std::as_bytes(std::span(&*c.head, 1)));
   }
 
-  // Members that are not what they were are rebuilt, before they are looked at.
+  // Rebuilds members that have changed, before they are examined.
   void rebuild_member(uint32_t i) {
     const uint32_t seal = s_.space->note(i).seal.load(std::memory_order_relaxed);
     if (seal == nowhere) return;
@@ -142,8 +142,8 @@ class checker {
     s_.groups->store_member(w_, i, r.bytes.data(), t->members[which].end * log::line_size);
   }
 
-  // A seal that is damaged is written again where it lies, since there may be no room for another
-  // one; without a table its members get another one.
+  // A damaged seal is written again in place, since there may be no room for another one; if it has
+  // no table left, its members get another seal.
   void seal(uint32_t i) {
     const auto t = read_table(s_, i);
     if (t) {
@@ -167,7 +167,7 @@ class checker {
   void end_of(uint32_t i, const log::segment_contents& c, const log::segment& place) {
     const bool full = s_.space->note(i).what.load(std::memory_order_acquire) == use::full;
     if (!full || (c.stated && !c.stated_flawed)) return;
-    // Of a session that was killed the next opening for writing says it.
+    // After a killed session, the next opening for writing writes that record.
     if (s_.read_only && c.head->epoch > s_.head.decided) return;
     note(i, "the record of where segment " + std::to_string(i) + " ends", false);
     ends_.push_back({place, *c.head, c.stated ? c.stated->end : c.end,
@@ -207,7 +207,7 @@ class checker {
       const sighting here = at == seen_.end() ? sighting{} : at->second;
       const uint32_t known = e->records.load(std::memory_order_relaxed);
       const bool live = (e->state.load(std::memory_order_relaxed) & entry_live) != 0;
-      // That it was erased is said by a record as well, as long as older ones are there.
+      // A record also says that it was erased, as long as older ones are present.
       const bool erased = !live && e->is_tombstone() && e->segment != nowhere;
       const bool lost = (live || (erased && known > 1)) && !here.newest;
       complete_ = complete_ && here.records == known && !lost;

@@ -11,11 +11,11 @@ namespace scute::core::pow {
 
 cleaner::cleaner(state& s) : s_(s) {}
 
-// The one with the least that counts, or the one that has to be void before that.
+// Chooses the segment with the fewest bytes that count, or the one that has to be void before it.
 uint32_t cleaner::choose(gains wanted) {
   uint32_t best = nowhere;
   int64_t least = static_cast<int64_t>(s_.layout.frame_max() - frame_overhead);
-  // (A copy takes a head, and a line at its end.)
+  // A copy needs a head, and a line at its end.
   least -=
       wanted == gains::any ? static_cast<int64_t>(frame_overhead + 4 * log::line_size) : least / 16;
   const int64_t most = least;
@@ -70,7 +70,7 @@ int cleaner::take_for(need kept) {
   return !any ? 0 : gained_ > before ? 2 : 1;
 }
 
-// All that counts has gone from the victim: what is left are tombstones that are needed no more.
+// Whether everything that counts has left the victim: only unneeded tombstones remain.
 bool cleaner::is_empty() const {
   int64_t left = 0, graves = 0;
   for (int tries = 0; tries < 3; ++tries) {  // sections replace some meanwhile
@@ -83,7 +83,7 @@ bool cleaner::is_empty() const {
   return false;
 }
 
-// It is the newest of its id, and where the entry says.
+// Whether the record is the newest of its id, and the entry points to it.
 bool cleaner::counts(entry& e, const record& r) const {
   const entry_guard guard(e);
   return e.version.load(std::memory_order_relaxed) == r.version && e.segment == victim_;
@@ -125,7 +125,7 @@ void cleaner::add(table& t, const record& r, entry& e, const std::byte* bytes) {
                      static_cast<uint32_t>(to - image_.data())});
 }
 
-// POW-23: with which tags tombstones stay.
+// POW-23: decides by tag which tombstones stay.
 void cleaner::raise_tags(std::vector<uint32_t> tags) {
   const size_t stay = std::max(tags_kept_least, tags.size() / 8);
   if (tags.size() <= stay) return;
@@ -150,7 +150,7 @@ void cleaner::add_tombstones() {
       add(*g.t, g.r, *g.e, nullptr);
     } else if (const uint32_t tag = tag_of_id(g.r.id); s_.remembers(*g.t, tag)) {
       old.push_back(&g);
-      // (If the program has not opened a table, it is not known whether its tags mean anything.)
+      // If the program has not opened a table, it is unknown whether its tags matter.
       if (g.t->serialized_by != nullptr && tag != tag_max) tags.push_back(tag);
     }
   }
@@ -160,7 +160,7 @@ void cleaner::add_tombstones() {
       add(*g->t, g->r, *g->e, nullptr);
 }
 
-// Makes the records in the image durable. From then on the entries look for them there.
+// Makes the records in the image durable. From then on the entries point to them.
 void cleaner::write_copies() {
   group_ = 0;
   if (copies_.empty()) return;
@@ -197,7 +197,7 @@ void cleaner::write_copies() {
   copies_.clear();
 }
 
-// Of every lane: up to which batch all is durable.
+// Writes for every lane up to which batch everything is durable.
 void cleaner::write_mark() {
   lane& l = s_.lane_at(cleaner_lane);
   uint32_t lanes = 0;
@@ -232,7 +232,7 @@ bool cleaner::take(uint32_t victim, need kept, bool marked) {
   sightings_.clear();
   graves_.clear();
   copies_.clear();
-  // (No lane appends to a segment that is full, so it stays as it is while it is looked at.)
+  // No lane appends to a full segment, so it does not change while it is read.
   log::segment_reader reader(
       s_.layout, s_.salt,
       [&](uint64_t offset, std::byte* to, size_t n) { return s_.read_segment(offset, to, n); },
@@ -241,9 +241,10 @@ bool cleaner::take(uint32_t victim, need kept, bool marked) {
   const uint32_t seal = s_.space->note(victim).seal.load(std::memory_order_relaxed);
   bool names = s_.names.load(std::memory_order_relaxed) || s_.limit.one_stream;
   try {
-    // The last chance: the others tell what is missing of one member, as long as they are a group.
+    // The last chance to repair a member: the others have its missing bytes as long as the group
+    // exists.
     if (seal != nowhere) s_.groups->mend(l.w, seal);
-    // A copy counts by itself, whatever its record's batch rests on.
+    // A copy counts by itself, whatever its record's batch depends on.
     if (names && !SCUTE_PLANTED(pow_copy_early) && !SCUTE_PLANTED(pow_dead_early)) s_.sync(l.w);
     reader.read(s_.space->place(victim), [&](const log::frame& f) { look_at(f); });
     add_tombstones();
@@ -279,7 +280,7 @@ bool cleaner::take(uint32_t victim, need kept, bool marked) {
     entry& e = *g.e;
     const entry_guard guard(e);
     const uint32_t left = e.records.fetch_sub(1, std::memory_order_relaxed) - 1;
-    // Only the tombstone is left, and the records that it was for have gone: it counts no more
+    // Only the tombstone is left, and the records that it was for are gone: it no longer counts
     // where it lies (POW-16).
     if (left != 1 || !e.is_tombstone() || e.segment == victim || e.segment == nowhere) continue;
     if (s_.remembers(*g.t, tag_of(e.state.load(std::memory_order_relaxed)))) continue;
@@ -287,8 +288,8 @@ bool cleaner::take(uint32_t victim, need kept, bool marked) {
                                              std::memory_order_relaxed);
     e.segment = nowhere;
   }
-  // A tombstone that is needed no more is nowhere. Otherwise a thread that makes the object again
-  // would take its bytes off the live bytes of the segment's next use (POW-16).
+  // An unneeded tombstone has no segment. Otherwise a thread that makes the object again would
+  // subtract its bytes from the live bytes of the segment's next use (POW-16).
   for (const grave& g : graves_) {
     const entry_guard guard(*g.e);
     if (!SCUTE_PLANTED(pow_grave_stays) && g.e->segment == victim) g.e->segment = nowhere;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Takes segments in which little counts, copies that to a segment of its own lane, and makes them
-// void (POW-4, POW-5, POW-6, POW-8). It runs concurrently with the program: it reads segments, and
-// locks an entry for as long as it takes to compare it.
+// Takes segments in which few bytes count, copies these to a segment of its own lane, and makes the
+// victims void (POW-4, POW-5, POW-6, POW-8). It runs concurrently with the program: it reads
+// segments, and locks an entry only while it compares it.
 //
-// The order for one victim: all that is undurable in it becomes durable, and what that rests on.
-// The cleaner copies and fences the records that count; entries say where they are now. Batches
-// that are undurable, and may replace a record of the victim or name a batch in it, become durable.
-// If recovery could need it, a mark that says so is fenced. The victim's head is made void and
-// fenced; only then is the segment free.
+// The order for one victim: first, everything undurable in it becomes durable, with the batches it
+// depends on. The cleaner copies and fences the records that count; entries then point to the
+// copies. Undurable batches that may replace a record of the victim, or name a batch in it, become
+// durable. If recovery could need it, a mark that says so is fenced. The victim's head is made void
+// and fenced. Only then is the segment free.
 //
-// A segment into which a batch continues from another one waits until that one is void: its trailer
-// says whether the parts there count.
+// If a batch continues from another segment into this one, this one waits until the other is void:
+// its trailer says whether the parts in the other count.
 #pragma once
 
 #include <cstdint>
@@ -27,17 +27,19 @@ class cleaner {
  public:
   explicit cleaner(state& s);
 
-  // Takes the segment that is cheapest to take. False if none gains anything worth its copying (a
-  // sixteenth of it), or anything at all. With the state's clean_lock. Throws failure.
+  // Takes the cheapest segment. Returns false if none gains a sixteenth of a segment (worth_it), or
+  // anything at all (any). The caller holds the state's clean_lock. Throws failure.
   enum class gains : uint8_t { worth_it, any };
   bool take_one(need kept, gains least = gains::worth_it);
-  // The same for a thread that needs a segment of this kind. 0: there is none, 1: it was taken, 2:
-  // and there is more room now.
+  // The same for a thread that needs a segment of this kind. Returns 0: there is none; 1: one was
+  // taken; 2: and there is more room now.
   int take_for(need kept);
-  // This one, which others may have to go before. With the state's clean_lock, or before any other
-  // thread is there. False: a record that counts was not found in it, so it stays as it is.
+  // Takes this segment; others may have to be taken before it. The caller holds the state's
+  // clean_lock, or no other thread exists yet. Returns false if a record that counts was not found
+  // in it, so that it stays.
   bool take(uint32_t victim, need kept);
-  // One in which nothing counts, of a lane and sessions that are decided: takes no room (POW-21).
+  // Makes a segment void in which nothing counts, of a lane and of sessions that are decided; needs
+  // no room (POW-21).
   bool release(uint32_t victim);
 
  private:
@@ -68,7 +70,7 @@ class cleaner {
   bool is_empty() const;
 
   state& s_;
-  int64_t gained_ = 0;  // segments that it has made free, less those that it has filled with copies
+  int64_t gained_ = 0;  // segments freed, minus those filled with copies
   uint32_t victim_ = nowhere;
   need kept_ = need::cleaning;
   bool parts_ = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A report of something that is not as it was written: in words, and in numbers for programs.
+// A report of something that differs from what was written: in words, and in numbers for programs.
 #pragma once
 
 #include <cstdint>

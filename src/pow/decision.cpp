@@ -49,7 +49,7 @@ decision decide(const std::vector<waiting_frame>& waiting,
   for (auto& [key, batches] : lanes)
     for (auto& [number, b] : batches) look(b, waiting);
 
-  // Sessions that were decided before: all of them count, except those after a last valid batch.
+  // Sessions decided before: all their batches count, except those after a last valid one.
   const auto decided_up_to = [&](const lane_key& key) {
     for (uint32_t i = 0; i < old.last_valid_count; ++i)
       if (old.last_valid[i].session == key.first && old.last_valid[i].lane == key.second)
@@ -74,7 +74,7 @@ decision decide(const std::vector<waiting_frame>& waiting,
     }
     d.kept[key] = up_to;
   }
-  // Drops a batch that names one that does not count, until nothing changes any more.
+  // Repeatedly drops batches that name one that does not count, until nothing changes.
   for (bool changed = !SCUTE_PLANTED(pow_named); changed;) {
     changed = false;
     for (auto& [key, up_to] : d.kept) {
@@ -103,7 +103,7 @@ decision decide(const std::vector<waiting_frame>& waiting,
       const bool late = number > up_to;
       if (b.what == verdict::aborted) d.aborted.insert({key, number});
       any = any || late;
-      // Without a trailer it is not known whether a batch counts. If it was durable, it is lost.
+      // Without a trailer it is unknown whether a batch counts. If it was durable, it is lost.
       const bool lost = !late && b.decides == nullptr;
       if (lost)
         d.damage.push_back({waiting[b.frames.front()].segment,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Batches that something rests on: of each lane the latest, since a batch needs those before it in
-// its lane (POW-7).
+// Batches that something depends on: of each lane only the latest, since a batch needs those before
+// it in its lane (POW-7).
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ class dependencies {
   void add(const dependencies& other) {
     for (const dependency& d : other) add(d.lane, d.number);
   }
-  // Leaves those for which keep(lane, number) is true.
+  // Keeps only those for which keep(lane, number) is true.
   template <typename Keep>
   void leave(Keep&& keep) {
     std::erase_if(all_, [&](const dependency& d) { return !keep(d.lane, d.number); });

@@ -22,8 +22,7 @@ std::unique_ptr<medium::medium> map(medium::file_handle file, const file_options
   return medium::map_file(std::move(file), w.medium, how, {reach, calls});
 }
 
-// Threads have one stream where a sync costs more than anything that they could do side by side
-// (POW-11).
+// All threads share one stream if a sync costs more than they gain by working in parallel (POW-11).
 store_options for_medium(const file_options& w, const medium::medium& m) {
   store_options how = w.how;
   how.limit.one_stream = m.what() == medium::kind::file;

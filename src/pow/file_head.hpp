@@ -2,10 +2,10 @@
 // The three head pages of a persist-on-write file.
 //
 // Of the copies with a right checksum the one with the greatest update counts. They are written one
-// after the other, each with its fence. So at any moment two copies are whole, and one of them may
-// be damaged besides. Before the first write of a session all copies are made equal to the newest,
-// so that a write never tears the newest one. No thread acts on an update before it is in all
-// three.
+// after the other, each with its fence. So at any moment at least two copies are complete, and one
+// of these may even be damaged. Before the first write of a session all copies are made equal to
+// the newest, so that a write never tears the newest one. No thread acts on an update before it is
+// in all three.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +20,15 @@ uint32_t head_checksum(const file_head& h) noexcept;
 uint64_t salt_of(const file_head& h) noexcept;
 
 // Reads the newest copy. Throws failure: SCUTE_E_FORMAT (no copy is one of ours), SCUTE_E_VERSION
-// (a newer library's), SCUTE_E_CORRUPT (ours, and no copy is whole), SCUTE_E_TRUNCATED (more
-// segments than bytes). damaged: copies that are not what the newest is. shorter: a file that has
-// fewer bytes than segments is taken.
+// (a newer library's), SCUTE_E_CORRUPT (ours, and no copy is complete), SCUTE_E_TRUNCATED (more
+// segments than bytes). damaged: the number of copies that differ from the newest. shorter: accepts
+// a file with fewer bytes than its segments need.
 file_head read_head(const medium::medium& m, uint64_t file_size, const std::string& name,
                     uint32_t& damaged, bool shorter = false);
-// All copies become what h is, durably: of what read_head() has found, or of a new file.
+// Makes all copies equal to h, durably: either the head that read_head() has found, or that of a
+// new file.
 void align_heads(medium::writer& w, const file_head& h);
-// The next update. h.update and h.checksum are filled in.
+// Writes the next update; fills in h.update and h.checksum.
 void write_head(medium::writer& w, file_head& h);
 
 }  // namespace scute::core::pow

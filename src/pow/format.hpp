@@ -16,76 +16,79 @@
 //
 // and its body holds dependencies {lane, number}, then records, each with its bytes, padded to 8.
 //
-// POW-1 A batch counts as a whole or not at all: a frame by its checksum, which binds it to salt,
-//    session, lane and generation (SEG-1); parts by their trailer, which must be there, say that
-//    they count, and know their number. A batch that is known to be durable counts without its
-//    other parts, which the cleaner may have taken already.
-// POW-2 Strict: a thread releases its locks after the fence that made the batch durable, and that
-//    fence is the store's own. An unlock need not be a locked instruction, so it drains nothing
-//    that a program could rely on (the paper does).
-// POW-3 A batch's version is 1 + max(clock of the lane, versions of all ids that it writes). Per id
-//    versions follow the order of the program's locks, so the newest one wins wherever it lies, and
-//    lanes need no common order.
-// POW-4 The cleaner copies from the medium what counts, with its versions; the copies are durable
-//    before the victim is made void. Segments are kept back for the cleaner and for erasing
+// POW-1 A batch counts as a whole or not at all. A frame counts by its checksum, which binds it to
+//    salt, session, lane and generation (SEG-1). Parts count by their trailer, which must exist,
+//    say that they count, and have their number. A batch known to be durable counts even if the
+//    cleaner has taken some of its parts.
+// POW-2 Strict: a thread releases its locks after the fence that made the batch durable. The store
+//    makes that fence itself: an unlock need not be a locked instruction, so no program can rely on
+//    it to drain stores (the paper does).
+// POW-3 A batch's version is 1 + max(clock of the lane, versions of all ids that it writes). For
+//    each id, versions follow the order of the program's locks. So the newest one wins wherever it
+//    lies, and lanes need no common order.
+// POW-4 The cleaner copies records that count from the medium, with their versions; the copies are
+//    durable before the victim is made void. Segments are reserved for the cleaner and for erasing
 //    (pow/space.hpp), so that a full file can shrink.
-// POW-5 A record is dead only when what replaces it is durable: the cleaner makes all that is
+// POW-5 A record is dead only when its replacement is durable: the cleaner makes everything
 //    undurable durable before it makes a victim void.
 // POW-6 A tombstone is copied while an older record of its id may be on the medium outside of the
 //    victim; records are counted per id, and leave the count when their segment is durably void.
-// POW-7 `later`: a section names the undurable batches that were released under the locks it holds,
-//    or that its own thread has seen, since reads are not noticed; a lock keeps what its readers
-//    bring along. Recovery drops a batch that lacks one that it names, or that lacks the batch
-//    before it in its lane. Lanes write such batches by cached stores, so that any thread that
-//    calls sync() can write them all back.
-// POW-8 No segment is made void while a batch that is not known to be durable may name one in it:
-//    the cleaner first lets all commits that could, end, makes them durable, and writes a mark that
-//    says so. Recovery writes its decision to the head page before anything else. It makes dropped
-//    batches void before any thread writes.
+// POW-7 `later`: a section names the undurable batches that were released under its locks or that
+//    its thread has seen. (Reads are not noticed; a lock also keeps its readers' batches.) Recovery
+//    drops a batch without all that it names, or without its predecessor in its lane.
+// POW-8 No segment is made void while a batch not known to be durable may name one in it. The
+//    cleaner waits for all commits that could, makes them durable, and writes a mark that says so.
+//    Recovery writes its decision to the head page first of all, and makes dropped batches void
+//    before any thread writes.
 // POW-9 After a crash every lane begins a new segment, in a new session. Recovery first makes
-//    everything that it found durable in all its copies, since the stores of a process that was
-//    killed are visible and not all of them durable.
-// POW-10 What the program sees is changed only inside sections, and is built by recovery from
-//    records alone: an abort, however it comes about, leaves objects and structure as they were.
-// POW-11 On a page cache (medium `file`) there is one stream for all threads. Locks are given back
-//    before the sync, so recovery keeps a prefix of the stream, and a section, one that only reads
-//    as well, returns when all that it has seen is durable. A sync that fails freezes the store.
-//
-// POW-12 A segment that a lane has left states where its frames end (SEG-7). A lane writes this
-//    when it leaves a segment, a proper close for all open ones, and recovery for those that a
-//    crash cut short. It is durable before the head page says that the session is decided. So
-//    recovery reports whatever is missing after the last frame that it finds.
-//
-// POW-13 Parts of an aborted section make nothing known to be durable that lies before them in the
-//    lane. If everything before them is known to be durable, they are so as soon as they are
-//    durable themselves. A gap in the numbers is no gap if everything after it counts. (Found by
-//    reading: recovery dropped an acknowledged batch after an aborted one, when the cleaner had
-//    taken the aborted one's segment.)
-// POW-14 An index is used again only when the batch that has erased its object is known to be
-//    durable: the thread that makes the new object needs no lock that the old one's section had,
-//    and so would not name that batch.
-// POW-15 sync() makes durable all that was finished when it looked at the last lane. It claims this
-//    only for batches finished when it looked at the first: a batch names only batches that were
+//    everything that it found durable in all its copies, since stores of a killed process are
+//    visible, but not all are durable.
+// POW-10 The program's objects change only inside sections, and recovery builds them from records
+//    alone: an abort, whatever its cause, leaves objects and structure as they were.
+// POW-11 On a page cache (medium `file`) all threads share one stream. Locks are released before
+//    the sync, so recovery keeps a prefix of the stream. A section, even one that only reads,
+//    returns when everything that it has seen is durable. A sync that fails freezes the store.
+// POW-12 When a lane leaves a segment it records where the frames end (SEG-7); a proper close does
+//    so for all open segments, and recovery for those cut short by a crash. The record is durable
+//    before the head page says that the session is decided. So recovery reports what is missing
+//    after the last frame found.
+// POW-13 Parts of an aborted section prove nothing about batches before them in the lane. But if
+//    all of these are known to be durable, then the parts are too once they are. A gap in the
+//    numbers is no gap if everything after it counts.
+// POW-14 An index is reused only when the batch that erased its object is known to be durable: a
+//    thread that makes the new object needs no lock of the old one's section, and so would not name
+//    that batch.
+// POW-15 sync() makes everything durable that was finished when it looked at the last lane. It
+//    claims this only for batches finished when it looked at the first: a batch names only batches
 //    finished before it.
-// POW-16 Bytes that count are counted for the segment that they lie in. A tombstone that is needed
-//        no more lies nowhere.
-// POW-17 While the cleaner may work as fast as it can, a thread lets the file grow in two cases
-//    only: max_live_share of it counts, leaving out segments that are open or kept back; or the
-//    section that needs room gains nothing more by cleaning. A thread that has waited for another
-//    one to clean, or to grow the file, looks again before it grows the file. Room for a seal is no
-//    exception (POW-24).
-// POW-23 No id comes again in a table whose ids outlive their objects: one without chosen indexes,
-//    unless its serializer says otherwise. An id is an index and a tag. A tag only rises, and an
-//    index that has had the last one (tag_max) is never used again. The records of an index show
-//    which tags it has had. So a tombstone that is needed for nothing else stays, while its tag is
-//    above the head's `tags`, and an index without records begins above that. Before the cleaner
-//    makes many such tombstones void it raises `tags` to theirs, durably; a few with higher tags it
-//    copies. A crash between leaves tombstones that are not needed. Tags of other tables mean
-//    nothing, and are 1. A file that an older library has written since begins again with a guess
-//    (unknown_tags): what that library has forgotten cannot be known.
+// POW-16 Bytes that count are counted for the segment that they lie in. An unneeded tombstone lies
+//    nowhere.
+// POW-17 While the cleaner may run at full speed, a thread lets the file grow in two cases only:
+//    max_live_share of it counts, not counting open or reserved segments; or cleaning gains nothing
+//    more for the section. A thread that has waited for another to clean or grow checks again
+//    first.
+// POW-23 If ids of a table outlive their objects (it has no chosen indexes, and its serializer does
+//    not say otherwise), no id recurs. An id is an index and a tag. A tag only rises, and an index
+//    whose tag reached tag_max is never reused. The records of an index show which tags it has had.
+//
+// About POW-7: lanes write such batches by cached stores, so that any thread that calls sync() can
+// write them all back.
+//
+// About POW-13 (found by reading): recovery dropped an acknowledged batch after an aborted one when
+// the cleaner had taken the aborted one's segment.
+//
+// About POW-17: room for a seal follows the same rule (POW-24).
+//
+// About POW-23: so a tombstone that is needed for nothing else stays while its tag is above the
+// head's `tags`, and an index without records begins above that. Before the cleaner makes many such
+// tombstones void, it durably raises `tags` to theirs; it copies a few with higher tags. A crash in
+// between leaves unneeded tombstones. Tags of other tables mean nothing, and are 1. If an older
+// library has written the file meanwhile, `tags` begins with a guess (unknown_tags): the tags that
+// it has forgotten cannot be known.
 //
 // The states that a crash leaves, and how recovery decides:
-//   in a batch                 torn: dropped. Whole and not acknowledged: kept, if all that it
+//
+//   in a batch                 torn: dropped. Complete and not acknowledged: kept, if all that it
 //                              names is kept
 //   between fence and unlock   kept
 //   released, no sync yet      a batch that lacks a dependency is dropped, and all after it in its
@@ -124,7 +127,7 @@ inline constexpr uint32_t lanes_max = 128;     // that of the cleaner included
 // How much is protected against media errors.
 enum class protection : uint32_t { none = 0, sealed = 1, always = 2 };
 
-// Of a lane in a session: batches up to the number count, later ones do not.
+// For a lane in a session: batches up to the number count, later ones do not.
 struct last_valid_batch {
   uint64_t session;
   uint64_t number;
@@ -139,7 +142,7 @@ struct file_head {
   uint32_t version;
   uint64_t update;  // of two valid copies the one with the greater number counts
   uint8_t uuid[16];
-  uint64_t session;  // the latest that has appended, or may
+  uint64_t session;  // the latest session that has appended, or may
   uint64_t
       decided;  // sessions up to this one: all their batches count, except after a last valid one
   uint64_t segment_size;  // of one segment, a multiple of 4096
@@ -148,8 +151,8 @@ struct file_head {
   uint32_t clean;         // 1: closed properly, so nothing is torn
   uint32_t last_valid_count;
   uint32_t in_use;  // clean: segments that are; 0: not known (files before version 3)
-  uint32_t tags;    // POW-23: that ids of which nothing is known may have had, at most
-  // the low half of the session for which that holds: older libraries do not keep it
+  uint32_t tags;    // POW-23: the highest tag that an id without records may have had
+  // the low half of the session to which `tags` applies: older libraries do not keep it
   uint32_t tags_session;
   uint32_t reserved[4];
   last_valid_batch last_valid[last_valid_max];
@@ -160,7 +163,7 @@ static_assert(offsetof(file_head, version) == 12 && offsetof(file_head, last_val
 
 inline constexpr uint32_t tag_max = 0xffff;
 inline constexpr uint32_t tag_of_none = 1;  // where tags mean nothing
-// POW-23. Older libraries began with session * 257 + 1, and continued by one.
+// POW-23. Older libraries began with session * 257 + 1, and continued from there.
 constexpr uint32_t unknown_tags(uint64_t session) noexcept {
   return session < 127 ? static_cast<uint32_t>((session + 1) * 257) : 0x8000;
 }
@@ -253,8 +256,8 @@ static_assert(sizeof(record_head) == 16 && format::packed<record_head>);
 constexpr uint64_t round_record(uint64_t bytes) noexcept {
   return sizeof(record_head) + (bytes + 7) / 8 * 8;
 }
-// Room that a frame may need, besides its records, when the cleaner writes them again: one more
-// group record.
+// Room that a frame may need, besides its records, when the cleaner rewrites them: one more group
+// record.
 inline constexpr uint64_t frame_overhead = sizeof(format::frame_head) + 2 * sizeof(record_head);
 
 }  // namespace scute::core::pow

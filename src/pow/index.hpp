@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a store knows in memory of each id: 24 bytes, in arrays that never move. An id is a table
-// and an index; indexes are dense. The bytes of the object are the program's (or of the typed
-// faces), not kept here.
+// A store's entry in memory for each id: 24 bytes, in arrays that never move. An id is a table and
+// an index; indexes are dense. The object's bytes are the program's (or the typed interfaces'), and
+// not kept here.
 //
-// Writers: the section that owns an entry, the cleaner and recovery change version, size, segment
-// and number of records, with the entry's lock. Only the owning section changes owner and marks. So
-// that sections do not need the locks that the program has not taken, a section becomes owner by a
-// compare-and-swap.
+// Writers: the owning section, the cleaner and recovery change version, size, segment and number of
+// records, under the entry's lock. Only the owning section changes owner and marks. A section
+// becomes owner by a compare-and-swap, so sections are safe even if the program does not hold its
+// locks.
 #pragma once
 
 #include <atomic>
@@ -28,17 +28,17 @@ struct entry {
   uint32_t segment;                  // where that is, if there is one
   uint32_t size = 0;                 // of its bytes, with tombstone_flag
   std::atomic<uint32_t> records{0};  // of this id on the medium (POW-6)
-  std::atomic<uint32_t> state{0};    // marks below, owner << 16? see owner_of()
+  std::atomic<uint32_t> state{0};    // marks, owner and tag; see below
 
-  // Entries come as zeros, and segment 0 is one like any other.
+  // Entries start as zeros, and segment 0 is a regular one.
   bool is_written() const noexcept { return version.load(std::memory_order_relaxed) != 0; }
   bool is_tombstone() const noexcept { return (size & tombstone_flag) != 0; }
   uint64_t bytes() const noexcept { return size & ~tombstone_flag; }
 };
 static_assert(sizeof(entry) == 24);
 
-// Of entry::state: marks in the low bits, then the lane of the section that has it open (0: none),
-// then the tag.
+// The bits of entry::state: marks in the low bits, then the lane of the section that has it open
+// (0: none), then the tag.
 enum entry_mark : uint32_t {
   entry_locked = 1U << 0,
   entry_live = 1U << 1,      // the program sees an object
@@ -108,13 +108,13 @@ class chunked {
     T* const chunk = c < chunks_max ? chunks_[c].load(std::memory_order_acquire) : nullptr;
     return chunk == nullptr ? nullptr : chunk + (i + least - (least << c));
   }
-  // Makes it if need be. Throws std::bad_alloc.
+  // Makes the element if necessary. Throws std::bad_alloc.
   T& at(uint64_t i) {
     const unsigned c = chunk_of(i);
     if (c >= chunks_max) throw std::bad_alloc();
     T* chunk = chunks_[c].load(std::memory_order_acquire);
     if (chunk == nullptr) {
-      // Zeros that the system brings when they are touched.
+      // Zeros that the system maps when they are touched.
       T* const fresh = static_cast<T*>(std::calloc(least << c, sizeof(T)));
       if (fresh == nullptr) throw std::bad_alloc();
       if (chunks_[c].compare_exchange_strong(chunk, fresh, std::memory_order_acq_rel))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is in a file, for people and tools.
+// Lists the contents of a file, for people and tools.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ struct table_facts {
   uint32_t number, type, size;
   uint64_t objects, bytes;  // that there are; without heads
 };
-// In the order of their numbers, those that have a name. Sections of others may change what is
-// counted meanwhile.
+// Visits the tables that have a name, in the order of their numbers. Other threads' sections may
+// change the counts meanwhile.
 void for_each_table(state& s, const std::function<void(const table_facts&)>& fn);
 
 struct segment_facts {

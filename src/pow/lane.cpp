@@ -33,7 +33,7 @@ void lane::begin(uint32_t s, bool spanned) {
   end_segment();
   n.lane = number_;
   n.session = session_;
-  // (SEG-2: of one session and lane no generation comes twice.)
+  // SEG-2: within a session and lane no generation recurs.
   n.generation = ++generation_;
   segment_ = s;
   out_.begin(w, space_.place(s), generation_, next_number());
@@ -53,7 +53,7 @@ uint64_t lane::append(byte_buffer& image, frame_kind kind, uint32_t named, uint6
                       uint32_t part, log::stores how) {
   const uint64_t number = next_number();
   const uint64_t size = image.size();
-  // A part leaves a place for the trailer that says that it does not count: that one must not fail.
+  // A part reserves room for an abort trailer, which must not fail.
   if (how == log::stores::cached && kind != frame_kind::abort) {
     const locked guard(lock_);
     if (cached_.size() + 2 > cached_.capacity()) cached_.reserve(cached_.size() * 2 + 8);
@@ -79,7 +79,8 @@ uint64_t lane::append(byte_buffer& image, frame_kind kind, uint32_t named, uint6
 
 void lane::write_back(medium::writer& with) {
   writing_back_.fetch_add(1, std::memory_order_acquire);
-  // A few at a time: a commit that has happened already must not fail for want of memory.
+  // A few at a time, so that this needs no memory: a commit that has already happened must not
+  // fail.
   lines some[32];
   size_t n = std::size(some);
   for (uint64_t last = 0; n == std::size(some); last = n == 0 ? 0 : some[n - 1].id) {

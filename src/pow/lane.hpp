@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One thread's way into the file: it appends batches to a segment of its own. So threads share
-// nothing, and no thread's holes are in another thread's way. On a page cache all threads have one
-// lane together, with a lock (POW-11).
+// One thread's access to the file: it appends batches to a segment of its own. So threads share
+// nothing, and the holes of one do not affect another. On a page cache all threads share one lane,
+// with a lock (POW-11).
 #pragma once
 
 #include <atomic>
@@ -38,39 +38,38 @@ class lane {
   // Continues in a segment that was taken from the space; the segment that was open before is full.
   // spanned: see segment_note::after.
   void begin(uint32_t s, bool spanned);
-  // That the open segment was kept back for erasing.
+  // Notes whether the open segment is one that was reserved for erasing.
   void borrow(bool is) noexcept { borrows_ = is; }
   bool borrows() const noexcept { return borrows_; }
-  // Nothing is appended any more until the next begin(). The segment says where it ends, durably at
-  // this lane's next fence.
+  // Stops appending until the next begin(). Records where the segment ends, durably at this lane's
+  // next fence.
   void end_segment() noexcept;
-  // The same, and it is durable when this returns (POW-12). Only for a thread that has the lane
-  // alone.
+  // The same, durably on return (POW-12). Only for a thread that has the lane alone.
   void end_segment_durably() noexcept;
 
   // The number that the next batch will have.
   uint64_t next_number() const noexcept { return finished_.load(std::memory_order_relaxed) + 1; }
-  // A frame of batch next_number(). It has to fit. Throws std::bad_alloc, with nothing written; not
-  // for the trailer that says that parts do not count, if `image` has memory for it.
+  // Appends a frame of batch next_number(). It must fit. Throws std::bad_alloc, with nothing
+  // written; but never for an abort trailer, if `image` has memory for it.
   uint64_t append(byte_buffer& image, frame_kind kind, uint32_t named, uint64_t version,
                   uint32_t part, log::stores how);
   // The batch is written: the next one gets another number. Streamed frames become durable only by
   // a fence of this thread's; cached ones by any thread's sync.
   void finish() noexcept;
-  // The cleaner may take all segments that the finished batch has filled: entries know what is in
-  // them.
+  // Lets the cleaner take all segments that the finished batch has filled: the entries know their
+  // contents.
   void unpin() noexcept;
-  // All up to the last finished batch is durable, together with what it names.
+  // Everything up to the last finished batch is durable, with all that it names.
   void confirm() noexcept { raise(finished_.load(std::memory_order_relaxed)); }
 
   // ---- of any thread ----------------------------------------------------------------------------
 
   uint64_t finished() const noexcept { return finished_.load(std::memory_order_acquire); }
   uint64_t durable() const noexcept { return durable_.load(std::memory_order_acquire); }
-  // Starts the write-back of all that is finished and not durable yet.
+  // Starts the write-back of everything finished that is not durable yet.
   void write_back(medium::writer& with) SCUTE_EXCLUDES(lock_);
-  // Segments from `count` on are no more: they were free, so nothing in them is needed. When this
-  // returns no thread writes back anything of them, nor will.
+  // Segments from `count` on no longer exist: they were free, so nothing in them is needed. After
+  // this returns no thread writes back any of their bytes.
   void forget_from(uint64_t count) noexcept SCUTE_EXCLUDES(lock_);
   // Batches up to this one are durable, and what they name.
   void confirm_to(uint64_t number) noexcept SCUTE_EXCLUDES(lock_);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What was released under each of the program's locks and may not be durable yet (POW-7). A lock is
-// known by its address.
+// The undurable batches that were released under each of the program's locks (POW-7). A lock is
+// identified by its address.
 #pragma once
 
 #include <algorithm>
@@ -17,12 +17,14 @@ namespace scute::core::pow {
 
 class lock_table {
  public:
-  // Adds to `to` what was released under the lock.
+  // Adds to `to` the batches released under the lock.
   void collect(const void* lock, dependencies& to) const;
-  // Notes that `what` was released under the lock. The thread that released it has seen all that
-  // was there before; if the third argument is true, it has not, and `what` is added to that.
-  // Programs make and destroy locks without notice. When many have come, this drops those under
-  // which nothing is left that is_undurable(lane, number).
+  // Notes that `what` was released under the lock. Usually the releasing thread has seen all that
+  // was noted before, so `what` replaces it. If the third argument is true it has not, and `what`
+  // is added.
+  //
+  // Programs make and destroy locks without notice. When many have accumulated, this drops those
+  // with no batch left for which is_undurable(lane, number) holds.
   template <typename Undurable>
   void note(const void* lock, const dependencies& what, bool beside, Undurable&& is_undurable) {
     bucket& b = buckets_[bucket_of(lock)];

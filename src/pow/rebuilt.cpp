@@ -40,16 +40,16 @@ class rebuilding {
         if (i != which) add(p, base_of(s, t.members[i].segment), summed(t.members[i]), broken[i]);
       if (blank_[p] > 1) known_[p] = false;
     }
-    // The table says what the first line was.
+    // The table has the fields of the first line.
     const format::segment_head head = head_of(s, mine_);
     if (std::memcmp(bytes_.data(), &head, sizeof head) == 0) return;
     std::memcpy(bytes_.data(), &head, sizeof head);
     head_lost_ = true;
   }
 
-  // First what cannot be read. Then of what no valid frame takes one page after the other, so that
-  // what is sound stays, which the others may be wrong about; and all of that together, since a
-  // frame may have lost several.
+  // First replaces unreadable pages. Then, one page after the other, those that no valid frame
+  // uses, so that intact pages stay, about which the others may be wrong. Then all of these
+  // together, since a frame may have lost several.
   rebuilt run() {
     uint64_t replaced = replace_all();
     judge();
@@ -77,7 +77,7 @@ class rebuilding {
   bool read(uint64_t base, uint64_t from, uint64_t n, std::byte* to) const {
     return s_.read_segment(base + from, to, n);
   }
-  // Of a page of what begins at `base` and has `size` bytes.
+  // Adds a page of the segment or seal that begins at `base` and has `size` bytes.
   void add(uint64_t p, uint64_t base, uint64_t size, bool broken) {
     if (p * page >= size) return;
     const uint64_t n = std::min(page, size - p * page);
@@ -86,7 +86,7 @@ class rebuilding {
       known_[p] = false;
     else
       codec::xor_into(others_.data() + p * page, there, n);
-    // (Its first line may have come from the table.)
+    // Its first line may have come from the table.
     const uint64_t from = p == 0 ? log::line_size : 0;
     if (broken && codec::is_zero(there + from, n - from)) ++blank_[p];
   }

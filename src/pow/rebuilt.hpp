@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A member of a group, made of what it still says and of what the others and the seal say of it
-// (seal.hpp).
+// A member of a group, rebuilt from its own remains, the other members and the seal (seal.hpp).
 #pragma once
 
 #include <cstddef>
@@ -18,7 +17,7 @@ struct rebuilt {
   uint64_t pages = 0;            // that came from the others
   bool whole = false;            // as the table says
 };
-// Reads only. t: the seal's table, of which member `which` is wanted.
+// Rebuilds member `which` of the seal's table t. Reads only.
 rebuilt rebuild(const state& s, uint32_t seal, const seal_table& t, uint32_t which);
 
 }  // namespace scute::core::pow

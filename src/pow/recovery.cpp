@@ -53,7 +53,7 @@ class recoverer {
   void find_gaps() {
     const auto must_be = [&](const segment_reading& r, uint64_t number) {
       const lane_key key(r.session, static_cast<uint32_t>(r.lane));
-      // (Parts of one that was aborted may be torn.)
+      // Parts of an aborted batch may be torn.
       if (decision_.aborted.contains({key, number})) return false;
       const auto& of = r.session <= s_.head.decided ? decision_.kept : scan_.confirmed;
       const auto known = of.find(key);
@@ -75,7 +75,7 @@ class recoverer {
       const segment_reading& r = scan_.readings[i];
       if (r.head != head_state::used) continue;
       by_use[{{r.session, static_cast<uint32_t>(r.lane)}, r.generation}] = i;
-      // A crash leaves such copies of frames that were not durable yet.
+      // A crash leaves such copies of frames that were not yet durable.
       const auto torn = std::ranges::count_if(r.flaws, [&](uint64_t n) { return must_be(r, n); });
       if (torn != 0)
         scan_.damage.push_back({i,
@@ -96,8 +96,8 @@ class recoverer {
       const auto next = by_use.find({use.first, use.second + 1});
       const segment_reading& r = scan_.readings[i];
       const uint64_t last = std::max(r.last, r.first - 1);
-      // Numbers up to this one were written to it, as far as its own end or the segment after it
-      // says (POW-12).
+      // Numbers up to this one were written to it, according to its own end or the next segment
+      // (POW-12).
       uint64_t written = next == by_use.end() ? 0 : scan_.readings[next->second].first - 1;
       const bool cut = r.stated && r.end < r.stated->end && !SCUTE_PLANTED(pow_end_read);
       if (cut) written = std::max(written, r.stated->last >> 16);
@@ -196,8 +196,8 @@ class recoverer {
         continue;
       }
       if (r.head != head_state::used) {
-        // (The second table of a seal that was becoming void may be there still, and would count
-        // again when the head of the segment's next use is damaged.)
+        // The second table of a seal that was becoming void may still exist. It would count again
+        // if the head of the segment's next use were damaged.
         if (s_.groups != nullptr)
           s_.groups->store_void(w_, i);
         else if (r.head == head_state::nobodys && !r.flawed)
@@ -210,7 +210,7 @@ class recoverer {
       if (r.rebuilt != 0) put_rebuilt(i);
       if (open.contains(i) && !SCUTE_PLANTED(pow_write_back))
         log::write_back(w_, s_.medium->base(), s_.layout, place, 0, s_.layout.lines());
-      // (What a dead process has said of the end may not be durable.)
+      // The end that a dead process has recorded may not be durable.
       if (s_.layout.has_end() &&
           (r.session > s_.head.decided || !r.stated || r.stated_flawed || r.stated->end != r.end))
         log::store_end(w_, s_.medium->base(), s_.layout, place, *r.as_head, r.end, r.frames,
@@ -355,7 +355,7 @@ class recoverer {
         segments.insert(scan_.waiting[i].segment);
         ++report_.batches_dropped;
       }
-    // A loss that was accepted is not found again.
+    // An accepted loss is not reported again.
     for (const damage_note& d : report_.damage)
       if (d.lost && scan_.readings[d.segment].head == head_state::used) segments.insert(d.segment);
     if (SCUTE_PLANTED(pow_dropped_stay)) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a lane comes by a segment, and the file by more of them (pow/state.hpp).
+// How a lane gets a segment, and the file gets more of them (pow/state.hpp).
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -25,8 +25,8 @@ struct state::search {
   int refusal = 0;             // of the file system: errno
 };
 
-// No thread grows the file, or is refused, for room that others have made while it waited for its
-// turn. So after every wait it looks again at the file's length and at the free segments.
+// While a thread waits for its turn, others may make room. Then it must neither grow the file nor
+// be refused. So after every wait it checks the file's length and the free segments again.
 void state::make_room(lane& l, uint64_t bytes, need kept, bool spanned, log::stores how) {
   search r{l, bytes, kept, spanned, how};
   while (!has_room(r)) {
@@ -37,8 +37,7 @@ void state::make_room(lane& l, uint64_t bytes, need kept, bool spanned, log::sto
   }
 }
 
-// Room that was kept back for erasing must not be filled with anything else, by any thread that has
-// it open.
+// Room reserved for erasing must not be filled with anything else, by whichever thread has it open.
 bool state::owes(const search& r) const {
   return r.kept == need::ordinary && (r.l.borrows() || SCUTE_PLANTED(pow_all_owe)) &&
          space->free_count() < space->stays(r.kept) && !SCUTE_PLANTED(pow_erase_room);
@@ -48,7 +47,7 @@ bool state::has_room(const search& r) const {
   return r.l.room() >= r.bytes && !owes(r);
 }
 
-// Free segments with which the search gets on.
+// The number of free segments with which the search succeeds.
 uint64_t state::enough_free(const search& r) const {
   return space->stays(r.kept) + (owes(r) ? 0 : 1);
 }
@@ -59,9 +58,9 @@ bool state::take_segment(search& r) {
   if (l.room() >= r.bytes || !space->take(r.kept, s)) return false;
   l.begin(s, r.spanned);
   l.borrow(r.kept == need::erasing && space->free_count() < space->stays(need::ordinary));
-  // Others can make cached stores durable, and not this head.
+  // Other threads can make cached stores durable, but not this head.
   if (r.how == log::stores::cached) l.w.fence(fence_site::pow_begin);
-  // (The cleaner has the lock that this takes, and looks itself.)
+  // The cleaner holds the lock that this takes, and checks itself.
   if (groups != nullptr && l.number() != cleaner_lane) groups->offer(l.w);
   return true;
 }
@@ -120,22 +119,22 @@ bool state::grow(medium::writer& w, uint64_t seen, int& refusal) {
 
 // In a file that cannot grow.
 bool state::clean_at_last(search& r) {
-  // Open segments are no victims, and may hold little that counts. A section that does not only
-  // erase looks there only if there is much to gain.
+  // Open segments are not victims, and may hold few bytes that count. A section that does not only
+  // erase ends them only if there is much to gain.
   const bool may_end = r.kept == need::erasing ||
                        (r.kept == need::ordinary && r.l.room() < r.bytes && worth_cleaning());
   if (may_end && !r.spanned && r.l.segment() != nowhere) r.l.end_segment_durably();
   // Copies of large objects may fill as much as they free, for ever. A section that erases
-  // continues as long as anything is gained at all, however little each segment gives.
+  // continues as long as anything is gained, however little each segment gives.
   const uint64_t in_vain_max = r.kept == need::erasing ? space->count() : cleaned_in_vain_max;
   if (r.kept >= need::erasing && clean_one != nullptr && r.at_last < in_vain_max)
     if (const int cleaned = clean_one(*this, r.kept, enough_free(r)); cleaned != 0) {
-      // (What others take meanwhile was gained all the same.)
+      // Room that others take meanwhile was gained all the same.
       r.at_last = cleaned == 2 ? 0 : r.at_last + 1;
       return true;
     }
   if (space->free_count() >= enough_free(r)) return true;
-  // Or what is left to gain is in segments that others have open, and do not use.
+  // The remaining gain may be in segments that others have open and do not use.
   if (!may_end || limit.one_stream || r.ended_others) return false;
   r.ended_others = true;
   r.at_last = 0;

@@ -13,7 +13,7 @@ salvage_report::salvage_report(state& s, uint32_t segment, uint64_t from, uint64
   const uint64_t base = s.space->place(segment).at[0];
   std::vector<std::byte> lines((to - from) * log::line_size);
   for (uint64_t i = from; i < to; ++i)
-    // (What cannot be read stays zero, and makes no sense.)
+    // Unreadable lines stay zero, and match nothing.
     s.read_segment(base + s.layout.offset_of(i), lines.data() + (i - from) * log::line_size,
                    log::line_size);
   format::segment_head h;
@@ -47,7 +47,7 @@ salvage_report::salvage_report(state& s, uint32_t segment, uint64_t from, uint64
   }
 }
 
-// Before the tables have their names.
+// Works before the tables have their names.
 std::string salvage_report::name_of(uint32_t number) const {
   if (number == catalogue_table) return "tables";
   const table* const catalogue = s_.find_table(catalogue_table);

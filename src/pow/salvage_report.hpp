@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What lay in a place of a segment that holds no valid frame any more. A frame whose head is whole
-// and whose body is not still says, as far as its bytes make sense, which objects it was about.
-// That is reported to people, and no decision rests on it.
+// Describes the former contents of a place in a segment that has no valid frame. If a frame's head
+// is intact and its body is not, its bytes still say, as far as they are plausible, which objects
+// it was about. This is reported to people; no decision depends on it.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace scute::core::pow {
 
 class salvage_report {
  public:
-  // Lines [from, to) of the segment. Entries and places of the catalogue are known already.
+  // For lines [from, to) of the segment. Entries and places of the catalogue are known already.
   salvage_report(state& s, uint32_t segment, uint64_t from, uint64_t to);
 
   // "objects 3 to 17 of table accounts (4 records)", or that nothing is known.

@@ -49,8 +49,8 @@ head_state classify_head(std::span<const std::byte> line, uint64_t salt, uint64_
   std::memcpy(words, line.data(), sizeof words);
   std::memcpy(nobodys, &h, sizeof nobodys);
   if (std::memcmp(words, nobodys, sizeof words) == 0) return head_state::nobodys;
-  // A head that was being written has something of both; one that has changed since has nothing of
-  // the other.
+  // A head that was being written has words of both; one that has changed since has none of the
+  // other.
   bool mixed = false;
   for (size_t i = 0; i < words_in_line; ++i) {
     if (words[i] != nobodys[i] && !fits(i, words[i], salt, session, layout))
@@ -96,8 +96,8 @@ void scan::insert(uint32_t segment, uint64_t position, const record& r, bool cou
   const uint64_t before = e.version.load(std::memory_order_relaxed);
   if (r.version < before) return;
   if (r.version == before) {
-    // A copy and what it was copied from. The older one may have to give way, so it is the one that
-    // counts: then what a cleaner had not finished is made void first.
+    // A copy and its original. The older one may have to be removed, so it is the one that counts:
+    // then the unfinished copies of a cleaner are made void first.
     const segment_reading &there = readings[e.segment], &here = readings[segment];
     if (std::pair(there.session, there.generation) <= std::pair(here.session, here.generation))
       return;
@@ -152,7 +152,7 @@ void scan::read_one(worker& w, uint32_t segment) {
     r.session = f.of->epoch;
     r.generation = f.of->generation;
     const bool single = v.kind == frame_kind::whole || v.kind == frame_kind::copies;
-    // Most of a file that was closed properly, so nothing is kept of it but its records.
+    // Most of a properly closed file; only its records are kept.
     if (single && counts_already(r, v.number)) {
       ++inserted;
       return note_if_broken(for_each_record(v, [&](const record& one) {
@@ -194,7 +194,7 @@ void scan::read_one(worker& w, uint32_t segment) {
       r.flawed = r.flawed || h != head_state::nobodys;
       if (h == head_state::nobodys || (h == head_state::torn && r.head == head_state::damaged))
         r.head = h;
-      // A seal that was being written, or is damaged, has taken nothing along.
+      // A seal that was being written, or is damaged, loses nothing.
       if (s_.groups != nullptr && looks_like_seal(line, s_.salt)) {
         r.head = head_state::torn;
         if (s_.head.clean != 0)
@@ -224,8 +224,8 @@ void scan::read_one(worker& w, uint32_t segment) {
     if (r.rebuilt == 0)
       note_damage("the record of where segment " + std::to_string(segment) + " ends", false);
   }
-  // A gap shows how much is missing if a frame follows it, and so does an end that is known. Here
-  // neither is there, so any number of records may be missing.
+  // A gap followed by a frame shows how much is missing, and so does a known end. Here there is
+  // neither, so any number of records may be missing.
   if (c.blind != 0 && r.gaps.empty() && !r.stated)
     note_damage("pages at the end of the read part of segment " + std::to_string(segment) +
                     " cannot be read: any records there",
@@ -252,9 +252,9 @@ void scan::read_one(worker& w, uint32_t segment) {
   }
 }
 
-// A line that is void, or was becoming so: each word of it is that of the head before, or of the
-// void one. (POW-19: while a seal counts, only store_member() writes anything else there,
-// and its words are of neither.)
+// Whether a line is void, or was becoming void: each word of it is that of the old head, or of the
+// void one. (POW-19: while a seal counts, only store_member() writes anything else there, and its
+// words are of neither.)
 bool scan::is_on_its_way(const std::byte* line, const format::segment_head& before) const {
   const void_head h = make_void_head(s_.salt);
   uint64_t words[words_in_line], from[words_in_line], to[words_in_line];
@@ -269,7 +269,7 @@ bool scan::is_on_its_way(const std::byte* line, const format::segment_head& befo
   return any;
 }
 
-// A member that says itself that it is void, or another use, or was on its way to it.
+// Whether a member itself says that it is void or has another use, or was becoming void.
 bool scan::is_stale(const seal_table& t, uint32_t seal) const {
   for (uint32_t k = 0; k < t.head.count; ++k) {
     const seal_member& m = t.members[k];
@@ -320,7 +320,8 @@ void scan::read_seals() {
   }
 }
 
-// One that was rebuilt may help to rebuild another one. Returns those that are not whole.
+// Reads the broken members. A rebuilt one may help to rebuild another. Returns those that are still
+// not complete.
 std::vector<uint32_t> scan::read_broken(std::vector<uint32_t> broken) {
   std::map<uint32_t, uint64_t> lines;  // that are valid, as far as is known
   for (bool again = true; again && !broken.empty() && !SCUTE_PLANTED(pow_seal_ignored);) {
@@ -343,7 +344,7 @@ std::vector<uint32_t> scan::read_broken(std::vector<uint32_t> broken) {
   return broken;
 }
 
-// POW-22. broken: members that are not whole.
+// POW-22. broken: incomplete members.
 void scan::compare_seals(uint32_t threads, const std::vector<uint32_t>& broken) {
   std::vector<uint32_t> seals;
   for (uint32_t i = 0; i < readings.size(); ++i)
@@ -411,8 +412,8 @@ void scan::read_all(uint32_t threads, const progress_fn& progress) {
   find_free();
 }
 
-// Of a file that was closed it is known how many segments were in use: if all of these are there,
-// what has no head was free.
+// A closed file records how many segments were in use. If all of these are found, the segments
+// without a head were free.
 void scan::find_free() {
   if (s_.head.clean == 0 || s_.head.in_use == 0) return;
   const auto used = static_cast<uint64_t>(std::ranges::count_if(

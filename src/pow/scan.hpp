@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads all segments of a file whose session has ended, in several threads, into the tables. Of
-// each id the newest record wins, so the order does not matter. Records wait until everything was
-// read if it is not known yet whether their batches count (pow/decision.hpp).
+// Reads all segments of a file whose session has ended, with several threads, into the tables. The
+// newest record of each id wins, so the order does not matter. Records whose batches may not count
+// wait until everything was read (pow/decision.hpp).
 #pragma once
 
 #include <cstdint>
@@ -27,14 +27,14 @@ struct waiting_frame {
   std::vector<record> records;
 };
 
-// How far something has come: of how much.
+// Progress: `done` of `total`.
 using progress_fn = std::function<void(uint64_t done, uint64_t total)>;
 
 enum class head_state : uint8_t { used, nobodys, torn, damaged, seal };
 
 struct segment_reading {
   head_state head = head_state::damaged;
-  // a copy of something is wrong, and the other one right: of the head, or of these batches
+  // a copy is wrong and the other one right: of the head, or of these batches
   bool flawed = false;
   bool head_flawed = false;
   std::vector<uint64_t> flaws;
@@ -52,7 +52,7 @@ struct segment_reading {
   uint32_t which = 0;               // of its members
   uint64_t rebuilt = 0;             // pages that came from the others of its group
   bool sum_differs = false;         // of a seal whose members are whole (POW-22)
-  struct gap {  // numbers between these are missing after a place that cannot be read
+  struct gap {  // the numbers between these are missing after an unreadable place
     uint64_t after, before;
     uint64_t from, to;  // lines
   };
@@ -61,8 +61,8 @@ struct segment_reading {
 
 using lane_key = std::pair<uint64_t, uint32_t>;  // session, lane
 
-// Of a segment whose head no reader takes. clean: the file was closed, so nothing was being
-// written.
+// Classifies the head of a segment that is not valid. clean: the file was closed, so nothing was
+// being written.
 head_state classify_head(std::span<const std::byte> line, uint64_t salt, uint64_t session,
                          const log::segment_layout& layout, bool clean) noexcept;
 
@@ -70,9 +70,10 @@ class scan {
  public:
   explicit scan(state& s);
 
-  // Throws failure. Seals come first, and members that are not what these say last (POW-20).
+  // Throws failure. Seals come first, and members that differ from their seals' tables last
+  // (POW-20).
   void read_all(uint32_t threads, const progress_fn& progress);
-  // A record counts, or is only there.
+  // Enters a record that counts, or one that only exists.
   void insert(const waiting_frame& f, bool counts);
 
   std::vector<segment_reading> readings;

@@ -49,7 +49,7 @@ std::optional<seal_table> read_table(const state& s, uint32_t segment) {
   for (const uint64_t at : {base_of(s, segment), copy_at(s, segment)}) {
     seal_table t;
     if (!s.read_segment(at, reinterpret_cast<std::byte*>(&t), sizeof t)) continue;
-    // A segment that says what else it is has no table, whatever its last lines are.
+    // A segment that states another use has no table, whatever its last lines are.
     if (at == base_of(s, segment) &&
         (std::memcmp(&t, &nobodys, sizeof nobodys) == 0 || t.head.magic == format::segment_magic))
       return {};
@@ -119,7 +119,7 @@ void seals::make(medium::writer& w, bool rest) {
     uint32_t seal = nowhere;
     if (!find_room(w, seal)) return;
     try {
-      // Cleaning has taken some of them, perhaps, and filled others.
+      // Cleaning may have taken some of them, and filled others.
       if (rest) s_.lane_at(cleaner_lane).end_segment_durably();
       const std::vector<uint32_t> from = choose();
       if (from.size() < least || !write(w, from, seal)) s_.space->give(seal);
@@ -130,8 +130,8 @@ void seals::make(medium::writer& w, bool rest) {
   }
 }
 
-// The members of the next group, as far as there are some. Those that wait longest: none is passed
-// over (POW-24).
+// Chooses the members of the next group: those that have waited longest, so that none waits for
+// ever (POW-24).
 std::vector<uint32_t> seals::choose() {
   std::vector<std::pair<uint64_t, uint32_t>> ready;
   s_.space->clear_unsealed();
@@ -141,7 +141,7 @@ std::vector<uint32_t> seals::choose() {
     if (n.what.load(std::memory_order_acquire) != use::full || n.seal.load() != nowhere ||
         n.loose || n.damaged.load())
       continue;
-    // (What is pinned is asked for again: nothing else tells when its batch ends.)
+    // Pinned segments are checked again later: nothing else reports the end of their batch.
     if (n.pinned.load(std::memory_order_acquire))
       ++pinned;
     else
@@ -155,8 +155,8 @@ std::vector<uint32_t> seals::choose() {
   return from;
 }
 
-// Without room for its copies the cleaner gains nothing: a seal that has no room is no failure of
-// the section that offers.
+// Without room for its copies the cleaner gains nothing. But a seal without room is no failure of
+// the section that offers the segment.
 int seals::clean_one() {
   try {
     return s_.cleans->take_for(need::ordinary);
@@ -166,9 +166,9 @@ int seals::clean_one() {
   }
 }
 
-// A free segment: it is taken as a lane takes one (POW-17). False: there is none.
+// Finds a free segment, as a lane does (POW-17). Returns false if there is none.
 bool seals::find_room(medium::writer& w, uint32_t& seal) {
-  // Room that is kept back is for threads that make more of it.
+  // Reserved room is for threads that make more of it.
   for (unsigned in_vain = 0; !s_.space->take(need::ordinary, seal);) {
     const uint64_t segments = s_.space->count();
     if (s_.cleans_first(need::ordinary, in_vain)) {
@@ -182,7 +182,7 @@ bool seals::find_room(medium::writer& w, uint32_t& seal) {
   return true;
 }
 
-// False if what it holds cannot be read: it is left to a check.
+// Returns false if its contents cannot be read: then a check handles it.
 bool seals::describe(uint32_t segment, seal_member& m) {
   uint64_t last = 0;
   log::segment_reader reader = reader_of(s_);
@@ -237,8 +237,8 @@ void seals::store_table(medium::writer& w, uint32_t seal, const seal_table& t) n
     w.append(s_.medium->base() + at, &t, sizeof t, medium::purpose::log);
 }
 
-// A first line that is torn while it is made right again must not look like one that is becoming
-// void: whatever is there now has zeros, perhaps, as the void one has (POW-20).
+// If the first line is torn while it is repaired, it must not look like one that is becoming void.
+// The present bytes may have zeros, as the void line has (POW-20).
 void seals::store_member(medium::writer& w, uint32_t segment, const std::byte* bytes,
                          uint64_t n) noexcept {
   std::byte* const to = s_.medium->base() + base_of(s_, segment);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a seal has what (src/pow/format.hpp, seal_table): the table, the XOR of its members' bytes,
+// The layout of a seal (src/pow/format.hpp, seal_table): the table, the XOR of its members' bytes,
 // the table again.
 #pragma once
 

@@ -102,7 +102,7 @@ log::stores section::how() const noexcept {
 
 // ---- what is changed ----------------------------------------------------------------------------
 
-// The entry, which belongs to this section from now on, with this mark. was: its state before.
+// Makes this section the owner of the entry, with this mark. was: its state before.
 entry& section::own(table& t, uint64_t index, uint32_t tag, uint32_t mark, uint32_t& was) {
   s_.refuse_if_failed();
   entry* const e = t.find(index);
@@ -161,7 +161,7 @@ uint32_t section::insert(table& t, uint64_t index) {
       refuse(SCUTE_E_EXISTS, t, index, "is there already");
     // Erased and made again in one section: one object that changes.
     const uint32_t fresh = (was & entry_erased) != 0 ? (was & entry_fresh) : uint32_t{entry_fresh};
-    // POW-23. (An index that is used up is not taken.)
+    // POW-23. A used-up index is not taken.
     const uint32_t tag = !t.keeps_tags()    ? tag_of_none
                          : tag_of(was) == 0 ? s_.first_tag()
                                             : (tag_of(was) + 1) & tag_max;
@@ -207,7 +207,7 @@ void section::take_back(table& t, uint64_t index) {
   uint32_t drop = i.erases ? entry_erased : entry_queued;
   const bool made = !i.erases && (now & entry_fresh) != 0;
   if (made) drop |= entry_fresh | entry_live;
-  // (Nothing else of this section is in it: it has no owner again.)
+  // If nothing else of this section is in the entry, it loses its owner.
   if ((now & entry_section & ~drop) == 0) drop |= owner_mask;
   items_.pop_back();
   i.e->state.fetch_and(~drop, std::memory_order_release);
@@ -242,8 +242,8 @@ void section::make_durable(lane& l) {
   l.batches.store(l.batches.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
-// Returns how many bytes the record adds to its segment's live bytes. ends: nothing else of this
-// section is in the entry, which has no owner from then on.
+// Returns the number of bytes that the record adds to its segment's live bytes. ends: nothing else
+// of this section is in the entry, which loses its owner.
 int64_t section::publish(item& i, bool ends) noexcept {
   entry& e = *i.e;
   entry_guard guard(e);
@@ -272,8 +272,8 @@ int64_t section::publish(item& i, bool ends) noexcept {
   return added;
 }
 
-// POW-14: of an object that is gone. On one stream a thread that makes another one there comes
-//         after it in any case.
+// POW-14: releases the index of an erased object. On one stream, a thread that makes another object
+// there always comes after it.
 void section::give_index(const lane& l, const item& i) noexcept {
   if (s_.limit.one_stream || l.durable() >= number_)
     i.t->give_index(i.index);
@@ -303,8 +303,8 @@ void section::publish(lane& l) noexcept {
     if (alone) break;
     uint32_t drop = owner_mask | entry_section;
     const uint32_t now = i.e->state.load(std::memory_order_relaxed);
-    // An entry may have several items. The first one gives it back, and others may have it from
-    // then on.
+    // An entry may have several items. The first one releases it, and other sections may own it
+    // from then on.
     if (owner_of(now) != slot_.number) continue;
     const bool gone = (now & entry_erased) != 0;
     if (gone) drop |= entry_live;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The changes of a thread between taking its locks and releasing them, and how they become
-// durable.
+// The changes of a thread between taking its locks and releasing them, and how they become durable.
 //
-// Objects stay where the program has them and are changed there. A section knows which, and writes
-// each once, as it is at the commit (eager: when the program says that it is done with it). If it
-// aborts, it calls the undo that the caller has registered for its changes in memory (POW-10).
+// Objects stay where the program has them, and are changed there. A section records which, and
+// writes each once, as it is at the commit (eager: when the program says that it is done with it).
+// If it aborts, it calls the undo that the caller has registered for its changes in memory
+// (POW-10).
 #pragma once
 
 #include <cstdint>
@@ -19,51 +19,53 @@ enum class durability : uint8_t { strict, later };
 
 class section {
  public:
-  // The outermost one of this thread at this store.
+  // Begins the outermost section of this thread at this store.
   section(state& s, durability how) : section(s, s.take_slot(), how) {}
-  // The same for a caller that has a handle and no place for it. It is gone when it has ended.
+  // The same for a caller that keeps only a handle. The object is destroyed when the section has
+  // ended.
   static section& begin(state& s, durability how);
   // Aborts what was not committed.
   ~section();
   section(const section&) = delete;
   section& operator=(const section&) = delete;
 
-  // The one that this thread has open there; null: none.
+  // The section that this thread has open there; null: none.
   static section* of_thread(const state& s) noexcept;
   static bool is_of_thread(const section* s) noexcept;
   state& parts() const noexcept { return s_; }
 
-  // A lock that the caller has taken for it; given back by unlock(lock) when the section has ended,
-  // in any case. shared: others may hold it at the same time. Throws failure(SCUTE_E_CONFLICT) if
-  // locks are watched and another open section has it: that one has waited on a condition variable,
-  // and its commit will fail. The lock is the caller's still.
+  // A lock that the caller has taken for the section. When the section has ended, unlock(lock)
+  // releases it in any case. shared: others may hold it at the same time. Throws
+  // failure(SCUTE_E_CONFLICT) if locks are watched and another open section has it: then that
+  // section has waited on a condition variable, and its commit will fail. The caller still owns the
+  // lock.
   void add_lock(void* lock, void (*unlock)(void*), bool shared = false);
   // Sections nest flat: only the outermost one ends anything.
   void enter() noexcept { ++depth_; }
-  // Ends the innermost one. Throws failure and has aborted everything: SCUTE_E_ABORTED (one inside
-  // was aborted), SCUTE_E_NOSPC, SCUTE_E_NOMEM; or what the serializers throw. SCUTE_E_IO: it is
-  // not known what is durable.
+  // Ends the innermost one. If it throws failure, everything is aborted: SCUTE_E_ABORTED (an inner
+  // one was aborted), SCUTE_E_NOSPC, SCUTE_E_NOMEM; or exceptions of the serializers. SCUTE_E_IO:
+  // it is unknown what is durable.
   void commit();
   void abort() noexcept;
-  // All of it is undone now, as an abort does, and it ends later, by nothing but an abort: a table
-  // that it has changed goes.
+  // Undoes everything now, like an abort. The section ends later, and can only abort: a table that
+  // it has changed is detached.
   void give_up() noexcept;
   bool changes(const table& t) const noexcept;
   bool is_open() const noexcept { return depth_ != 0; }
   thread_slot& where() const noexcept { return slot_; }
   uint32_t depth() const noexcept { return depth_; }
 
-  // The object will be changed. True the first time in this section: the caller saves what its undo
-  // needs. Throws failure: SCUTE_E_FREED (there is none, or the tag is another's), SCUTE_E_CONFLICT
-  // (another section has it open).
+  // The object will be changed. Returns true the first time in this section: then the caller saves
+  // what its undo needs. Throws failure: SCUTE_E_FREED (there is none, or the tag differs),
+  // SCUTE_E_CONFLICT (another section has it open).
   bool edit(table& t, uint64_t index, uint32_t tag);
   static constexpr uint32_t any_tag = 0xffffffffU;
-  // An index that no object has, for insert(), where the serializer does not choose.
+  // Gets an unused index for insert(), if the serializer does not choose.
   uint64_t take_index(table& t);
-  // There is an object from now on; returns its tag. The index is one that no object has.
+  // Creates an object at an unused index and returns its tag.
   uint32_t insert(table& t, uint64_t index);
   void erase(table& t, uint64_t index, uint32_t tag);
-  // The last one of these three, which has not been used yet, did not happen: its undo could not be
+  // Cancels the last of these three calls, which has had no effect yet, since its undo could not be
   // kept. Throws failure(SCUTE_E_INVALID) if it was about another object.
   void take_back(table& t, uint64_t index);
   using action = section_action;
@@ -72,7 +74,7 @@ class section {
   // that lives as long as the section.
   void add_undo(void (*back)(void* who, void* what), void* who, const void* bytes, size_t n);
 
-  // Writes what was edited so far while the section is running (eager). An object that is edited
+  // Writes the objects edited so far while the section is running (eager). An object that is edited
   // again is written again.
   void stream();
 

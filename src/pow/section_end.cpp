@@ -33,7 +33,7 @@ void section::commit() {
   const bool wait = s_.limit.one_stream && mode_ == durability::strict;
   medium::writer* w = nullptr;
   try {
-    // Whatever takes memory comes first: after the batch nothing may fail.
+    // Everything that takes memory comes first: after the batch nothing may fail.
     if (wait) w = &s_.writer_of(slot_);
     collect_dependencies();
     if (!s_.limit.one_stream && mode_ == durability::strict && !rest_on_.empty()) {
@@ -72,7 +72,7 @@ void section::commit() {
   };
   bool waits = wait && wrote_ && undurable(stream_lane, number_);
   for (const dependency& d : rest_on_) waits = waits || (wait && undurable(d.lane, d.number));
-  // The locks first: others get on while this waits for the device.
+  // The locks first, so that other threads continue while this one waits for the device.
   give_locks_back();
   depth_ = 0;
   if (waits) {
@@ -86,7 +86,7 @@ void section::commit() {
   end();
 }
 
-// Batches that this section leaves undurable go along with its locks and its thread.
+// Passes on the batches that this section leaves undurable, with its locks and its thread.
 void section::leave_dependencies() noexcept {
   if (!s_.limit.one_stream && !s_.names.load(std::memory_order_relaxed)) return;
   try {
@@ -107,9 +107,9 @@ void section::leave_dependencies() noexcept {
   }
 }
 
-// Without memory no section can name the batches that this one leaves undurable, or has seen. So
-// they become durable now, and if they do not, no thread continues. (The slot has its writer, so
-// that this takes no memory.)
+// Called if memory lacks to name the batches that this section has seen or leaves undurable. They
+// become durable now; if that fails, no thread continues. (The slot has its writer, so this takes
+// no memory.)
 void section::make_seen_durable() noexcept {
   try {
     s_.sync(s_.writer_of(slot_));
@@ -159,27 +159,25 @@ void section::give_locks_back() noexcept {
   locks_.clear();
 }
 
-// Parts that are written get a trailer, so that the lane's next batch is read as the next one.
+// Writes a trailer for written parts, so that the lane's next batch is read as the next one.
 void section::abandon_parts() noexcept {
   if (parts_ == 0) return;
   lane& l = s_.lane_of(slot_);
-  // (It takes no memory: its lines have a place since the parts were written, and so have its
-  // bytes.)
+  // It takes no memory: the parts have reserved room for its lines and its bytes.
   write_trailer(l, frame_kind::abort);
-  // A strict section that follows in this lane, and needs the number of this one, writes nothing of
-  // it back; and no thread waits for an aborted batch. On one stream every sync writes back all
-  // there is.
+  // A strict section that follows in this lane, and needs this number, writes none of it back; and
+  // no thread waits for an aborted batch. On one stream every sync writes back everything.
   if (how() == log::stores::cached && !s_.limit.one_stream) l.write_back(l.w);
   if (!s_.limit.one_stream) l.w.fence(fence_site::pow_abandon);
-  // POW-13. Where nothing was left to be durable before it, the fence makes this batch known to be
-  // durable too. The cleaner may void the segment that holds its trailer, and recovery must not
-  // find the lane's next batches after a missing number.
+  // POW-13. If everything before it was durable, the fence makes this batch known to be durable
+  // too. The cleaner may void the segment with its trailer, and recovery must not find the lane's
+  // next batches after a missing number.
   const bool all_before = l.durable() == l.finished() && !s_.limit.one_stream;
   l.finish();
   if ((all_before && !SCUTE_PLANTED(pow_abort_unreported)) ||
       (SCUTE_PLANTED(pow_abort_confirms) && how() == log::stores::streamed))
     l.confirm();
-  // They are on the medium all the same, until their segment is void.
+  // The records stay on the medium until their segment is void.
   for (item& i : items_)
     if (i.segment != nowhere) {
       const entry_guard guard(*i.e);
@@ -198,7 +196,7 @@ void section::roll_back() noexcept {
     const bool fresh = (now & entry_fresh) != 0;
     i.e->state.fetch_and(~(owner_mask | entry_section | (fresh ? uint32_t{entry_live} : 0)),
                          std::memory_order_release);
-    // (What had it before is durably gone.)
+    // Its earlier object is durably erased.
     if (fresh && !i.t->chooses) i.t->give_index(i.index);
   }
 }

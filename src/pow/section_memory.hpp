@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The memory that a section uses while it is open. It belongs to the slot, so that the next section
-// there asks the allocator for nothing. Only the thread that has the slot uses it.
+// there needs no allocation. Only the thread that has the slot uses it.
 #pragma once
 
 #include <algorithm>

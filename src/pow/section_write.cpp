@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a section becomes frames: one, or parts and a trailer (pow/section.hpp).
+// Writes a section as frames: one, or parts and a trailer (pow/section.hpp).
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace scute::core::pow {
 
-// Nothing of it is written: it was changed again after this.
+// Whether the item is not written, since its object was changed again later.
 bool section::skipped(const item& i) noexcept {
   const uint32_t now = i.e->state.load(std::memory_order_relaxed);
   if (!i.erases) return (now & entry_erased) != 0;
@@ -21,8 +21,8 @@ bool section::skipped(const item& i) noexcept {
 uint64_t section::measure(item& i) {
   i.size = i.erases ? 0 : i.t->size != 0 ? i.t->size : i.t->serialized_by->measure(i.index);
   const uint64_t whole = round_record(i.size);
-  // Its dependencies take room as well. An object must not be refused for batches that others have
-  // left undurable.
+  // Its dependencies take room too. An object must not be refused because of batches that others
+  // have left undurable.
   if (!rest_on_.empty() && whole + frame_overhead + trailer_bytes() > s_.layout.frame_max()) {
     s_.sync(s_.writer_of(slot_));
     rest_on_.clear();
@@ -62,8 +62,8 @@ uint64_t section::version_of(lane& l, size_t from, size_t to) const noexcept {
   return l.clock = version + 1;
 }
 
-// Writes the items from streamed_ on. (stream() has passed those before, and found nothing in them
-// to write. A later change to one of their objects has an item of its own.)
+// Writes the items from streamed_ on. (stream() has passed those before, and found nothing to write
+// in them. A later change to one of their objects has its own item.)
 void section::write_whole(lane& l) {
   log::segment_writer::start(image_);
   const uint32_t named = put_dependencies();
@@ -79,9 +79,10 @@ void section::write_whole(lane& l) {
   }
 }
 
-// The same. So that a trailer can always be written, there is room for one after each part.
+// The same in parts. After each part there is room for a trailer, so that one can always be
+// written.
 void section::write_parts(lane& l) {
-  // (What is measured against it has the frame's head in it already.)
+  // The sizes compared with it include the frame's head.
   const uint64_t most =
       s_.layout.frame_max() - (frame_overhead - sizeof(format::frame_head)) - trailer_bytes();
   while (streamed_ < items_.size()) {
@@ -168,9 +169,9 @@ void section::write(lane& l) {
   wrote_ = true;
 }
 
-// From here to the batch's end the cleaner waits for this section, unless it is waited for itself:
-// there is room by now, so this section needs no cleaning any more. Batches that are durable
-// already are not named (POW-8).
+// From here to the batch's end the cleaner waits for this section. The section does not wait for
+// the cleaner any more, since it has its room. Batches that are already durable are not named
+// (POW-8).
 void section::begin_naming(lane& l) noexcept {
   if (s_.limit.one_stream || rest_on_.empty()) return;
   l.naming.store(true, std::memory_order_seq_cst);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which segments there are, and what for. Taking one and giving one back is rare (once per segment
-// that is filled), so one lock is enough. Free segments are durably void.
+// Which segments exist, and their use. Taking and returning one is rare (once per segment that is
+// filled), so one lock is enough. Free segments are durably void.
 //
-// Some are kept back, so that a full file can shrink (POW-4): a section that only erases may leave
-// two, the cleaner one, and recovery none. Copying what counts in one segment never needs more than
-// one other, and frees the first. A section that does not only erase leaves one more for each lane,
-// since each erases in a segment of its own; up to a sixteenth of all.
+// Some are reserved, so that a full file can shrink (POW-4): a section that only erases must leave
+// two, the cleaner one, and recovery none. Copying the live bytes of one segment never needs more
+// than one other, and frees the first. A section that does not only erase leaves one more for each
+// lane, since each lane erases in a segment of its own; up to a sixteenth of all.
 #pragma once
 
 #include <atomic>
@@ -32,10 +32,10 @@ enum class need : uint32_t {
 struct segment_note {
   std::atomic<int64_t> live{0};  // bytes of records that count, heads included
   std::atomic<int64_t> packing{
-      0};  // of the cleaner's own: bytes besides these, which the next copy would take again
+      0};  // of the cleaner's segments: other bytes that the next copy would need again
   std::atomic<use> what{use::free};
-  std::atomic<bool> pinned{false};   // has parts of a batch that has not ended
-  std::atomic<bool> damaged{false};  // something that counts was not found in it: it stays as it is
+  std::atomic<bool> pinned{false};    // has parts of a batch that has not ended
+  std::atomic<bool> damaged{false};   // a record that counts was not found in it: it stays as it is
   std::atomic<bool> repaired{false};  // some of it was wrong, or could not be read, at the opening
   std::atomic<uint32_t> seal{0xffffffffU};  // that of its group
   std::atomic<bool> loose{
@@ -63,15 +63,14 @@ class space {
   // A free segment, now open; false if fewer than stays(kept) would stay.
   bool take(need kept, uint32_t& s) SCUTE_EXCLUDES(lock_);
   uint64_t stays(need kept) const noexcept;
-  // There is one more that takes segments, besides the cleaner's.
+  // Another lane takes segments, besides the cleaner's.
   void add_lane() noexcept { lanes_.fetch_add(1, std::memory_order_relaxed); }
-  // Takes back a segment that is durably void.
+  // Returns a segment that is durably void.
   void give(uint32_t s) SCUTE_EXCLUDES(lock_);
-  // There are so many now.
+  // Sets the number of segments, which has grown.
   void grown_to(uint64_t count) SCUTE_EXCLUDES(lock_);
 
-  // Segments that are full and in no group: not fewer than there are (POW-24). This is one of them
-  // from now on.
+  // The number of segments that are full and in no group, or more (POW-24). Adds this one.
   void add_unsealed(uint32_t s) noexcept {
     note(s).unsealed_since.store(turn_.fetch_add(1, std::memory_order_relaxed) + 1,
                                  std::memory_order_relaxed);
@@ -81,10 +80,10 @@ class space {
   void count_unsealed(uint32_t n) noexcept { unsealed_.fetch_add(n, std::memory_order_relaxed); }
   uint32_t unsealed() const noexcept { return unsealed_.load(std::memory_order_relaxed); }
 
-  // The lowest free segment will be taken next, until something else is given back. count() if
-  // nothing is free.
+  // Makes take() prefer the lowest free segment, until another one is returned. Returns it, or
+  // count() if none is free.
   uint64_t prefer_low() SCUTE_EXCLUDES(lock_);
-  // Segments from there on are no more, if all of them are free and no thread takes one meanwhile.
+  // Removes the segments from there on, if all of them are free and no thread takes one meanwhile.
   bool cut_to(uint64_t count) SCUTE_EXCLUDES(lock_);
 
   // Bytes of records that count, and bytes of segments that are open or full.
@@ -98,7 +97,7 @@ class space {
     void operator()(void* p) const noexcept { std::free(p); }
   };
   void make_notes(uint64_t from, uint64_t to) noexcept;
-  // Room for as many as there may be, which the system brings when there are.
+  // Room for the most segments there may be; the system maps it when it is used.
   std::unique_ptr<segment_note, given_back> notes_;
   std::atomic<uint64_t> count_, free_now_{0};
   std::atomic<uint32_t> unsealed_{0}, lanes_{0};

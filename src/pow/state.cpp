@@ -51,8 +51,8 @@ const std::byte* state::view_segment(uint64_t offset, size_t) const noexcept {
 void state::read_record(const location& where, std::byte* to, uint64_t n) const {
   const uint64_t base = space->place(where.segment).at[0];
   uint64_t at = where.inside;
-  // Recovery has read these very bytes a moment ago, so the device has them: a system call for
-  // every line would take several times as long as all the rest of opening.
+  // Recovery has just read these bytes, so the device can deliver them. A system call for every
+  // line would take several times as long as the rest of opening.
   const bool mapped = mended.empty() && !medium->any_revoked() && file_end == UINT64_MAX &&
                       !space->note(where.segment).repaired.load(std::memory_order_relaxed);
   while (n != 0) {
@@ -80,7 +80,7 @@ void state::shrink(medium::writer& w) {
   const locked guard(head_lock);
   uint64_t to = space->count();
   while (to != 0 && space->note(static_cast<uint32_t>(to - 1)).what.load() == use::free) --to;
-  // (Planted: the last segment that something counts in goes as well.)
+  // Planted: also removes the last segment in which something counts.
   if (SCUTE_PLANTED(pow_cut_used))
     to -= 1;
   else
@@ -91,7 +91,7 @@ void state::shrink(medium::writer& w) {
   refuse_if_failed();
   for (uint32_t i = 0; i < lanes_max; ++i)
     if (lane* const l = find_lane(i)) l->forget_from(to);
-  // The head says so already: bytes that stay cost room and nothing else.
+  // The head says so already: leftover bytes only cost room.
   medium->cut(first_segment + to * head.segment_size);
 }
 
@@ -120,9 +120,9 @@ medium::writer& state::writer_of(thread_slot& s) {
   return *s.own;
 }
 
-// First up to where, and then the writing back: what a batch names is finished before the batch is.
-// So what is finished when its lane is looked at again has all that the first look has found, and
-// may not be durable though the first look has found it so (POW-15).
+// First reads the last finished batches, then writes back: a batch that another names is finished
+// before it. So when a lane is looked at again, its finished batches include all that the first
+// look has found. They may be undurable although the first look found them durable (POW-15).
 void state::sync(medium::writer& w) {
   const uncancelled now;
   refuse_if_failed();

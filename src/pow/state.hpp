@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What all parts of a store know of it.
+// The state that all parts of a store share.
 #pragma once
 
 #include <sys/types.h>
@@ -26,22 +26,22 @@ namespace scute::core::pow {
 
 class section;
 
-// Victims in a row that gave no free segment more: then others will not either.
+// After so many victims in a row without another free segment, others will not give one either.
 inline constexpr unsigned cleaned_in_vain_max = 8;
 // The same before the file grows (POW-17). At the largest max_live_share there is, one victim in
 // ten gives a segment.
 inline constexpr unsigned cleaned_before_growth_max = 16;
-// Segments that are open, or nearly: they are no reason to clean.
+// Segments that are open, or nearly so: they are no reason to clean.
 inline constexpr uint64_t segments_in_hand = 4;
 
 inline constexpr uint32_t cleaner_lane = 0, stream_lane = 1;
 
-// A thread's place at a store: a section at a time. Another thread may take a place that is not
+// A thread's place at a store: one section at a time. Another thread may take a place that is not
 // busy.
 struct thread_slot {
   std::atomic<bool> busy{false};
   std::atomic<uint64_t> thread{
-      0};  // whose it was last; written while busy, read by threads that look for a slot
+      0};  // its last thread; written while busy, read by threads that search for a slot
   std::atomic<pid_t> task{0};  // the system's number of that thread, likewise
   uint32_t number = 0;         // from 1; owner of entries, and lane where each thread has one
   bool is_ready = false;       // its lane and its writer are there; accessed while busy
@@ -58,7 +58,7 @@ struct limits {
   double max_live_share = 0.5;  // the cleaner runs while less than that of the used bytes counts
   bool bounded = false;         // a thread that needs the file to grow cleans first (POW-17)
   bool one_stream = false;
-  bool watch_locks = false;  // a section that gives a lock of its own away is noticed
+  bool watch_locks = false;  // notices a section that gives a lock of its own away
 };
 
 struct statistics {
@@ -79,22 +79,22 @@ class state {
   statistics count;
 
   log::identity identity(uint32_t lane) const noexcept { return {salt, head.session, lane}; }
-  // In a file that is only read: reads from here on fail, since the file has lost its end.
+  // In a file opened for reading: reads from here on fail, since the file has lost its end.
   uint64_t file_end = UINT64_MAX;
 
   // False if it cannot be read.
   bool read_segment(uint64_t offset, std::byte* to, size_t n) const noexcept;
 
-  // The same bytes where they are mapped; null: they have to be copied, since a device may refuse
-  // them. Valid until a thread writes there.
+  // The same bytes in the mapping; null: they have to be copied, since a device may refuse them.
+  // Valid until a thread writes there.
   const std::byte* view_segment(uint64_t offset, size_t n) const noexcept;
 
   // Reads a record that recovery has found and no thread has moved since. Throws
-  // failure(SCUTE_E_CORRUPT): it cannot be read.
+  // failure(SCUTE_E_CORRUPT) if it cannot be read.
   void read_record(const location& where, std::byte* to, uint64_t n) const;
 
-  // Nothing reaches the file: recovery writes nothing. Segments in which some copy was wrong are
-  // kept here, with the right bytes.
+  // Nothing is written to the file, not even by recovery. Segments with a wrong copy are kept here,
+  // with the right bytes.
   const bool read_only;
   std::map<uint32_t, std::vector<std::byte>> mended;
 
@@ -102,24 +102,25 @@ class state {
   file_head head{};
   uint64_t salt = 0;
   waiting_mutex head_lock;
-  // There are more segments than `seen`: others have made them meanwhile, or this does. False: it
-  // is not allowed, or the file system refuses it (an errno). w: the caller's.
+  // Makes sure that there are more than `seen` segments: others have made them meanwhile, or this
+  // call does. Returns false if that is not allowed, or the file system refuses (an errno). w: the
+  // caller's.
   bool grow(medium::writer& w, uint64_t seen, int& refusal) SCUTE_EXCLUDES(head_lock);
   // Ends the file after the last segment in use, and some that are free. w: the caller's.
   void shrink(medium::writer& w) SCUTE_EXCLUDES(head_lock);
 
-  // POW-23. The tag with which an index without records begins; whether an object that is gone
-  // needs its tombstone for its tag.
+  // POW-23. first_tag(): the tag with which an index without records begins. remembers(): whether
+  // an erased object needs its tombstone for its tag.
   uint32_t first_tag() const noexcept { return tags_.load(std::memory_order_relaxed) + 1; }
   bool remembers(const table& t, uint32_t tag) const noexcept {
     return t.keeps_tags() && tag >= first_tag();
   }
   void set_tags(uint32_t tags) noexcept { tags_.store(tags, std::memory_order_relaxed); }
-  // Durably. w: the caller's. Throws failure(SCUTE_E_IO).
+  // The same, durably. w: the caller's. Throws failure(SCUTE_E_IO).
   void raise_tags(medium::writer& w, uint32_t tags) SCUTE_EXCLUDES(head_lock);
 
-  // Indexes are dense, so none is so large. An id that is larger is no object of a file that may
-  // grow so far, and would take that much memory.
+  // A bound: indexes are dense, so none can be larger. A larger id is no object of a file of at
+  // most this size, and would take memory accordingly.
   uint64_t index_max() const noexcept {
     return (space->most() * head.segment_size + first_segment) / sizeof(record_head);
   }
@@ -132,30 +133,29 @@ class state {
   lane* find_lane(uint32_t number) const noexcept {
     return lanes_[number].load(std::memory_order_acquire);
   }
-  // This thread's, now busy, with its lane and its writer, so that nothing which has to become
-  // durable later on fails for want of memory. Waits if all are busy. Throws
-  // failure(SCUTE_E_READONLY).
+  // Takes this thread's slot, now busy, with its lane and its writer, so that no later step towards
+  // durability fails for lack of memory. Waits if all are busy. Throws failure(SCUTE_E_READONLY).
   thread_slot& take_slot();
   void leave_slot(thread_slot& s) noexcept SCUTE_EXCLUDES(slots_lock_) {
     s.busy.store(false, std::memory_order_release);
     if (slots_wanted_.load(std::memory_order_relaxed) != 0) [[unlikely]]
       notify_slot_left();
   }
-  // Some thread has a section open, or makes something durable.
+  // Whether some thread has a section open, or is making something durable.
   bool is_any_slot_taken() const noexcept;
   lane& lane_of(const thread_slot& s) { return lane_at(limit.one_stream ? stream_lane : s.number); }
   waiting_mutex stream_lock;  // where all threads have one lane
   // The writer with which the thread in the slot writes back and fences.
   medium::writer& writer_of(thread_slot& s);
 
-  // Segments that threads have open and append nothing to at this moment are full: they can be
-  // cleaned. orphans: only those of threads that have ended. False: there is none.
+  // Makes segments full that threads have open but are not appending to, so that they can be
+  // cleaned. orphans: only those of ended threads. Returns false if there is none.
   enum class idle : uint8_t { any, orphans };
   bool end_idle_segments(idle which);
-  // Sections that have written something, of all threads.
+  // The number of sections that have written something, over all threads.
   uint64_t batches() const noexcept;
   // While it lives no section is open, and a thread that begins one waits. The constructor waits
-  // for open sections, but not for ever: one of them may wait for a lock that the caller has.
+  // for open sections, but not for ever: one of them may wait for a lock that the caller holds.
   // Throws failure: SCUTE_E_BUSY.
   class pause {
    public:
@@ -169,22 +169,22 @@ class state {
     state& s_;
     uint32_t taken_ = 1;  // slots below it
   };
-  // The share of used bytes that count is below its limit.
+  // Whether the share of used bytes that count is below its limit.
   bool worth_cleaning() const noexcept;
-  // POW-17: a thread that needs a segment of this kind cleans before the file grows. in_vain:
-  // victims in a row that gave it nothing.
+  // POW-17: whether a thread that needs a segment of this kind cleans before the file grows.
+  // in_vain: victims in a row that gained nothing.
   bool cleans_first(need kept, unsigned in_vain) const noexcept;
-  // Sees to it that a frame of so many bytes fits, with another segment if need be. Throws
+  // Makes sure that a frame of so many bytes fits, with another segment if need be. Throws
   // failure(SCUTE_E_NOSPC).
   void make_room(lane& l, uint64_t bytes, need kept, bool spanned, log::stores how);
 
-  // All that is finished becomes durable. w: a writer of the calling thread's. Throws
+  // Makes everything finished durable. w: a writer of the calling thread. Throws
   // failure(SCUTE_E_IO).
   void sync(medium::writer& w);
-  // The same for a thread that has no section open. It waits for no slot: sections may be in all of
-  // them that wait for locks of this thread's.
+  // The same for a thread that has no section open. It waits for no slot: all of them may have
+  // sections that wait for locks of this thread.
   void sync_outside();
-  // Throws if something could not be made durable before: nothing is written any more.
+  // Throws if an earlier step could not make bytes durable: nothing is written any more.
   void refuse_if_failed() const;
   std::atomic<bool> names{false};  // some section was released before it was durable
   lock_table locks;
@@ -200,8 +200,9 @@ class state {
   // ---- the cleaner: one at a time ----
   waiting_mutex clean_lock;
   bool marks = false;  // some batch counts only as the latest mark says; with clean_lock
-  // Takes one segment, unless `enough` are free when it is this thread's turn: 0: there is none, 1:
-  // it was taken, 2: and there is more room now. The code that puts the parts together sets it.
+  // Takes one segment, unless `enough` are free when it is this thread's turn. Returns 0: there is
+  // none; 1: one was taken; 2: and there is more room now. The code that assembles the store sets
+  // it.
   int (*clean_one)(state&, need kept, uint64_t enough) = nullptr;
   class cleaner* cleans = nullptr;
   class seals* groups = nullptr;  // protection `sealed`
@@ -241,8 +242,8 @@ class state {
   plain_mutex lanes_lock_, tables_lock_;
 };
 
-// The calling thread takes the slot of this number wherever it begins a section; 0: as it comes.
-// For the explorer, whose threads must be the same ones every time.
+// The calling thread takes the slot of this number wherever it begins a section; 0: any. For the
+// explorer, whose threads must be the same ones every time.
 void prefer_slot(uint32_t number) noexcept;
 void_head make_void_head(uint64_t salt) noexcept;
 

@@ -23,7 +23,7 @@ const char* name_of(protection p) {
   return p == protection::none ? "none" : p == protection::sealed ? "sealed" : "always";
 }
 
-// Before anything is written.
+// Called before anything is written.
 void refuse_other(const file_head& h, const std::string& name, const demand& asked,
                   bool read_only) {
   const auto refuse = [&](const std::string& has, const std::string& instead) {
@@ -71,7 +71,7 @@ void store::catalogue::load(uint64_t index, uint32_t, const std::byte* bytes, ui
 
 store::store(std::unique_ptr<medium::medium> m, const std::string& name, const store_options& w)
     : s_(std::move(m), name, w.limit), catalogue_(s_) {
-  // No section has to clean where no thread cleans in the background, or only at a limited rate.
+  // Without a background cleaner, or with a limited rate, no section has to clean.
   if (w.background && w.clean_rate == 0) s_.limit.bounded = true;
 }
 
@@ -137,7 +137,7 @@ std::unique_ptr<store> store::open(std::unique_ptr<medium::medium> m, const std:
   how.cut_at = made->lengthen(file_size);
   made->report_ = recover(s, how);
   if (damaged != 0) {
-    // After a crash in writing them they may differ without any damage.
+    // After a crash while they were written they may differ without damage.
     made->report_.repaired += damaged;
   }
   made->load_catalogue();
@@ -145,8 +145,8 @@ std::unique_ptr<store> store::open(std::unique_ptr<medium::medium> m, const std:
   return made;
 }
 
-// A file that was cut off gets zeros, in which recovery finds what is lost. Where it ended;
-// UINT64_MAX: where it shall.
+// Extends a file that was cut with zeros, in which recovery finds what is lost. Returns where it
+// ended; UINT64_MAX: where it should.
 uint64_t store::lengthen(uint64_t file_size) {
   const uint64_t end = first_segment + s_.head.segments * s_.head.segment_size;
   if (file_size >= end) return UINT64_MAX;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An open persist-on-write file: puts the parts together (pow/format.hpp has the rules), and knows
-// the tables by name.
+// An open persist-on-write file: assembles the parts (pow/format.hpp has the rules), and finds
+// tables by name.
 #pragma once
 
 #include <cstdint>
@@ -45,16 +45,17 @@ struct store_options {
 
 class store {
  public:
-  // m: of at least that many segments, zeros.
+  // m: has at least that many segments, zeros.
   static std::unique_ptr<store> create(std::unique_ptr<medium::medium> m, const std::string& name,
                                        const shape& how, const store_options& w);
   static std::unique_ptr<store> open(
       std::unique_ptr<medium::medium> m, const std::string& name, uint64_t file_size,
       const store_options& w);  // SCUTE_E_INVALID: w asks for another one
-  // As a process that dies.
+  // Drops the store like a process that dies.
   ~store();
   void end_background() noexcept;
-  // Everything is durable, and the file says so. No section is open. Throws failure(SCUTE_E_IO).
+  // Makes everything durable, and records that in the file. No section is open. Throws
+  // failure(SCUTE_E_IO).
   void close();
 
   state& parts() noexcept { return s_; }
@@ -62,21 +63,22 @@ class store {
   // The file was closed properly before this opening.
   bool was_clean() const noexcept { return clean_; }
 
-  // The table of that name, made if there is none; its serializer gets its objects by load(), and
-  // has to outlive the store or detach(). Not inside a section. Throws failure: SCUTE_E_TYPE
-  // (another type or size), SCUTE_E_BUSY (it has a serializer). type_before: the table may have
-  // that one in a file older than version_with_kinds; 0: no. earlier: or one of these in any file;
-  // then it gets the new one. recurs: no id outlives its object (POW-23).
+  // The table of that name, made if there is none. Its serializer gets its objects by load(), and
+  // must outlive the store or be detached by detach(). Not inside a section. Throws failure:
+  // SCUTE_E_TYPE (another type or size), SCUTE_E_BUSY (it has a serializer). type_before: a type
+  // that the table may have in a file older than version_with_kinds; 0: none. earlier: types that
+  // it may have in any file, and that are replaced. recurs: ids may recur after their object
+  // (POW-23 does not apply).
   table& attach(const std::string& name, uint32_t type, uint32_t size, bool chooses, serializer& k,
                 uint32_t type_before = 0, std::span<const uint32_t> earlier = {},
                 bool recurs = false);
   void detach(table& t) noexcept;
 
   void sync();
-  // Cleans until nothing is gained, or so many segments. Returns how many.
+  // Cleans until nothing is gained, or `most` segments. Returns how many.
   uint64_t clean(uint64_t most);
-  // Cleans all that can be cleaned, moves what is left to the front, and gives the rest of the file
-  // back.
+  // Cleans everything possible, moves the remaining segments to the front, and releases the rest of
+  // the file.
   void compact(const progress_fn& progress);
 
   // See pow/check.hpp.

@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A pool gets another engine. Its superblock names the one that it has. An engine whose log is
-// gone, or is made anew elsewhere or of another size, goes by way of another one, the lender of
-// logs (pool/engines.hpp), and the superblock names besides which engine the pool is to have again:
-// its goal.
+// Switches a pool to another engine. The superblock names the engine that the pool has. If an
+// engine's log is lost, or is to be made again elsewhere or in another size, the switch goes by way
+// of another engine, the lender of logs (pool/engines.hpp). Then the superblock also names the
+// engine that the pool is to get back: its goal.
 //
 //   spec --superblock: lender, goal spec--> --log is durable--> superblock: spec, no goal
 //
-// What a crash leaves, and what the next opening for writing makes of it:
-//   the superblock with the goal is not durable     a pool of engine spec: refused again, or its log given up again
-//   it is; no log yet, or a log at `coming`         opened with the lender, recovered, and switched to the goal
-//   the superblock of the switch is durable         a pool of engine spec, whose log gets its name
-//   there is no room for the log                    the opening fails and says why; the goal stays, the objects can be read
-//   an older library has opened the pool meanwhile  it has kept the goal, and the lender
+// A crash leaves one of these. The next opening for writing handles it so:
 //
-// GOAL-1 The superblock that takes the engine from a pool which is to have it again says so itself;
-//    and the one that gives it back says it no longer. Between them log_cap is that of the engine
-//    to come.
-// GOAL-2 A goal counts where the engine is the lender: what an older library, which knows no goals,
-//    has switched the pool to stays. Each opening for writing writes the goal that counts, or none.
-// GOAL-3 An opening for writing that finds a goal ends the switch before its caller has the pool.
-//    It may be killed, and be repeated, at any moment.
+//   superblock with the goal not durable     pool of engine spec: refused, or log given up
+//   it is; no log yet, or one at `coming`    opened with lender, recovered, switched to goal
+//   superblock of the switch durable         pool of engine spec, whose log gets its name
+//   no room for the log                      opening fails and says why; goal stays, reads work
+//   older library has opened it meanwhile    it has kept the goal, and the lender
+//
+// GOAL-1 The superblock that takes away the engine that the pool is to get back names the goal
+//    itself; the one that gives it back names none. Between them log_cap is that of the coming
+//    engine.
+// GOAL-2 A goal counts only if the engine is the lender: if an older library, which ignores goals,
+//    has switched the pool to another engine, the pool keeps that. Each opening for writing writes
+//    the goal that counts, or none.
+// GOAL-3 An opening for writing that finds a goal completes the switch before its caller has the
+//    pool. It may be killed, and be repeated, at any moment.
 #include <exception>
 
 #include "base/planted.hpp"
@@ -31,9 +33,9 @@
 
 namespace scute::core {
 
-// Nothing runs. A crash before the superblock leaves the pool with the engine it had, and some
-// chunks lent, which the next open takes back; one behind it leaves a pool of the other engine that
-// has nothing to recover.
+// No other operation is running. A crash before the superblock is written leaves the pool with its
+// old engine and some chunks lent, which the next open takes back. A crash after it leaves a pool
+// of the other engine that has nothing to recover.
 void instance::switch_engine(const pool::engine_facts& to, uint64_t log_cap,
                              const pool::engine_facts* goal) {
   pool::lane& l = s.lanes.front();
@@ -99,14 +101,14 @@ void instance::set_engine(const pool::engine_facts& to, uint64_t log_cap) {
   try {
     to_it(log_cap);
   } catch (const failure&) {
-    // There was room for the old one.
+    // There was room for the old log.
     if (before != 0) to_it(before);
     throw;
   }
 }
 
-// What it is about is done and durable by then: an opening finds the log under its other name as
-// well.
+// The log is complete and durable by then, so a failure does no harm: an opening finds the log
+// under its other name too.
 void instance::name_log() {
   try {
     engine::log_in_file::name(s);
@@ -132,12 +134,12 @@ void instance::tell_goal(const pool::engine_facts* goal) noexcept {
   s.sb.goal = goal == nullptr ? 0 : static_cast<uint32_t>(goal->id);
 }
 
-// If nobody can tell where the log is: after a clean close nothing of it is needed. The pool is
-// opened with the engine that it was made with, which takes the chunks back, and switched.
+// Handles a log that cannot be found. After a clean close it holds nothing that is needed: the pool
+// is opened with the lender of logs, which takes the chunks back, and switched.
 //
-// After an unclean end the same is done if whoever opens the pool says so, and a log in a file is
-// gone. What the pool holds is what checkpoints have written back, and more: its parity is wrong
-// where commits had come half way, and a check puts that right.
+// After an unclean end the same is done if the caller asks for it (SCUTE_WITHOUT_LOG) and a log in
+// a file is lost. The pool then holds at least what checkpoints have written back. Its parity is
+// wrong where commits were interrupted half way; a check repairs that.
 void instance::look_for_log(const pool::engine_facts& kind, const scute_options& o) {
   s.salt = pool::pool_salt(s.sb);
   if (s.read_only) return;
@@ -159,7 +161,7 @@ void instance::look_for_log(const pool::engine_facts& kind, const scute_options&
     s.repaired.fetch_add(1, std::memory_order_relaxed);
   } else {
     s.sb.incompat &= ~format::incompat_log_file;
-    s.sb.resolved_epoch = s.sb.epoch;  // nothing in it is that engine's to resolve
+    s.sb.resolved_epoch = s.sb.epoch;  // the lender has nothing to resolve in it
   }
   s.events.post({SCUTE_EVENT_LOG, was_clean ? SCUTE_OUTCOME_REPAIRED : SCUTE_OUTCOME_LOST,
                  SCUTE_FINDER_OPEN, s.geo.lanes_offset, s.geo.lane_size});

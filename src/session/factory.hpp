@@ -11,7 +11,7 @@
 
 namespace scute::core {
 
-// Of one that pool/engines.cpp lists.
+// Makes an engine that pool/engines.cpp lists.
 std::unique_ptr<tx::engine> make_engine(const pool::engine_facts& kind, pool::state& s,
                                         heap::heap& h);
 

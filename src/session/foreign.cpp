@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Foreign pools: the user's file is found, compared with what it was, and joined; and it grows.
+// Foreign pools: finds the user's file, compares it with the superblock's record, joins it to the
+// pool, and makes it longer.
 //
-// IDENT-1 After a clean close the superblock has the file's inode, size and times. (Of a guarded
-//    file the time of its last change of state says nothing: each opening changes its permissions.
-//    So it is known by inode, size and time of modification.) A file of another size is refused.
-//    One whose inode or times differ is looked at, read-only, before anything is written: if every
-//    checksum and every column is right, nothing has happened to it; else it is refused, since what
-//    one calls damage, and would repair, another one has written there. (`--damaged` says that it
-//    is damage. It says nothing where FILE.scute has a second name and knows another inode: then it
-//    is the other file's.)
-// IDENT-2 After any other end the times say nothing. A file of another inode or size is refused;
-//         what differs in it is damage.
-// IDENT-3 Before the file gets longer the superblock says how long it is going to be. So after a
-//    crash in a growth a size from the old to that one is not somebody else's doing; the opening
-//    finishes the growth.
+// IDENT-1 After a clean close the superblock has the file's inode, size and times. A file of
+//    another size is refused. If its inode or times differ, it is examined read-only before
+//    anything is written. If every checksum and every column is right, its content is unchanged;
+//    otherwise it is refused.
+// IDENT-2 After any other end the times prove nothing. A file of another inode or size is refused;
+//    other differences in it are damage.
+// IDENT-3 Before the file gets longer the superblock has its future size. After a crash in a
+//    growth, a size from the old to the future one is therefore not another program's doing. The
+//    opening finishes the growth.
+//
+// About IDENT-1: the ctime of a guarded file proves nothing, since each opening changes its
+// permissions. So it is identified by inode, size and mtime. A refusal is necessary, since a repair
+// could undo what another program has written there on purpose. `--damaged` says that it is damage.
+// That does not help where FILE.scute has a second name and a record of another inode: then its
+// content is the other file's.
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -33,7 +36,7 @@
 namespace scute::core {
 namespace {
 
-// What gives it its old content back, where that is to be had.
+// How the user restores the file's old content, if it can be restored.
 std::string way_back(const std::string& file, const std::string& first = {}) {
   return "; if the file is damaged, and its old content is wanted, " + first +
          "repair it with `scute shield check --repair --damaged " + file + "`";
@@ -51,15 +54,14 @@ std::string bytes(uint64_t n) {
   return std::to_string(n) + " bytes";
 }
 
-// Two names of one FILE.scute protect two files to the look of it. What it holds is the content of
-// one of them, which the inode tells.
+// Two names of one FILE.scute seem to protect two files. It has the content of one of them, which
+// the inode identifies.
 bool has_further_names(const std::string& path) noexcept {
   struct stat st{};
   return ::stat(path.c_str(), &st) == 0 && st.st_nlink > 1;
 }
 
-// GUARDED-2: those that an opening has left which was killed, and those that somebody has given it
-//            by hand.
+// GUARDED-2: takes away permissions that a killed opening has left, or that a user has set by hand.
 void take_permissions_away(pool::state& s) {
   if (s.sb.foreign.guard == 0) return;
   guard_lock alone;
@@ -103,13 +105,12 @@ void instance::find_user_file(const scute_options& o) {
     now = s.user->look();
   }
   if (now.size != r.size && !grew)
-    changed(
-        file, "it has " + bytes(now.size) + ", and had " + bytes(r.size),
-        // (What was cut off comes back by itself only where it is known that nobody was writing.)
-        now.size < r.size && s.sb.clean != 0
-            ? way_back(file)
-            : way_back(file, "give it its length with `truncate -s " + std::to_string(r.size) +
-                                 " " + file + "`, and "));
+    changed(file, "it has " + bytes(now.size) + ", and had " + bytes(r.size),
+            // Only after a clean close does --damaged restore the length by itself (above).
+            now.size < r.size && s.sb.clean != 0
+                ? way_back(file)
+                : way_back(file, "give it its length with `truncate -s " + std::to_string(r.size) +
+                                     " " + file + "`, and "));
   if (s.sb.clean == 0 && now.inode != r.inode && !SCUTE_PLANTED(ident_inode))
     changed(file,
             "it is another file than the one that was in use when " + s.path +
@@ -122,7 +123,7 @@ void instance::find_user_file(const scute_options& o) {
   s.user->join(*s.medium, s.foreign->segments(s.geo),
                std::min(now.size, s.foreign->capacity(s.geo)), medium::medium::sharing::shared);
   if (s.read_only) return;
-  // Should this session not end properly.
+  // For the case that this session does not end properly.
   s.sb.foreign.inode = now.inode;
   try {
     take_permissions_away(s);
@@ -148,8 +149,7 @@ void instance::require_unchanged(const std::string& path, const scute_options& o
             "checksums or parity fail in " + std::to_string(report.damaged) +
                 " places, and its inode or times are others",
             way_back(in->s.user->path()));
-  // What the look has repaired by itself, in its own copy, on the way to something that is damaged
-  // in FILE.scute.
+  // The examination may have repaired pages in its own copy, on its way to damage in FILE.scute.
   if (const std::optional<uint64_t> at = in->first_repaired_byte())
     changed(
         in->s.user->path(),
@@ -157,7 +157,7 @@ void instance::require_unchanged(const std::string& path, const scute_options& o
         way_back(in->s.user->path()));
 }
 
-// Where FILE does not hold what this session, which only reads, has in memory.
+// The first byte of FILE that differs from the memory of this read-only session.
 std::optional<uint64_t> instance::first_repaired_byte() const {
   const medium::segments where = s.foreign->segments(s.geo);
   const uint64_t size = std::min(s.user->look().size, where.room());
@@ -174,7 +174,7 @@ std::optional<uint64_t> instance::first_repaired_byte() const {
   return {};
 }
 
-// What is known of the file at a clean close.
+// Records the file's identity at a clean close.
 void instance::note_user_file() {
   if (!s.foreign) return;
   auto& r = s.sb.foreign;
@@ -238,7 +238,7 @@ void instance::grow_user_file(uint64_t size) {
   s.require_healthy();
   const auto write = [&](uint64_t covered, uint64_t growth) {
     const locked alone(s.service_mutex);
-    std::atomic_ref(r.size).store(covered, std::memory_order_release);  // readers are at work
+    std::atomic_ref(r.size).store(covered, std::memory_order_release);  // readers may be running
     r.growth = growth;
     pool::write_superblock(*s.service, s.sb);
   };

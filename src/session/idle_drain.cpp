@@ -31,13 +31,13 @@ void idle_drain::run() noexcept {
   const library_thread here;
   block_all_but_faults();
   pool::idle_watch& watch = in_.s.watch;
-  // A deferred window is drained between one and two looks after its transaction.
+  // A deferred window is drained one to two pauses after its transaction.
   constexpr std::chrono::milliseconds pause{20};
   const pool::library_call within;
   for (;;) {
     {
       const locked hold(mutex_);
-      // All of it: IDLE-1 rests on that.
+      // The whole pause must pass: IDLE-1 depends on it.
       const auto end = std::chrono::steady_clock::now() + pause;
       while (!stop_ && wake_.wait_until(mutex_, end)) {
       }
@@ -45,7 +45,7 @@ void idle_drain::run() noexcept {
     }
     if (in_.engine->background())
       watch.stay_awake();
-    else if (watch.dozing())  // since the last look at least (IDLE-1)
+    else if (watch.dozing())  // at least since the last check (IDLE-1)
       watch.sleep();
     else
       watch.announce();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes the parity durable that lanes have deferred (engine/logfree/window.hpp, WIN-2) when their
-// threads do nothing for 20 to 40 ms. Transactions are durable without it; but while a column is
-// open a crash together with damage in the same column could cost what the transaction wrote. While
-// nothing is deferred it sleeps, and the next transaction wakes it (pool/idle_watch.hpp).
+// Makes the parity durable that lanes have deferred (engine/logfree/window.hpp, WIN-2), once their
+// threads have been idle for 20 to 40 ms. Transactions are durable without it. But while a column
+// is open, a crash together with damage in that column could lose what the transaction wrote. While
+// nothing is deferred the thread sleeps, and the next transaction wakes it (pool/idle_watch.hpp).
 #pragma once
 
 #include <thread>
@@ -20,7 +20,7 @@ class idle_drain {
   idle_drain(const idle_drain&) = delete;
   idle_drain& operator=(const idle_drain&) = delete;
 
-  // Without a thread, if none can be made, threads drain the lanes whose columns they need, and
+  // If no thread can be created, the program's threads drain the lanes whose columns they need, and
   // closing drains all.
   void start();
   void stop() noexcept;

@@ -59,7 +59,7 @@ struct progress_adapter {
 
 std::atomic<uint64_t> next_serial{1};
 
-// Of a new pool. apart: a log in chunks would have a file of its own.
+// Plans a new pool. apart: a log in chunks would have a file of its own.
 pool::foreign_plan plan(const scute_options& o, const foreign_request* foreign, bool apart) {
   if (foreign == nullptr) return {pool::choose_geometry(o), {}};
   const medium::file_identity file = foreign->file->look();
@@ -67,7 +67,7 @@ pool::foreign_plan plan(const scute_options& o, const foreign_request* foreign, 
     return pool::plan_foreign(o, file.size, foreign->capacity, chunks);
   };
   pool::foreign_plan p = with_log(0);
-  // The log is the larger the larger the pool is, of which it is a part.
+  // A larger pool has a larger log, which is part of the pool, so this iterates.
   for (int i = 0; i < 4 && !apart && pool::choose_engine(o, false).log_in_chunks; ++i)
     p = with_log(static_cast<uint32_t>(
         engine::chunks_of_log(p.geo, engine::plan_log(p.geo, o.log_cap), o.log_cap)));
@@ -100,7 +100,7 @@ void instance::adopt(std::unique_ptr<medium::medium> m, const std::string& path)
   s.service = std::make_unique<medium::writer>(*s.medium);
 }
 
-// Derives the volatile side from s.sb and s.geo.
+// Derives the volatile state from s.sb and s.geo.
 void instance::assemble() {
   s.salt = pool::pool_salt(s.sb);
   s.oid_tag = uint64_t{s.sb.tag} << 48;
@@ -121,19 +121,19 @@ void instance::assemble() {
 std::unique_ptr<instance> instance::create(const std::string& path, const scute_options& o,
                                            foreign_request* foreign) {
   const auto start = clock::now();
-  // Complains before anything is made.
+  // Throws before anything is created.
   const uint64_t size = plan(o, foreign, false).geo.file_size;
   if ((o.flags & SCUTE_READONLY) != 0)
     throw failure(SCUTE_E_INVALID, "a new pool cannot be read-only");
   if (o.layout != nullptr && std::strlen(o.layout) >= sizeof(format::superblock::layout))
     throw failure(SCUTE_E_RANGE, "the layout name is longer than 63 bytes");
   std::optional<replaced_pool> old;
-  // Who makes a foreign pool anew has the old one locked.
+  // A caller that replaces a foreign pool has the old one locked.
   if ((o.flags & SCUTE_OVERWRITE) != 0)
     old = foreign != nullptr ? foreign->replaced : check_overwrite(path);
   const bool replace = old.has_value();
   if (replace && old->sb)
-    name_log_of(path, *old->sb);  // what is there is whole until it is replaced
+    name_log_of(path, *old->sb);  // the old pool stays complete until it is replaced
   const medium::ownership as = owner_of_new(path, o, foreign, replace);
   medium::new_file making(path, as, replace);
   auto file = making.open(size);
@@ -146,7 +146,8 @@ std::unique_ptr<instance> instance::create(const std::string& path, const scute_
   if (!apart && pool::choose_engine(o, false).log_in_chunks && foreign == nullptr)
     engine::require_room_for_log(o);
   auto in = format(std::move(mapped), path, o, nullptr, std::move(paths), foreign);
-  guard_lock alone;  // GUARDED-2: who opens the file at this moment has the old one's
+  // GUARDED-2: a process that opens the file at this moment holds the old pool's lock
+  guard_lock alone;
   if (foreign != nullptr && replace) static_cast<void>(alone.take(path.c_str()));
   try {
     making.publish();
@@ -209,7 +210,7 @@ std::unique_ptr<instance> instance::format(std::unique_ptr<medium::medium> m,
     sb.incompat |= format::incompat_foreign;
     s.foreign = pool::read_foreign(sb, g);
     s.user = std::move(foreign->file);
-    // Nothing is stored there, whatever happens to the file meanwhile.
+    // A private copy: this session stores nothing in the file, whatever happens to it meanwhile.
     s.user->join(*s.medium, s.foreign->segments(g), sb.foreign.size,
                  medium::medium::sharing::as_copy);
   }
@@ -221,8 +222,8 @@ std::unique_ptr<instance> instance::format(std::unique_ptr<medium::medium> m,
     before = foreign->seen = medium::look_when_still(*s.user);
   }
   in->watch_pages(o);
-  // The file reads as zeros, and zeros are consistent. What is not zero goes through the columns,
-  // so that its parity comes with it; the superblock, last, makes the file a pool.
+  // The file reads as zeros, and zeros are consistent. Other bytes are written through the columns,
+  // so that their parity is written too. The superblock, written last, makes the file a pool.
   pool::lane& l = s.lanes.front();
   std::vector<format::zone_descriptor> zones(g.zone_count);
   std::vector<pool::patch> patches;
@@ -243,7 +244,7 @@ std::unique_ptr<instance> instance::format(std::unique_ptr<medium::medium> m,
   if (s.foreign) heap::make_foreign_spans(s, l, sb.foreign.size, o.progress, o.progress_arg);
   l.w.fence(fence_site::create);
   if (s.foreign) {
-    const bool opens = sb.foreign.guard != 0 && s.user->mode() == 0;  // somebody may try to open it
+    const bool opens = sb.foreign.guard != 0 && s.user->mode() == 0;  // others may try to open it
     if (!medium::is_same(s.user->look(), before, opens) && !SCUTE_PLANTED(make_unwatched))
       throw failure(
           SCUTE_E_CONFLICT,
@@ -307,7 +308,7 @@ void instance::close() {
   note_user_file();
   engine->closing();
   s.sb.clean = 1;
-  // Else the next session goes on with it.
+  // Otherwise the next session continues the resolution.
   if (!s.resolving->pending()) s.sb.resolved_epoch = s.sb.epoch;
   pool::write_superblock(s.service_alone(), s.sb);
   s.require_healthy();

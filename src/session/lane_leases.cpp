@@ -23,7 +23,7 @@ bool registered() noexcept {
   return ok;
 }
 
-// Between a taker's two steps: every other thread passes a full barrier.
+// Runs between a taker's two steps: makes every other thread pass a full barrier.
 void heavy_barrier() noexcept {
   constexpr std::chrono::milliseconds stores_kept_back_max{20};
   std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -39,7 +39,7 @@ bool lane_leases::barriers_are_imposed() noexcept {
   return registered();
 }
 
-// An unused lane, or -1.
+// Takes an unused lane and returns its number, or -1.
 int lane_leases::take(thread_state& me) {
   const locked hold(mutex_);
   const uint32_t n = count_;

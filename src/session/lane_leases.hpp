@@ -6,14 +6,15 @@
 // finish, which can otherwise continue while the next one opens its objects (a tenth of a small
 // transaction's time). Another thread may take an idle lane away.
 //
-// LEASE-1 A lane's holder sets `active` and then looks whether the lane is still its own. The taker
-//    of a lane writes its own name first and then looks at `active`. Each must see the other's
-//    store or its own stand, which needs a full barrier between the two steps on one side only if
-//    the other side's barrier is imposed from outside: membarrier(2) does that. Without it both
-//    sides use a fence. Should it fail later on (a program may forbid itself system calls), no
-//    holder can be notified; then the taker waits, between its steps, far longer than any processor
-//    keeps a store to itself.
-// LEASE-2 Lanes change hands under the mutex only.
+// LEASE-1 A lane's holder sets `active` and then checks whether the lane is still its own. A taker
+//    first writes its own name and then reads `active`. One of them must see the other's store, so
+//    each needs a full barrier between its two steps. membarrier(2) imposes the holder's; without
+//    it both sides use a fence.
+// LEASE-2 Lanes change hands only under the mutex.
+//
+// About LEASE-1: if membarrier(2) fails later on (a program may forbid itself system calls),
+// holders cannot be made to execute a barrier. Then the taker waits, between its steps, far longer
+// than any processor delays a store.
 #pragma once
 
 #include <atomic>
@@ -32,16 +33,16 @@ class lane_leases {
     count_ = lanes;
   }
 
-  // A lane for the calling thread, marked active; waits while others use all of them. `hint` is
-  // the lane it had last here, or -1. Throws std::bad_alloc.
+  // A lane for the calling thread, marked active; waits while other threads use all of them. `hint`
+  // is the lane that the thread had last here, or -1. Throws std::bad_alloc.
   uint32_t acquire(thread_state& me, int hint) {
     if (hint >= 0 && me.holder != nullptr && enter(static_cast<uint32_t>(hint), me.holder))
         [[likely]]
       return static_cast<uint32_t>(hint);
     return acquire_another(me);
   }
-  // This lane, marked active, unless another thread is using it. The thread must not be using
-  // another one.
+  // Takes this lane, marked active, unless another thread is using it. The calling thread must not
+  // be using another one.
   bool try_acquire(thread_state& me, uint32_t lane);
   static void release(thread_state& me) noexcept {
     me.holder->active.store(false, std::memory_order_release);

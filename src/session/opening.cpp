@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Opening a pool that is there: what the superblock says, recovery, and what this session has
-// chosen.
+// Opens an existing pool: reads the superblock, recovers, and applies the options of this session.
 #include <chrono>
 #include <cstring>
 
@@ -60,7 +59,7 @@ std::unique_ptr<instance> instance::attach(std::unique_ptr<medium::medium> m,
   pool::state& s = in->s;
   auto found = pool::read_superblock(*s.medium, path);
   if (found.newest.clean == 0) {
-    // Everything from here on rests on what is seen.
+    // All that follows depends on the bytes read here.
     s.medium->refresh();
     found = pool::read_superblock(*s.medium, path);
   }
@@ -110,7 +109,7 @@ std::unique_ptr<instance> instance::attach(std::unique_ptr<medium::medium> m,
   return in;
 }
 
-// What is chosen for this session.
+// Applies the options of this session.
 void instance::take_options(const scute_options& o) {
   s.policy = o.policy;
   s.scrub_every = o.scrub_every;
@@ -121,9 +120,8 @@ void instance::take_options(const scute_options& o) {
   s.events.call(o.event, o.event_arg);
 }
 
-// From here on a page that cannot be read is rebuilt when somebody accesses it. Those that are
-// known to be lost are put out of reach first, so that nobody takes what is there for their
-// content.
+// From here on a page that cannot be read is rebuilt when a thread accesses it. Pages known to be
+// lost are revoked first, so that no thread takes their bytes for content.
 void instance::watch_pages(const scute_options& o) {
   pages = std::make_unique<repair::page_repairer>(s);
   faults_.emplace(s, *pages, (o.flags & SCUTE_NO_FAULT_HANDLER) == 0);
@@ -152,7 +150,7 @@ void instance::repair_bad_pages(scute_finder finder) {
       continue;
     s.medium->revoke_page(page);
   }
-  // Those in space that nobody uses as well, which nobody would ever touch.
+  // Also repairs pages in unused space, which no thread would ever touch.
   for (const uint64_t page : s.medium->revoked_pages())
     pages->repair(page, repair::page_repairer::beyond_repair::condoned, finder);
 }
@@ -172,24 +170,23 @@ void instance::begin_session(const scute_options& o) {
     }
     scrub::suspect_pages suspects(s, *pages, known_losses_);
     recovery = engine->recover(s.service_alone(), &suspects);
-    // What was rebuilt by guesses is settled; from here on it is what the parity is computed from.
+    // Pages that were rebuilt by guesses are final now; the parity is computed from them.
     for (uint32_t i = 0; i < pages->suspect_count(); ++i)
       s.resolving->before_write(pages->suspect_page(i), format::page);
     if (SCUTE_PLANTED(reclaim_early)) heap->reclaim_lent(s.lanes.front());
     recovery_ns = nanoseconds_since(start);
   }
-  // Needed by whoever repairs something before its zone is loaded: rows that were never used do not
-  // take part in parity, whatever lies there.
+  // A repair before the zone is loaded needs this: rows that were never used do not take part in
+  // parity, whatever bytes they hold.
   for (uint64_t z = 0; z < s.geo.zone_count; ++z) {
     repair::repair_descriptor(s, z);
     pool::set_used_end(s, z, pool::read_usage(s, z).high_water);
   }
-  pool::fill_holes(s, marks);  // by descriptors that recovery has changed, or that are whole again
+  pool::fill_holes(s, marks);  // by descriptors that recovery has changed or repaired
   repair_known_losses();
-  // What could not be rebuilt, or was given up, is told before the logs that say why are void.
+  // Losses are reported before the logs that say why become void.
   if (pages->suspect_count() != 0 || goal_ != nullptr) s.events.notify_all(s);
-  // The logs of the old epoch are void from here on, all at once. What is log-free is resolved
-  // later.
+  // From here on all logs of the old epoch are void at once. Log-free parts are resolved later.
   const uint64_t resolved = s.sb.resolved_epoch;
   const bool unresolved = engine->has_unresolved(resolved);
   if (!unresolved || SCUTE_PLANTED(resolved_early)) s.sb.resolved_epoch = s.sb.epoch;
@@ -209,8 +206,8 @@ void instance::begin_session(const scute_options& o) {
     resolving.begin();
   }
   if (!was_clean) {
-    // Who only reads has nothing to append steps to where the log is a file of its own; what stays
-    // lent is in nobody's way.
+    // A read-only session has no log to append steps to if the log is a file of its own. Chunks
+    // that stay lent harm nothing.
     const bool steps = !s.read_only || (s.sb.incompat & format::incompat_log_file) == 0;
     if (steps) heap->reclaim_lent(s.lanes.front());
     if (o.progress != nullptr) o.progress(o.progress_arg, "recover", 1, 1);

@@ -11,7 +11,7 @@
 namespace scute::core {
 namespace {
 
-// What a creation by an earlier version left when it was killed.
+// A file that a creation by an earlier version left when it was killed.
 bool unfinished(const std::string& path) {
   try {
     return medium::file_handle::open(path, medium::access::read).is_only_zeros();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is in the way of a new pool.
+// Checks what a new pool would overwrite.
 #pragma once
 
 #include <optional>
@@ -13,12 +13,12 @@ namespace scute::core {
 struct replaced_pool {
   std::optional<format::superblock> sb;  // none: it is damaged
 
-  // Zeros if nothing tells it.
+  // Zeros if the uuid is unknown.
   medium::pool_uuid uuid() const noexcept;
 };
 
-// The pool at path, which nobody uses; none if there is nothing. Anything else is left alone:
-// SCUTE_E_EXISTS.
+// Returns the pool at path, which no process uses; none if nothing exists there. Any other file is
+// left alone: SCUTE_E_EXISTS.
 std::optional<replaced_pool> check_overwrite(const std::string& path);
 
 }  // namespace scute::core

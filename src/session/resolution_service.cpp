@@ -12,7 +12,7 @@
 namespace scute::core {
 namespace {
 
-// Blocks between two looks at whether to stop; each is up to 400 KiB of reading.
+// Blocks between two checks of stop_; each block reads up to 400 KiB.
 constexpr uint64_t step = 8;
 
 }  // namespace
@@ -28,7 +28,7 @@ void resolution_service::start() {
   try {
     for (unsigned i = 0; i + 1 < cpus; ++i) threads_.emplace_back([this] { scan(); });
   } catch (const std::system_error&) {  // NOLINT(bugprone-empty-catch)
-    // Without threads what is needed is resolved when it is needed.
+    // Without threads, each block is resolved when it is needed.
   }
 }
 
@@ -51,10 +51,10 @@ bool resolution_service::all_done() const noexcept {
   return done.resolved == done.blocks;
 }
 
-// For the thread that finds that the last block is done.
+// Called by a thread that finds the last block resolved.
 void resolution_service::conclude() {
   pool::state& s = in_.s;
-  if (!all_done()) return;  // another one is at it
+  if (!all_done()) return;  // another thread is still resolving
   const locked service(s.service_mutex);
   if (!s.resolving->pending()) return;
   s.sb.resolved_epoch = s.sb.epoch - 1;
@@ -76,7 +76,7 @@ void resolution_service::finish(scute_progress_fn progress, void* arg) {
     const pool::finder_scope as(SCUTE_FINDER_OPEN);
     while (work.scan(step)) tell();
   }
-  // Blocks that others have begun.
+  // Waits for blocks that other threads have begun.
   for (unsigned spins = 0; !all_done();) {
     {
       const locked hold(mutex_);

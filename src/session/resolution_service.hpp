@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Resolution of an open pool after a crash: the scanning
-// thread, the waiting ones, and the end.
+// Resolves an open pool after a crash: the scanning threads, the waiting ones, and the end.
 //
-// EPOCH-1 The superblock's resolved_epoch grows only when every block is resolved, durably. Until
-//    then the next opening begins where this one did, whatever it has done.
+// EPOCH-1 The superblock's resolved_epoch grows only when every block is durably resolved. Until
+//    then the next opening begins where this one did, whatever this one has resolved.
 #pragma once
 
 #include <atomic>
@@ -25,13 +24,13 @@ class resolution_service {
   resolution_service(const resolution_service&) = delete;
   resolution_service& operator=(const resolution_service&) = delete;
 
-  // Something is unresolved from here on (tx::engine::resume()).
+  // Blocks are unresolved from here on (tx::engine::resume()).
   void begin() noexcept;
-  // Lets threads of its own scan in the background.
+  // Starts threads of its own that scan in the background.
   void start();
-  // Scans along until everything is resolved. Throws what a scan threw.
+  // Scans in this thread too until everything is resolved. Throws what a scan threw.
   void finish(scute_progress_fn progress, void* arg);
-  // Ends the background threads, wherever they are.
+  // Ends the background threads, wherever they are in the scan.
   void stop() noexcept;
 
  private:

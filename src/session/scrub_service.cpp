@@ -16,7 +16,7 @@ void scrub_service::begin_alone() {
                   in_.s.path +
                       ": a scrub is under way; wait for it (scute_scrub_wait) or stop "
                       "it (scute_scrub_stop)");
-  // A request to stop is for the scrub that runs then, and not for a later one.
+  // A request to stop applies to the scrub that runs then, and not to a later one.
   stop_.store(false, std::memory_order_relaxed);
 }
 
@@ -41,7 +41,7 @@ void scrub_service::perform(const scute_scrub_options& o, bool yield, scute_repo
   h.with_lane = [this](uint32_t lane, const std::function<void(pool::lane&)>& fn) {
     in_.with_idle_lane(lane, fn);
   };
-  // What a crash left open would look like damage.
+  // Unresolved blocks of a crash would look like damage.
   in_.resolving.finish(o.progress, o.arg);
   in_.repair_bad_pages(SCUTE_FINDER_SCRUB);
   scrub::scrubber(s, *in_.heap, h, stop_).run(report);
@@ -57,7 +57,7 @@ void scrub_service::start(const scute_scrub_options& o) {
   begin_alone();
   const locked hold(mutex_);
   try {
-    if (background_.joinable()) background_.join();  // it has ended; nobody asked for its report
+    if (background_.joinable()) background_.join();  // it has ended; no caller asked for its report
     report_ = {};
     error_ = nullptr;
     background_ = std::thread([this, o] {

@@ -3,8 +3,8 @@
 // policy after every so many transactions.
 //
 // SCRUBSVC-1 A thread that sets running_ has the scrub to itself until it clears it.
-// SCRUBSVC-2 Policy: threads count their lane's transactions in steps, so that the common counter
-//    is touched once in a while. The thread that waits for it starts the scrub.
+// SCRUBSVC-2 Policy: threads add their lane's transactions to the common counter in steps, so that
+//    they rarely touch it. The policy's thread, which waits for the counter, starts the scrub.
 #pragma once
 
 #include <atomic>
@@ -30,13 +30,13 @@ class scrub_service {
   // Throws SCUTE_E_BUSY if a scrub is under way.
   void run(const scute_scrub_options& o, scute_report& report);
   void start(const scute_scrub_options& o);
-  // Throws SCUTE_E_NOENT, or what ended the scrub.
+  // Throws SCUTE_E_NOENT, or the exception that ended the scrub.
   void wait(scute_report& report);
-  void stop() noexcept { stop_.store(true, std::memory_order_relaxed); }  // in signal handlers, too
+  void stop() noexcept { stop_.store(true, std::memory_order_relaxed); }  // also in signal handlers
 
-  // Policy SCRUB, from now on.
+  // Starts policy SCRUB.
   void begin_policy(uint64_t every);
-  // After each transaction, by the thread that holds the lane.
+  // Called after each transaction by the thread that holds the lane.
   void count(const pool::lane& l) noexcept {
     if (every_ != 0) [[unlikely]]
       count_steps(l);
@@ -56,14 +56,14 @@ class scrub_service {
 
   plain_mutex mutex_;
   std::thread background_ SCUTE_GUARDED_BY(mutex_);
-  // Its own while it runs, then of the thread that has joined it.
+  // The background thread's while it runs, then that of the thread that has joined it.
   scute_report report_{};
   std::exception_ptr error_;
 
   uint64_t every_ = 0, step_ = 1;
   std::vector<uint64_t> counted_;  // by lane
   std::atomic<uint64_t> transactions_{0};
-  std::atomic<uint32_t> due_{0};  // changes when the policy's thread has something to look at
+  std::atomic<uint32_t> due_{0};  // changes when the policy's thread has work
   std::thread policy_;
 };
 

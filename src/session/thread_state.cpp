@@ -17,9 +17,9 @@ namespace {
 
 std::atomic<uint32_t> next_ordinal{0};
 
-// Holders in use and free, and the lives of pools; never destroyed, since pools may outlive threads
-// and statics, and threads may outlive both. Those of another process stay where they are (PROC-5
-// in base/process.hpp).
+// Holders in use and free ones, and the lives of pools. Never destroyed, since pools may outlive
+// threads and statics, and threads may outlive both. Those of another process stay where they are
+// (PROC-5 in base/process.hpp).
 struct process_store {
   uint64_t process;
   process_store* before;
@@ -53,8 +53,8 @@ void give_holder(lease_holder* one) noexcept {
   h.unused = one;
 }
 
-// No other thread could end it, or would know that it will not continue: its lane would be taken
-// for ever.
+// No other thread could end the transaction, or know that this thread will not continue it: its
+// lane would stay in use for ever.
 void abort_what_is_open(thread_state& me) noexcept {
   const locked hold(me.life->ending);
   if (me.life->is_open(me.serial)) {
@@ -71,7 +71,7 @@ void abort_what_is_open(thread_state& me) noexcept {
 void thread_ends() noexcept {
   thread_state& me = this_thread();
   me.refresh();
-  if (me.holder == nullptr) return;  // it was that of a thread of another process
+  if (me.holder == nullptr) return;  // inherited from a thread of another process
   if (me.current != nullptr) abort_what_is_open(me);
   lease_holder* const one = std::exchange(me.holder, nullptr);
   if (!one->active.load(std::memory_order_relaxed)) give_holder(one);
@@ -93,7 +93,7 @@ void thread_state::begin_process() noexcept {
     pool = nullptr;
     current = nullptr;
     life = nullptr;
-    holder = nullptr;  // its thread lives in the other process, too
+    holder = nullptr;  // its thread also lives in the other process
     last_pool = 0;
     last_lane = 0;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the library remembers per thread: its transaction, its usual lane, its last error. Zero
-// bytes to begin with and nothing to destroy, so that reaching it needs no memory and cannot fail.
+// What the library keeps per thread: its transaction, its usual lane, its last error. Zero bytes at
+// first and nothing to destroy, so that access needs no memory and cannot fail.
 #pragma once
 
 #include <atomic>
@@ -18,29 +18,29 @@ namespace tx {
 class transaction;
 }
 
-// Tells whether a pool is still open; outlives it, so that a thread whose transaction another
-// thread's scute_close() ended can find out. Never freed, but passed on to a later pool: every
-// caller names the pool.
+// Says whether a pool is still open, and outlives it: so a thread can find out that another
+// thread's scute_close() has ended its transaction. Never freed, but reused for a later pool: every
+// caller names the pool by its serial.
 struct pool_life {
   std::atomic<uint64_t> serial{0};  // of the pool; 0: closed
-  // Held by a thread that ends, and aborts its transaction if the pool is open, and by the thread
-  // that closes the pool while it says so: one of the two aborts the transaction.
+  // Held by a thread that ends and aborts its transaction if the pool is open, and by a thread that
+  // closes the pool while it marks it closed: one of the two aborts the transaction.
   waiting_mutex ending;
-  pool_life* next = nullptr;  // of those that no pool has
+  pool_life* next = nullptr;  // next free one
 
   bool is_open(uint64_t pool) const noexcept {
     return serial.load(std::memory_order_acquire) == pool;
   }
 };
 pool_life* new_pool_life(uint64_t serial);
-// When its pool is closed, and no thread asks for it any more by its serial.
+// Called when its pool is closed and no thread asks for it any more by its serial.
 void give_pool_life(pool_life* one) noexcept;
 
-// Says whether a thread is using the lane that it leases (see lane_leases). Never freed; handed on
-// to a later thread when its own ends.
+// Says whether a thread is using the lane that it leases (see lane_leases). Never freed; when its
+// thread ends, a later thread gets it.
 struct alignas(64) lease_holder {
   std::atomic<bool> active{false};
-  lease_holder* next = nullptr;  // of those that no thread has
+  lease_holder* next = nullptr;  // next free one
 };
 
 struct thread_state {
@@ -64,7 +64,7 @@ struct thread_state {
   void take_part() {
     if (holder == nullptr) join();
   }
-  // Forgets what was another process's, and a transaction that ended with its pool.
+  // Forgets state of another process, and a transaction that ended with its pool.
   void refresh() noexcept {
     if (process != this_process()) [[unlikely]]
       begin_process();
@@ -73,10 +73,10 @@ struct thread_state {
     current = nullptr;
     holder->active.store(false, std::memory_order_release);
   }
-  // Signals of lost pages, if they are handled in this process.
+  // Unblocks signals of lost pages, if they are handled in this process.
   void admit_faults() noexcept;
-  // Of the last error. Longer messages are cut. They lie apart from the rest, which every call
-  // needs, and take memory from a thread's first error on.
+  // The message of the last error. Longer messages are cut. They are kept apart from the rest,
+  // which every call needs, and take memory only from a thread's first error on.
   static void set_message(const char* text) noexcept;
   static const char* message() noexcept;
 
@@ -88,7 +88,7 @@ struct thread_state {
 inline thread_state& this_thread() noexcept {
   return part_of_thread<thread_state>(own_thread_block().session);
 }
-// For where this call has asked for it already.
+// For code below a call to this_thread().
 inline thread_state& known_thread() noexcept {
   return part_of_thread<thread_state>(present_thread_block().session);
 }

@@ -128,7 +128,7 @@ void foreign_file::replace(std::span<const scute_shield_replacement> changes) {
   });
 }
 
-// SLICE-3. False, with nothing done, if it has to be done in the other way.
+// SLICE-3. Returns false, with nothing done, if the changes have to be made like any others.
 bool foreign_file::try_replace(tx::transaction& t,
                                std::span<const scute_shield_replacement> changes) {
   const pool::foreign_layout& f = *in_.s.foreign;

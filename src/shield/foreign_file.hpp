@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The user's file of an open foreign pool as a sequence of
-// bytes: read verified and repaired, changed by sets of ranges of which a crash leaves all or none,
-// and made longer.
+// The user's file of an open foreign pool as a sequence of bytes: read verified and repaired,
+// changed by sets of ranges of which a crash leaves all or none, and made longer.
 //
-// SLICE-1 A change is one transaction over all objects that its ranges lie in, so its outcome is
-//         one.
+// SLICE-1 A change is one transaction over all objects that its ranges lie in, so it has one
+//    outcome.
 // SLICE-2 Changes and growths of the file exclude each other: a growth makes the last fragment
-//    longer, and a change of it in between would be undone.
-// SLICE-3 Whose old bytes the caller has verified, and has, is changed by them (tx/replacer.hpp),
-//         or else as any other.
+//    longer, and would undo a concurrent change of it.
+// SLICE-3 If the caller has the old bytes and has verified them, the change uses them
+//    (tx/replacer.hpp), or is made like any other.
 #pragma once
 
 #include <span>
@@ -20,11 +19,12 @@ namespace scute::core::shield {
 
 class foreign_file {
  public:
-  // Of a pool that is open as long as this. Throws SCUTE_E_INVALID if it is no foreign one.
+  // The pool must stay open as long as this object lives. Throws SCUTE_E_INVALID if it is no
+  // foreign one.
   explicit foreign_file(instance& in);
 
   uint64_t size() const noexcept;
-  // It can grow to that.
+  // The size that the file can grow to.
   uint64_t capacity() const noexcept;
   const std::string& path() const noexcept { return in_.s.user->path(); }
 
@@ -37,17 +37,17 @@ class foreign_file {
     const void* bytes;
     uint64_t length;
   };
-  // Durable when it returns, all or none (SLICE-1). They may touch, and a later one wins. Throws
-  // SCUTE_E_RANGE, SCUTE_E_NOSPC (nothing was changed; fewer at a time find room), SCUTE_E_CORRUPT,
-  // SCUTE_E_IO. Any thread that runs no transaction.
+  // Makes all changes or none (SLICE-1), durably on return. They may overlap; then a later one
+  // wins. Throws SCUTE_E_RANGE, SCUTE_E_NOSPC (nothing was changed; fewer at a time find room),
+  // SCUTE_E_CORRUPT, SCUTE_E_IO. Any thread that runs no transaction.
   void commit(std::span<const change> changes);
-  // The same of changes in the order of their places, none overlapping another, whose old bytes the
-  // caller has verified (SLICE-3). Throws SCUTE_E_INVALID as well.
+  // The same for changes in the order of their places, none of which overlap, whose old bytes the
+  // caller has verified (SLICE-3). Throws SCUTE_E_INVALID too.
   void replace(std::span<const scute_shield_replacement> changes);
 
-  // Throws SCUTE_E_RANGE beyond the capacity, and if it has more; SCUTE_E_NOSPC.
+  // Throws SCUTE_E_RANGE beyond the capacity, or if the file is longer; SCUTE_E_NOSPC.
   void grow(uint64_t size);
-  // Room to grow to that. Throws the same.
+  // Reserves room for that size. Throws the same.
   void reserve(uint64_t size);
 
   // Where the byte at `offset` is, and how many after it are in the same object.

@@ -28,7 +28,7 @@
 namespace scute::core::shield {
 namespace {
 
-// A sidecar that is there, locked.
+// An existing sidecar, locked.
 struct old_sidecar {
   std::unique_ptr<medium::medium> bytes;
   std::optional<format::superblock> sb;  // none: damaged
@@ -57,8 +57,8 @@ old_sidecar lock_sidecar(const std::string& path) {
   return old;
 }
 
-// SUPLOCK-4: a program that was faster than the lock has the file, with its protection. why: it
-//            should have gone again.
+// SUPLOCK-4: a program that was faster than the lock has the file with its protection. why: the
+// reason for which the protection was to be removed again.
 old_sidecar lock_unless_used(const std::string& path, const failure& why) {
   try {
     return lock_sidecar(path);
@@ -80,8 +80,8 @@ bool is_there(const std::string& path) {
   return ::lstat(path.c_str(), &st) == 0;
 }
 
-// What is written by another name is changed without the shield; and two shields of one file would
-// undo each other's writes.
+// Writes by another name would bypass the shield; and two shields of one file would undo each
+// other's writes.
 void require_one_name(const std::string& file) {
   struct stat st{};
   if (::stat(file.c_str(), &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink > 1)
@@ -94,10 +94,10 @@ void require_one_name(const std::string& file) {
 
 struct made {
   format::superblock sb;       // of FILE.scute
-  medium::file_identity file;  // what FILE was when its checksums were made
+  medium::file_identity file;  // FILE's identity when its checksums were made
   unsigned guard = 0;          // the permissions that were taken away
-  supervisor_lock alone;       // until it goes nobody opens the pool (SUPLOCK-4)
-  bool is_alone = false;       // it is there, or its maker may not write to the pool
+  supervisor_lock alone;       // while it is held no other process opens the pool (SUPLOCK-4)
+  bool is_alone = false;       // it is held, or its maker may not write to the pool
 };
 made make(const std::string& file, const scute_options& options, const making& how,
           unsigned mode_to_open, unsigned mode_of_guard,
@@ -113,7 +113,7 @@ made make(const std::string& file, const scute_options& options, const making& h
   request.capacity = how.capacity;
   request.guard =
       how.guard ? (mode_of_guard != 0 ? mode_of_guard : request.file->mode() & 0777) : 0;
-  // Whoever may read and write the file may do so with what protects it.
+  // Users who may read and write the file may do so with the pool that protects it.
   struct stat st{};
   if (::stat(real.c_str(), &st) != 0) throw_errno("examine " + file, errno);
   request.owner =
@@ -141,8 +141,8 @@ void sync_folder(const std::string& path) {
     throw_errno("write the folder of " + path, errno);
 }
 
-// Durable before FILE.scute goes, which alone knows them (MAKE-3): not every file system keeps the
-// two in this order.
+// The permissions are durable before FILE.scute, which alone has them, is removed (MAKE-3): not
+// every file system keeps this order by itself.
 void give_back_permissions(const std::string& file, unsigned mode) {
   if (::chmod(file.c_str(), mode) != 0) throw_errno("give back the permissions of " + file, errno);
   if (SCUTE_PLANTED(remove_unsynced)) return;
@@ -157,8 +157,8 @@ unsigned guarded_mode(const old_sidecar& old) {
   return old.sb && old.sb->foreign.guard != 0 ? old.sb->foreign.guard & 0777 : 0;
 }
 
-// FILE has all that is in FILE.scute, which nobody has open. mode: permissions that FILE gets back;
-// 0: it has them.
+// Removes FILE.scute. FILE has all of its content, and no process has it open. mode: permissions
+// that FILE gets back; 0: it has them.
 void take_away(const std::string& file, const std::string& sidecar, const format::superblock& sb,
                unsigned mode) {
   guard_lock alone;  // GUARDED-2
@@ -210,7 +210,7 @@ void adopt(const std::string& file, const scute_options& options, const making& 
   medium::require_unused(medium::followed(file), guarded_mode(old));
   scute_options o = options;
   making as = how;
-  as.guard = as.guard || guarded_mode(old) != 0;  // nothing else tells its permissions
+  as.guard = as.guard || guarded_mode(old) != 0;  // its permissions are recorded nowhere else
   if (keep && old.sb) {
     o.engine = static_cast<scute_engine>(old.sb->engine);
     o.protection = static_cast<scute_protection>(old.sb->protection);
@@ -219,8 +219,8 @@ void adopt(const std::string& file, const scute_options& options, const making& 
     o.rows = old.sb->foreign.rows;
     o.lanes = old.sb->lane_count;
     const uint64_t capacity = old.sb->foreign.share * old.sb->zone_count;
-    // Headers alone are a 128th of it: a superblock that says more than the sidecar has room for is
-    // not to be believed.
+    // Headers alone are a 128th of the capacity: a superblock that claims more than the sidecar has
+    // room for is not believed.
     const uint64_t plausible = old.bytes->size() * (format::fragment_payload / format::header_size);
     struct stat st{};
     if (as.capacity == 0 && ::stat(file.c_str(), &st) == 0 &&
@@ -243,7 +243,7 @@ void repair_all(instance& in, const std::string& file, const scute_options& o) {
   scute_report r{};
   in.resolving.finish(o.progress, o.progress_arg);
   in.repair_bad_pages(SCUTE_FINDER_CHECK);
-  if (!in.s.has_checksums) return;  // nothing can tell what is right
+  if (!in.s.has_checksums) return;  // without checksums damage cannot be found
   scrub::check(in.s, *in.heap, how, r);
   if (r.lost == 0) return;
   in.close();
@@ -263,7 +263,7 @@ void remove(const std::string& file, const scute_options& options) {
     try {
       const std::unique_ptr<instance> in = instance::open(sidecar, options);
       if (!SCUTE_PLANTED(remove_unchecked)) repair_all(*in, file, options);
-      // Nothing stays in a log that is about to go (MAKE-3).
+      // The log is about to be removed, so nothing may stay in it (MAKE-3).
       if (pool::find_engine(in->s.sb.engine)->log_in_chunks)
         in->set_engine(pool::lender_of_logs(in->s.geo.parity), 0);
       in->close();
@@ -274,7 +274,7 @@ void remove(const std::string& file, const scute_options& options) {
     const old_sidecar old = lock_sidecar(sidecar);
     const bool clean = old.sb && old.sb->clean != 0;
     if (!clean && changed) refuse_changed(file, sidecar);
-    if (!clean) continue;  // somebody had it in between
+    if (!clean) continue;  // another process had it in between
     return take_away(file, sidecar, *old.sb, guarded_mode(old));
   }
 }

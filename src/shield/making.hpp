@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A file comes under the shield, stays there although another
-// program has changed it, and leaves it.
+// Puts a file under the shield, keeps it there although another program has changed it, and removes
+// it from the shield.
 //
-// MAKE-1 The file at FILE.scute is a whole pool of FILE, or the previous file (FILE-1 in
-//        medium/new_file.hpp): a process that is killed in the middle has changed nothing.
-// MAKE-2 FILE is only read. It is compared before and after by inode, size and times, and nothing
-//    is stored to it, although it is mapped.
-// MAKE-3 FILE.scute goes when FILE has all that was committed, durably, and its permissions.
-// MAKE-4 What is damaged is repaired before that, as long as there is something to repair it with;
-//    FILE stays under the shield if something is lost. (Found by an attack from outside.)
-// MAKE-5 A program that opened FILE before FILE.scute existed is not under the shield, and later
+// MAKE-1 The file at FILE.scute is a complete pool of FILE, or the previous file (FILE-1 in
+//    medium/new_file.hpp): a process that is killed in between has changed nothing.
+// MAKE-2 FILE is only read. Its inode, size and times are compared before and after. It is mapped,
+//    but nothing is stored to it.
+// MAKE-3 FILE.scute is removed when FILE durably has everything that was committed, and its
+//    permissions.
+// MAKE-4 Before that, damage is repaired as far as there is redundancy; FILE stays under the shield
+//    if something is lost. (Found by an attack from outside.)
+// MAKE-5 A program that opened FILE before FILE.scute existed is not under the shield; later
 //    openers look for FILE.scute. So once it exists FILE is examined again, before any process can
-//    open the pool. If a process has FILE open for writing, or it has changed, FILE.scute is
-//    removed. (Found by an attack from outside.)
+//    open the pool. If a process has FILE open for writing, or FILE has changed, FILE.scute is
+//    removed.
+//
+// (MAKE-5, too, was found by an attack from outside.)
 #pragma once
 
 #include <string>
@@ -26,9 +29,9 @@ struct making {
   bool guard = false;
 };
 
-// options: those of a new pool, except for its size.
+// options: those of a new pool, without its size.
 void add(const std::string& file, const scute_options& options, const making& how);
-// keep: options and capacity are those that the pool has now, if they are known.
+// keep: the options and the capacity of the existing pool are kept, if they are known.
 void adopt(const std::string& file, const scute_options& options, const making& how, bool keep);
 void remove(const std::string& file, const scute_options& options);
 

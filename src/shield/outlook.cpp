@@ -22,7 +22,7 @@ struct sidecar_look {
   bool in_use = false;
 };
 
-// It has the name of what protects the file. Nothing but a file is opened.
+// Throws unless the sidecar is a file. No other kind of file is opened.
 void require_sidecar(const std::string& file, const std::string& path) {
   struct stat st{};
   if (::lstat(path.c_str(), &st) != 0 && (errno == ENOENT || errno == ENOTDIR))
@@ -44,7 +44,7 @@ void require_sidecar(const std::string& file, const std::string& path) {
                                       " is to be used without protection");
 }
 
-// By a symbolic link it may be that of another one.
+// Throws if the sidecar protects another file, as it may behind a symbolic link.
 void require_protects(const std::string& file, const std::string& path, scute_error other) {
   const std::string named = medium::followed(file), its = medium::user_file_of(path);
   struct stat a{}, b{};
@@ -56,14 +56,14 @@ void require_protects(const std::string& file, const std::string& path, scute_er
                 path + " leads to what protects " + its + ", not " + named + "; remove that link");
 }
 
-// other: what is thrown if it is a pool that does not protect the file.
+// Examines the sidecar. other: thrown if it is a pool that does not protect the file.
 sidecar_look look_at_sidecar(const std::string& file, const std::string& path, scute_error other) {
   require_sidecar(file, path);
   medium::descriptor d(open_registered(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat st{};
   if (d.get() < 0 || ::fstat(d.get(), &st) != 0) throw_errno("open " + path, errno);
   if (!S_ISREG(st.st_mode)) throw failure(SCUTE_E_FORMAT, path + " is not a regular file");
-  // Asked for, and not taken.
+  // Tests the lock without taking it.
   struct flock lock{};
   lock.l_type = F_WRLCK;
   lock.l_whence = SEEK_SET;
@@ -81,7 +81,7 @@ sidecar_look look_at_sidecar(const std::string& file, const std::string& path, s
   return {sb, in_use};
 }
 
-// False: there is none. It may be one that no user is allowed to open.
+// Returns false if there is no such file. Works for files that no user may open.
 bool look_at_file(const std::string& path, medium::file_identity& now) {
   const medium::descriptor d(open_registered(path.c_str(), O_PATH | O_CLOEXEC));
   if (d.get() < 0 && (errno == ENOENT || errno == ENOTDIR)) return false;

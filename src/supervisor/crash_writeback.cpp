@@ -22,15 +22,15 @@
 namespace scute::core::supervisor {
 namespace {
 
-// Lines of an audited view that its program has not made durable are noted with the places that
-// they were stored to and flushed from. Of a pool of libpmemobj nobody knows here which of those
-// that were never flushed its run-time keeps.
+// Notes the lines of an audited view that its program did not make durable, with the places that
+// stored and flushed them. In a pool of libpmemobj, lines that its run-time keeps unflushed on
+// purpose cannot be distinguished here.
 class noted_lines final : public view::audit_sink {
  public:
   explicit noted_lines(std::span<std::byte> at) {
     if (!at.empty()) audit_.emplace(at);
   }
-  // What the program would have looked for itself (AUDIT-3): null if it did not.
+  // The watch that the program would have used itself (AUDIT-3); null if it used none.
   view::line_watch* watch() noexcept { return audit_ ? &*audit_ : nullptr; }
   bool left(uint64_t offset, uint32_t, view::left_as how) noexcept override {
     if (audit_) audit_->left(view::line_of(offset), how);
@@ -49,7 +49,7 @@ bool is_libpmemobj_pool(const view_memory& memory) noexcept {
   return memory.length() >= sizeof mark && std::memcmp(memory.bytes_at(), mark, sizeof mark) == 0;
 }
 
-// Its program is dead, so nobody stores.
+// The program is dead, so no thread stores.
 class nobody_stores final : public view::page_guard {
  public:
   bool hold(uint64_t, size_t) noexcept override { return true; }
@@ -57,8 +57,8 @@ class nobody_stores final : public view::page_guard {
   bool hold_all() noexcept override { return true; }
 };
 
-// SUPER-4: the view has its last length. A program that died growing it has left it shorter than
-//          its file; where there is no room for that made_longer() says so.
+// SUPER-4: gives the view its last length. A program that died while it grew the view has left it
+// shorter than its file. If there is no room, made_longer() says so.
 void end_growth(const held_view& held, const view_memory& memory, uint64_t size) {
   if (SCUTE_PLANTED(supervisor_grows)) return;
   try {
@@ -69,7 +69,8 @@ void end_growth(const held_view& held, const view_memory& memory, uint64_t size)
   view_memory::end_growth(held.bytes);
 }
 
-// GROW-4. Empty, or why it has not the length that its program has left it with.
+// GROW-4. Grows the file to the length that its program has left. Returns an empty string, or why
+// that failed.
 std::string made_longer(view::file_view& view, const view_memory& memory,
                         const pool_backing& pool) {
   const uint64_t size = std::max(memory.length(), pool.size());
@@ -111,17 +112,17 @@ void copy_counters(const view::audit_counters& c, scute_shield_counts& to) noexc
 
 void crash_writeback(const held_view& held, bool keep_unflushed, scute_shield_counts& audit) {
   const view_memory memory = attached(held);
-  // First, so that what a child is told it has written is looked at (SUPER-4).
+  // First, so that bytes which a child believes to have written are examined (SUPER-4).
   if (!SCUTE_PLANTED(supervisor_unsealed)) view_memory::end_writes(held.bytes);
   pool_backing pool(held.path, pool_backing::if_busy::wait,
-                    pool_backing::if_read_only::read,  // nothing is left then, or it is told
+                    pool_backing::if_read_only::read,  // no changes are left then, or it fails
                     pool_backing::opened_for::supervisor);
   end_growth(held, memory, pool.size());
   view::view_parts parts;
   parts.control = memory.control();
   parts.bytes = memory.bytes_at();
   parts.bytes_file = memory.bytes();
-  parts.reports_holes = memory.is_in_memory();  // not all file systems do
+  parts.reports_holes = memory.is_in_memory();  // not all file systems report holes
   parts.medium = &pool;
   nobody_stores quiet;
   parts.guard = &quiet;
@@ -131,7 +132,8 @@ void crash_writeback(const held_view& held, bool keep_unflushed, scute_shield_co
   view::file_view view(parts);
   if (memory.length() < view.size())
     throw failure(SCUTE_E_IO, "its view was truncated, by a call that was not intercepted");
-  // What write(2) has appended; and where its program died growing it, what is protected already.
+  // Appended bytes of write(2), and, if the program died growing the view, those that are protected
+  // already.
   const std::string no_room = made_longer(view, memory, pool);
   if (!no_room.empty() && SCUTE_PLANTED(grow_or_nothing)) throw failure(SCUTE_E_NOSPC, no_room);
   unflushed_file rest(held.path);

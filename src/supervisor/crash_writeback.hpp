@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a dead image has left in a view reaches the file.
+// Writes what a dead image has left in a view to the file.
 //
-// CRASHWB-1 The pool is recovered first; then what was flushed is committed; then, after an end
-//    that was not the program's own fault, all that differs. The file then holds what an unshielded
+// CRASHWB-1 The pool is recovered first; then the flushed lines are committed; then, unless the
+//    program died by its own fault, all lines that differ. The file then holds what an unshielded
 //    program would have left in it.
-// CRASHWB-2 After a fault, or if the user says so, what was never flushed is written to
-//           FILE.scute-unflushed, and not to the file.
-// CRASHWB-3 The kernel may close the connection of an image that has ended before it lets go of the
-//    pool's lock, which a mapping keeps. So the supervisor waits for the lock.
+// CRASHWB-2 After a fault, or if the user says so, lines that were never flushed are written to
+//    FILE.scute-unflushed, and not to the file.
+// CRASHWB-3 The kernel may close the connection of an ended image before it releases the pool's
+//    lock, which a mapping keeps. So the supervisor waits for the lock.
 #pragma once
 
 #include <cstdint>
@@ -26,10 +26,11 @@ struct held_view {
   int head = -1, bytes = -1;  // memory files
 };
 
-// Of its memory; the descriptors stay the view's. Throws failure.
+// Maps the view's memory; the descriptors stay the view's. Throws failure.
 view_memory attached(const held_view& view);
 
-// Fills in the audit (but for file, process and signal). Throws failure.
+// Writes the view back and fills in the audit, without its file, process and signal. Throws
+// failure.
 void crash_writeback(const held_view& view, bool keep_unflushed, scute_shield_counts& audit);
 
 void copy_counters(const view::audit_counters& from, scute_shield_counts& to) noexcept;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How an image of a program has ended: its connection is closed, so it is gone, or is about to be.
+// How an image of a program has ended. Its connection is closed, so it has ended, or is about to.
 //
-// END-1 A process that is on its way out counts as ended, and is waited for; one that lives on has
-//       begun another image (exec).
-// END-2 A status is looked at and left for whoever waits for the process. Where nobody can tell it
-//    (a grandchild, on a kernel before 6.15), the image counts as killed from outside.
+// END-1 A process that is exiting counts as ended, and is waited for. One that lives on has begun
+//    another image (exec).
+// END-2 A status is read but left for the process that will wait for it. If the status cannot be
+//    read (a grandchild, on a kernel before 6.15), the image counts as killed from outside.
 #pragma once
 
 #include <sys/types.h>
@@ -16,11 +16,10 @@ struct image_end {
   bool replaced = false;  // by exec
 };
 
-// pidfd may be -1: the kernel has none, or the process was gone before.
+// pidfd may be -1: the kernel has none, or the process had ended before.
 image_end how_it_ended(pid_t pid, int pidfd);
 
-// A signal that the program's own doing raises, after which its unflushed stores are not to be
-// trusted.
+// Whether the program's own errors raise this signal; its unflushed stores are not trusted then.
 bool is_fault(int signal) noexcept;
 
 }  // namespace scute::core::supervisor

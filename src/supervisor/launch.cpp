@@ -31,7 +31,7 @@ std::string own_program() {
   return n > 0 ? std::string(path, static_cast<size_t>(n)) : std::string();
 }
 
-// Without "..": what LD_PRELOAD says should not depend on links.
+// The path without ".." and links, so that LD_PRELOAD does not depend on links.
 std::string resolved(const std::string& path) {
   char* const real = ::realpath(path.c_str(), nullptr);
   if (real == nullptr) return {};
@@ -47,7 +47,7 @@ void set(const char* name, const char* value) {
     ::unsetenv(name);
 }
 
-// The dynamic linker would go on without what it cannot load.
+// The dynamic linker would continue without a library that it cannot load.
 std::string require_runtime(std::string path) {
   if (is_runtime_library(path)) return path;
   throw failure(SCUTE_E_INVALID, path +
@@ -86,7 +86,7 @@ pid_t launch(const char* const* argv, const scute_shield_run_options& options,
   std::string preload = find_runtime(options.runtime);
   if (const char* before = std::getenv("LD_PRELOAD"); before != nullptr && *before != 0)
     preload += std::string(":") + before;
-  // The program may go elsewhere.
+  // The program may change its folder.
   const std::string views = options.view_folder != nullptr
                                 ? std::filesystem::absolute(options.view_folder).string()
                                 : std::string();

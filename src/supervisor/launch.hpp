@@ -11,11 +11,12 @@
 
 namespace scute::core::supervisor {
 
-// libscute-shield.so: what the caller has named, or one beside this library or the program, or in
-// lib beside the program's folder. Throws failure(SCUTE_E_NOENT).
+// The path of libscute-shield.so: the one that the caller has named, or one in the folder of this
+// library or of the program, or in the lib folder next to the program's folder. Throws
+// failure(SCUTE_E_NOENT).
 std::string find_runtime(const char* named);
 
-// What a program has of its parent's signals.
+// The signal settings that a program inherits from its parent.
 struct signals_inherited {
   sigset_t blocked;
   struct sigaction broken_pipe;

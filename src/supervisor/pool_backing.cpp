@@ -19,7 +19,7 @@
 namespace scute::core::supervisor {
 namespace {
 
-// Fits the logs of every engine at their least.
+// As many lines as the smallest log of every engine has room for.
 constexpr size_t lines_of_commit = 1536;
 
 constexpr std::chrono::milliseconds busy_pause{2};
@@ -126,7 +126,7 @@ bool pool_backing::read(uint64_t offset, std::span<std::byte> to) noexcept {
 
 bool pool_backing::commit(std::span<const view::change> set) noexcept {
   changes_.clear();
-  // Lines that touch are one change: fewer ranges, and fewer of the engine's records.
+  // Adjacent lines become one change: fewer ranges, and fewer records of the engine.
   for (const view::change& c : set) {
     if (!changes_.empty()) {
       scute_shield_replacement& last = changes_.back();

@@ -14,7 +14,7 @@
 namespace scute::core::supervisor {
 namespace {
 
-// What no other library has.
+// A symbol that no other library defines.
 constexpr std::string_view defined = "scute_shield_hooks_get";
 
 #ifdef __x86_64__
@@ -37,7 +37,7 @@ class elf_file {
   elf_file(const elf_file&) = delete;
   elf_file& operator=(const elf_file&) = delete;
 
-  // Empty if they are not all there.
+  // Empty if the file does not have them all.
   template <class T>
   std::vector<T> read(uint64_t offset, uint64_t count) const {
     if (offset > size_ || count > (size_ - offset) / sizeof(T)) return {};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the audit of a view has by places in the program's source is told to whoever has run it.
+// Reports the audit of a view, by places in the program's source, to the caller that has run the
+// program.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,8 @@
 
 namespace scute::core::supervisor {
 
-// Nothing is told if the view has none. Returns the names of objects whose stores nobody tells of.
+// Reports nothing if the view has no audit by sites. Returns the names of objects whose stores are
+// not instrumented.
 std::string report_sites(const held_view& view, uint32_t process,
                          const scute_shield_run_options& options, scute_shield_counts& counts);
 

@@ -28,8 +28,8 @@
 namespace scute::core::supervisor {
 namespace {
 
-// All that can be meant for a program. (Faults are our own, and of what stops a job a shell tells
-// the whole group.)
+// All signals that can be meant for a program. (Faults are the supervisor's own. A shell sends job
+// control signals to the whole group.)
 sigset_t set_of_handled() {
   sigset_t set;
   ::sigemptyset(&set);
@@ -40,8 +40,8 @@ sigset_t set_of_handled() {
   return set;
 }
 
-// A terminal sends it to the program as well, and what a write of the supervisor's brings is not
-// meant for the program.
+// A terminal sends its signals to the program too. A signal that the supervisor's own write raises
+// is not meant for the program.
 bool is_meant_for_program(const signalfd_siginfo& s) {
   const auto number = static_cast<int>(s.ssi_signo);
   const bool of_terminal =
@@ -51,8 +51,9 @@ bool is_meant_for_program(const signalfd_siginfo& s) {
            (s.ssi_code > 0 || static_cast<pid_t>(s.ssi_pid) == ::getpid()));
 }
 
-// Blocks what the supervisor takes from a descriptor; what was blocked before is the program's to
-// inherit. Nobody who does not listen to what is said ends the supervisor.
+// Blocks the signals that the supervisor reads from a descriptor; the program inherits the mask
+// from before. Ignores SIGPIPE, so that a reader that has closed its end does not kill the
+// supervisor.
 class signals_held {
  public:
   signals_held() {
@@ -114,7 +115,7 @@ scute_shield_outcome supervisor::run(const char* const* argv) {
   signals_ = ::signalfd(-1, &mine, SFD_CLOEXEC | SFD_NONBLOCK);
   if (signals_ < 0) throw_errno("take signals from a descriptor", errno);
   listen();
-  // Children of the program whose parent ends before them come to us, and tell us how they end.
+  // Orphaned children of the program become ours, and we learn how they end.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   child_ = launch(argv, options_, name_, held.before());
   while (!child_ended_ || !images_.empty()) serve();
@@ -142,12 +143,12 @@ void supervisor::serve() {
     throw_errno("wait for shielded programs", errno);
   }
   size_t k = 2;
-  // Ended ones stay in the list until then: an answer may end others.
+  // Ended images stay in the list until here: an answer may end others.
   for (image& i : images_)
     if (all[k++].revents != 0 && !i.ended && !answer_one(i)) end_image(i);
   images_.remove_if([](const image& i) { return i.ended; });
-  // After those ends: a process that has ended closed its connection before, so they are looked at
-  // in one order on any machine, with the process still there for take_signals() (END-2).
+  // After these ends: an ended process closed its connection first. So the order is the same on any
+  // machine, and the process still exists for take_signals() (END-2).
   if (all[0].revents != 0) take_signals();
   if (all[1].revents != 0) accept_image();
 }
@@ -155,7 +156,7 @@ void supervisor::serve() {
 void supervisor::accept_image() {
   image i;
   i.connection = ::accept4(listening_, nullptr, nullptr, SOCK_CLOEXEC);
-  if (i.connection < 0) return;  // it has changed its mind
+  if (i.connection < 0) return;  // it has disconnected
   ucred who{};
   socklen_t n = sizeof who;
   if (::getsockopt(i.connection, SOL_SOCKET, SO_PEERCRED, &who, &n) != 0 ||
@@ -180,11 +181,11 @@ bool supervisor::answer_one(image& i) {
   reply.kind = p.kind;
   if (SCUTE_PLANTED(wire_early)) {
     send_packet(i.connection, reply, nullptr, 0);
-    ::poll(nullptr, 0, 300);  // nobody is fast enough to make up for it
+    ::poll(nullptr, 0, 300);  // no other event is fast enough to make up for it
   }
   reply.value = answer(i, p, {descriptors, count}, reply);
   if (SCUTE_PLANTED(wire_early)) return true;
-  send_packet(i.connection, reply, nullptr, 0);  // that nobody listens is noticed at the next poll
+  send_packet(i.connection, reply, nullptr, 0);  // a closed peer is noticed at the next poll
   if (SCUTE_PLANTED(supervisor_unasked) && p.kind == question::claim) ::poll(nullptr, 0, 300);
   return true;
 }
@@ -228,8 +229,8 @@ int supervisor::claim(image& i, const file_key& key, const std::string& path) {
   if (SCUTE_PLANTED(supervisor_none) || i.claims.contains(key)) return 0;
   kept_file& kept = kept_[key];
   const int why = kept.lock.is_taken() ? 0 : kept.lock.take(path + ".scute");
-  // Who may not write to FILE.scute leaves nothing in it; and whether it is there the program finds
-  // out itself.
+  // A process that may not write to FILE.scute leaves nothing in it; and the program itself finds
+  // out whether the file exists.
   if (why != 0 && why != EACCES && why != EPERM && why != EROFS && why != ENOENT) {
     if (kept.images == 0) kept_.erase(key);
     return why;
@@ -279,7 +280,7 @@ void supervisor::write_back_ended(uint64_t device, uint64_t inode) {
     for (const auto& [number, view] : i.views)
       has_it |= view.device == device && view.inode == inode;
     if (!has_it || i.ended || !is_at_end(i.connection)) continue;
-    // What it has still said comes first.
+    // Its last messages come first.
     while (answer_one(i)) {
     }
     end_image(i);
@@ -341,7 +342,7 @@ void supervisor::take_signals() {
   }
 }
 
-// Their statuses were needed until now.
+// Reaps the children; their statuses were needed until now.
 void supervisor::reap() {
   while (::waitpid(-1, nullptr, WNOHANG) > 0) {
   }

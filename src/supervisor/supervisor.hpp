@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who runs a program and keeps its views over its death.
+// Runs a program and keeps its views over its death.
 //
-// SUPER-1 A view belongs to the image that opened it. When that image has ended, what it has left
-//    is written back, once, before anybody is told that the file is free.
-// SUPER-2 Ends come before questions: an image that another one has replaced is written back before
-//         the new one gets an answer.
-// SUPER-3 The supervisor itself touches no file of the program while the program has it open; of
-//         FILE.scute it has a lock (SUPLOCK-1), and no byte.
-// SUPER-4 An image that finds the bytes of a view behind a descriptor that it was given, and whose
-//    view nobody has any more, is told the file. What was written there before the end of the view
-//    is in it, and nothing can be written there after (F_SEAL_FUTURE_WRITE).
-// SUPER-5 A signal that is sent to the supervisor is the program's.
+// SUPER-1 A view belongs to the image that opened it. When that image has ended, its view is
+//    written back, once, before any program learns that the file is free.
+// SUPER-2 Ends are handled before questions: the views of an image that exec has replaced are
+//    written back before the new image gets an answer.
+// SUPER-3 The supervisor touches no file of the program while the program has it open. Of
+//    FILE.scute it has a lock (SUPLOCK-1), and no byte.
+// SUPER-4 An image may inherit a descriptor of a view's bytes whose view no image has any more; it
+//    is told the file's name. Bytes written there before the view's end are in the file. Nothing
+//    can be written there afterwards (F_SEAL_FUTURE_WRITE).
+// SUPER-5 A signal sent to the supervisor goes to the program.
 #pragma once
 
 #include <sys/types.h>
@@ -53,7 +53,7 @@ class supervisor {
   void start(const char* const* argv);
   void serve();
   void accept_image();
-  // False: the connection is at its end.
+  // Returns false if the connection has ended.
   bool answer_one(image& i);
   int answer(image& i, const packet& p, std::span<const int> descriptors, packet& reply);
   int find_owner(uint64_t device, uint64_t inode, packet& reply);
@@ -75,10 +75,10 @@ class supervisor {
   std::list<image> images_;
   struct kept_file {
     supervisor_lock lock;
-    size_t images = 0;  // that have claimed it
+    size_t images = 0;  // images that have claimed it
   };
   std::map<file_key, kept_file> kept_;  // SUPLOCK-1
-  // What views were of which files, the newest first; also of views that have ended, since their
+  // Which views belong to which files, the newest first; also views that have ended, since their
   // descriptors may live on.
   struct known_view {
     uint64_t device = 0, inode = 0;  // of its bytes

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// FILE.scute-unflushed: lines that a program stored to and never flushed, and that did not reach
-// FILE. Text, so that it can be read and cut by hand: a head for each death, then "OFFSET BYTES"
-// for each line, both in hexadecimal.
+// FILE.scute-unflushed: lines that a program stored to and never flushed, and that were not written
+// to FILE. It is text, so that a user can read and cut it: a head for each death, then "OFFSET
+// BYTES" for each line, both in hexadecimal.
 #pragma once
 
 #include <cstddef>

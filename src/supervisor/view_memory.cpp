@@ -18,7 +18,7 @@ namespace {
 
 constexpr uint64_t page = 4096;
 
-// High numbers: low ones are the program's.
+// Moves a descriptor to a high number: low ones are the program's.
 int raised(int low) {
   constexpr int high = 512;
   if (low >= high) return low;
@@ -41,7 +41,7 @@ int memory_file(const char* name, uint64_t size) {
   return fd;
 }
 
-// Of [from, to). By the kernel or not at all: what the C library does in its place writes to blocks
+// Allocates blocks for [from, to), by the kernel only: the C library's emulation writes to blocks
 // that are in use.
 int give_blocks(int fd, uint64_t from, uint64_t to, int how = 0) noexcept {
   if (from >= to) return 0;
@@ -55,7 +55,8 @@ int nameless_file(const std::string& folder, uint64_t size) {
   const int low = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
   if (low < 0) throw_errno("make a file without a name in " + folder, errno);
   const int fd = raised(low);
-  ::fchmod(fd, 0666);  // a program may become another user, and has it by its descriptors alone
+  // a program may become another user, and then reaches it only by its descriptors
+  ::fchmod(fd, 0666);
   if (const int why = give_blocks(fd, 0, size); why != 0) {
     ::close(fd);
     throw_errno("make room for a view of " + std::to_string(size) + " bytes in " + folder, why);
@@ -106,7 +107,7 @@ view_memory view_memory::attach(int head, int bytes) {
   m.capacity_ = (capacity + page - 1) & ~(page - 1);
   void* at =
       ::mmap(nullptr, m.capacity_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, bytes, 0);
-  // Of a view that has ended (end_writes()) there is something to read.
+  // A view that has ended (end_writes()) can still be read.
   if (at == MAP_FAILED && errno == EPERM)
     at = ::mmap(nullptr, m.capacity_, PROT_READ, MAP_SHARED | MAP_NORESERVE, bytes, 0);
   if (at == MAP_FAILED) throw_errno("map a file in memory", errno);
@@ -171,11 +172,11 @@ void view_memory::abandon() noexcept {
   head_ = bytes_ = -1;
 }
 
-// Somebody may append to it meanwhile: it is never cut.
+// Another process may append to the file meanwhile: it is never cut.
 void view_memory::lengthen(uint64_t n) const {
   const uint64_t had = length();
   if (had >= n) return;
-  // (ftruncate() would cut what somebody has appended meanwhile off a file in a folder.)
+  // ftruncate() on a file in a folder would cut off what another process has just appended.
   if (!is_in_memory()) {
     if (const int why = give_blocks(bytes_, had, n); why != 0)
       throw_errno("make a view longer", why);
@@ -193,7 +194,7 @@ void view_memory::use_huge_pages(uint64_t offset, uint64_t n) const noexcept {
 void view_memory::reserve(uint64_t n) const {
   if (is_in_memory()) return;
   const int why = give_blocks(bytes_, length(), n, FALLOC_FL_KEEP_SIZE);
-  if (why != 0 && why != EFBIG)  // (told by what makes it longer)
+  if (why != 0 && why != EFBIG)  // lengthen() reports that
     throw_errno("make a view longer", why);
 }
 

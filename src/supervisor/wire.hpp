@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a shielded program and its supervisor say to each other, over a Unix socket of packets. Each
-// image of a program (a process, from the start or an exec on) has a connection of its own, which
-// ends with it.
+// The messages between a shielded program and its supervisor, over a Unix socket of packets. Each
+// image of a program (a process, from its start or an exec on) has a connection of its own, which
+// ends with the image.
 //
-// WIRE-1 The program asks, the supervisor answers each question with one packet. The program waits
-//    for it, so what the supervisor does for a question has happened when the program goes on.
+// WIRE-1 The program asks, and the supervisor answers each question with one packet. The program
+//    waits for it, so the supervisor has finished its work for the question when the program
+//    continues.
 // WIRE-2 A view's two memory files have been handed over before the program can store to it.
 #pragma once
 
@@ -21,29 +22,30 @@ constexpr const char* supervisor_variable =
     "SCUTE_SHIELD_SUPERVISOR";  // the supervisor's socket, an abstract name
 constexpr const char* windows_variable = "SCUTE_SHIELD_WINDOWS";  // "off": every fence commits
 constexpr const char* allow_variable =
-    "SCUTE_SHIELD_ALLOW";  // objects with inline flushes, colons between
+    "SCUTE_SHIELD_ALLOW";  // objects with inline flushes, separated by colons
 constexpr const char* unflushed_variable = "SCUTE_SHIELD_UNFLUSHED";  // "drop"
 constexpr const char* audit_variable =
-    "SCUTE_SHIELD_AUDIT";  // "sites": counted by places in the source
+    "SCUTE_SHIELD_AUDIT";  // "sites": counts by places in the source
 constexpr const char* memory_variable = "SCUTE_SHIELD_MEMORY";  // bytes, or "none"
 constexpr const char* views_variable = "SCUTE_SHIELD_VIEWS";    // the folder that views lie in
 constexpr const char* pages_variable =
-    "SCUTE_SHIELD_PAGES";  // "touched": loaded when they are; "huge": of 2 MiB
+    "SCUTE_SHIELD_PAGES";  // "touched": loaded on first access; "huge": pages of 2 MiB
 constexpr const char* strays_variable = "SCUTE_SHIELD_STRAYS";  // "report", "stop", "ignore"
 
 constexpr uint32_t wire_version = 4;
 
 enum class question : uint32_t {
   hello = 1,  // version: the image is there
-  // device, inode, path: about to open the file; the supervisor has written back what dead images
-  // had of it, and keeps it (SUPLOCK-1); or an error number, EBUSY if another supervisor does
+  // device, inode, path: the image is about to open the file. The supervisor has written back what
+  // dead images had left for it, and keeps it (SUPLOCK-1). Or an error number: EBUSY if another
+  // supervisor keeps it.
   claim = 2,
   hold = 3,     // device, inode, path, view, and two descriptors: the view's head, and its bytes
-  release = 4,  // view, audit: closed by the program, everything is in the file
+  release = 4,  // view, audit: the program has closed it, and the file has everything
   // device, inode of a view's bytes: the answer has the path of its file, or an error number: EBUSY
   // if an image still has the view
   whose = 5,
-  disclaim = 6,  // device, inode: it was not opened
+  disclaim = 6,  // device, inode: the file was not opened
 };
 
 struct packet {
@@ -60,10 +62,10 @@ struct packet {
 // Sends and receives one packet, with up to two descriptors. False with errno; EPIPE: the other
 // side is gone.
 bool send_packet(int socket, const packet& p, const int* descriptors, size_t count);
-// count: how many descriptors there may be; becomes how many there were.
+// count: room for so many descriptors; becomes the number received.
 bool receive_packet(int socket, packet& p, int* descriptors, size_t& count);
 
-// Both 0 if it is no usable name.
+// All 0 if the name is not usable.
 struct address {
   alignas(8) unsigned char bytes[128] = {};
   uint32_t length = 0;

@@ -14,7 +14,8 @@ std::string state_name::text() const {
 
 std::optional<state_name> state_name::parse(const std::string& text) {
   state_name n;
-  // It must read back the same: sscanf() takes blanks, signs and numbers that are too large.
+  // The name must read back the same: sscanf() accepts blanks, signs and numbers that are too
+  // large.
   if (std::sscanf(text.c_str(), "s%" SCNu64 ".i%" SCNu64 ".m%" SCNu64 ".v%" SCNu64, &n.seed,
                   &n.interleaving, &n.moment, &n.variant) != 4 ||
       n.text() != text)
@@ -117,7 +118,7 @@ size_t count(const model::persistence_model::choice& c, bool value) {
 
 crash_state minimise(judge& j, const model::persistence_model& m, const expectation& e,
                      const crash_state& failing) {
-  j.thorough = true;  // so that whether a state fails does not depend on those judged before
+  j.thorough = true;  // whether a state fails must not depend on those judged before
   shrinker s(j, m, e);
   crash_state best = failing;
   const auto attempt = [&](crash_state c) {
@@ -128,7 +129,7 @@ crash_state minimise(judge& j, const model::persistence_model& m, const expectat
     c.damage.what = fault::kind::none;
     attempt(c);
   }
-  if (best.killed) {  // or was it enough that the power failed?
+  if (best.killed) {  // checks whether a power failure is enough
     crash_state c = best;
     c.killed = false;
     attempt(c);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One crash state: which run, at which of its moments the power failed, what was durable then, and
-// what else went wrong. Its name says all of it.
+// One crash state: the run, the moment of the power failure, what was durable then, and further
+// faults. Its name contains all of it.
 #pragma once
 
 #include <cstdint>
@@ -26,22 +26,22 @@ struct state_name {
 // the last one may or may not be durable; with durable caches, before every event; and at the end.
 std::vector<uint64_t> moments(const trace& t, bool eadr);
 
-// What may be found after a failure at that moment.
+// The states that may be found after a failure at that moment.
 expectation expected_at(const recording& r, uint64_t moment);
 
-// Counts of steps at that moment: finished, and whether one is under way.
+// The steps of each thread at that moment: how many are finished, and whether one is under way.
 struct step_count {
   uint64_t done = 0;
   bool under_way = false;
 };
 std::vector<step_count> steps_at(const recording& r, uint64_t moment);
 
-// Makes a failing state smaller as long as it fails: no fault, fewer crashes, and as few stores as
-// possible that are neither all durable nor all lost. The model stands at the moment concerned.
+// Reduces a failing state while it still fails: no fault, fewer crashes, and as few stores as
+// possible that are neither all durable nor all lost. The model must be at the moment concerned.
 crash_state minimise(judge& j, const model::persistence_model& m, const expectation& e,
                      const crash_state& failing);
 
-// The story of a failing state. The model stands at its moment.
+// The description of a failing state. The model must be at its moment.
 std::string story_of(const detail::scenario_state& s, const subject& what, const recording& r,
                      const state_name& name, model::persistence_model& m, const crash_state& c,
                      const verdict& v, const std::string& repeat_command);

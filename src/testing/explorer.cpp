@@ -18,7 +18,7 @@ using clock = std::chrono::steady_clock;
 
 class explorer {
  public:
-  // what: of the scenario, made for this exploration.
+  // what: the scenario's subject, made for this exploration.
   explorer(const detail::scenario_state& s, std::unique_ptr<subject> what,
            const explore_options& how, uint64_t seed, exploration& result, watchdog& dog)
       : dog_(dog),
@@ -149,17 +149,17 @@ class explorer {
     return name.variant < all.count() ? name.variant : UINT64_MAX;
   }
 
-  // All that follows from a name.
+  // The crash state that a name determines.
   crash_state state_of(const state_name& n, const variants& all, bool damaged) const {
     crash_state c;
     c.durable = all.make(n.variant);
     c.seed = mix(mix(n.seed, n.moment), n.variant);
     const uint64_t dice = mix(c.seed, 3);
     if (how_.crash_recovery) {
-      // A third of them once, some of those twice, and so on.
+      // A third of the recoveries crash once, some of those twice, and so on.
       for (uint64_t k = 0, d = mix(c.seed, 4); k < 3 && d % 3 == 0; ++k, d = mix(d, 5))
         c.again.push_back({mix(d, 6) % 12, mix(d, 7) % 64});
-      // An eighth of them begin with a process that dies, in whatever it was doing.
+      // An eighth of the states begin with a process that dies, whatever it was doing.
       if (mix(c.seed, 9) % 8 == 0 && !c.durable.empty()) {
         c.killed = true;
         c.durable.assign(c.durable.size(), true);
@@ -241,7 +241,7 @@ exploration explore(const basic_scenario& s, const explore_options& how) {
 
 exploration explore(const std::function<basic_scenario(uint64_t seed)>& make,
                     const explore_options& how) {
-  // Each seed gets a share that is large enough to look into its recording.
+  // Each seed gets a share that is large enough to explore its recording.
   return explore_seeds(make, how, std::max<uint64_t>(how.states / 100, 2000));
 }
 

@@ -15,7 +15,7 @@ class violation : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// A subject that is open now and then; lets go of it on every way out.
+// A subject that may be open; abandons it on every way out.
 class opening {
  public:
   opening(subject& s, model::simulated_memory& m) : subject_(s), place_(m) {}
@@ -70,7 +70,7 @@ class judge::snapshot final : public model::memory_listener {
     model_.store(offset, memory_.bytes().data() + offset, n);
   }
   void flushed(uint64_t offset, size_t n, unsigned writer) override {
-    // Recovery makes no store that it does not flush at once, so the lines hold all there is.
+    // Recovery flushes each store at once, so the lines hold all of its stores.
     const uint64_t begin = round_down(offset, 64), end = round_up(offset + n, 64);
     model_.found(begin, memory_.bytes().data() + begin, end - begin);
     model_.flush(offset, n, writer);
@@ -83,7 +83,7 @@ class judge::snapshot final : public model::memory_listener {
     model_.stream(offset, memory_.bytes().data() + offset, n, UINT16_MAX - 1);
     model_.fence(UINT16_MAX - 1);
   }
-  // If recovery was over before the crash came.
+  // For the case that recovery ended before the crash.
   void finish() {
     if (!taken_) take();
     memory_.listener = nullptr;

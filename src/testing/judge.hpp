@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lets the subject recover one crash image and says whether what came out was allowed.
+// Lets the subject recover one crash image, and decides whether the result is allowed.
 #pragma once
 
 #include <optional>
@@ -17,17 +17,17 @@ namespace scute::testing {
 struct expectation {
   std::vector<std::vector<const std::string*>> allowed;
   bool absent = false;   // there may be no subject yet
-  bool damaged = false;  // the scenario has injured it: check may find and repair things
+  bool damaged = false;  // the scenario has damaged it: check may find and repair damage
 };
 
-// A fault on top of a crash; everything in it follows from the number.
+// A fault in addition to a crash; the number determines all of it.
 struct fault {
   enum class kind : uint8_t { none, before_recovery, after_recovery } what = kind::none;
   uint64_t number = 0;
 };
 
-// A further crash, during recovery: before the fence-th fence of it (or after the last one, if it
-// has fewer), leaving subset `variant` of the pending stores.
+// A further crash, during recovery: before its fence number `fence` (or after the last one, if
+// there are fewer), leaving subset `variant` of the pending stores.
 struct recrash {
   uint64_t fence = 0, variant = 0;
 };
@@ -36,12 +36,12 @@ struct recrash {
 struct crash_state {
   model::persistence_model::choice durable;
   // The process dies instead, and the machine does not: its successor sees every store (all are
-  // chosen in `durable`), and what was not durable still is not. Then the power fails in the first
-  // of `again`.
+  // chosen in `durable`), and stores that were not durable still are not. Then the power fails in
+  // the first of `again`.
   bool killed = false;
   fault damage;
   std::vector<recrash> again;
-  uint64_t seed = 0;  // of what recoveries lose
+  uint64_t seed = 0;  // for the choice of what recoveries lose
 };
 
 struct verdict {
@@ -52,20 +52,20 @@ struct verdict {
 
 class judge {
  public:
-  // The subject is closed, and is so after each state.
+  // The subject must be closed, and is closed after each state.
   judge(const detail::scenario_state& s, subject& what, bool eadr);
   ~judge();
 
   // The image that later crash states differ from.
   void base(std::span<const std::byte> durable);
 
-  // One state: base with some bytes changed. With recoveries that crash, one after the other, the
-  // last image is judged as well as each one before. states counts what was judged.
+  // Judges one state: base with some bytes changed. If recoveries crash, one after the other, each
+  // image on the way is judged as well as the last. `states` counts the judged images.
   verdict run(const model::persistence_model& m, const crash_state& c, const expectation& e,
               uint64_t& states);
 
-  // Every image is also read again after its probe, closed and reopened, and looked through for
-  // stores that bypassed the medium. Otherwise that is done now and then.
+  // Every image is also read again after its probe, closed and reopened, and searched for stores
+  // that bypassed the medium. Otherwise only some images are.
   bool thorough = false;
 
  private:

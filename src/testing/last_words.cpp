@@ -12,14 +12,14 @@ namespace {
 
 constexpr int signals[] = {SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGFPE};
 struct sigaction before[5];
-// Other code has put a handler of its own above ours, as the first pool of a process does: it calls
-// ours for what it cannot handle, and taking it away with ours would leave the pools without it.
+// Another handler was installed above ours, as the first pool of a process does. It calls ours for
+// faults that it cannot handle. If we removed it with ours, the pools would lose it.
 bool covered[5];
 char words[512];
 size_t length = 0;
 
 void handle(int number) {
-  // Only what is allowed in a signal handler.
+  // Only calls that are allowed in a signal handler.
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, words, length);
   for (size_t i = 0; i < 5; ++i)
     if (signals[i] == number) ::sigaction(number, &before[i], nullptr);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// If the process dies while a state is judged (an assertion, a fault), it still says which one.
+// If the process dies while it judges a state (an assertion, a fault), it still prints which one.
 #pragma once
 
 #include <string>
@@ -8,14 +8,14 @@ namespace scute::testing {
 
 class last_words {
  public:
-  // Handles SIGABRT, SIGSEGV, SIGBUS, SIGILL and SIGFPE until destroyed; then what was there before
-  // handles them again.
+  // Handles SIGABRT, SIGSEGV, SIGBUS, SIGILL and SIGFPE until destroyed; then the previous handlers
+  // are restored.
   last_words();
   ~last_words();
   last_words(const last_words&) = delete;
   last_words& operator=(const last_words&) = delete;
 
-  // The text to print. The text is copied.
+  // Sets the text to print, which is copied.
   static void say(const std::string& text) noexcept;
 };
 

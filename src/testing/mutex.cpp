@@ -13,7 +13,7 @@ struct mutex::state {
 mutex::mutex() : state_(std::make_unique<state>()) {}
 mutex::~mutex() = default;
 
-// Its users are not analysed: the public header has no contract.
+// No lock analysis: the public header has no annotations.
 void mutex::lock() SCUTE_NO_LOCK_ANALYSIS {
   state_->lock.lock();
 }

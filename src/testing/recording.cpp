@@ -47,8 +47,8 @@ class run {
   }
 
  private:
-  // Two threads in one writer do harm only if the power fails at the right moment, so they are
-  // looked for.
+  // Two threads that use one writer do harm only if the power fails at the right moment, so this
+  // searches for them.
   void look_at_writers() {
     model::persistence_model m(memory_.eadr());
     m.reset(result_.events.base);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What scenarios, threads and stages of scute/exploration.hpp hold.
+// The state behind scenarios, threads and stages of scute/exploration.hpp.
 #pragma once
 
 #include <functional>
@@ -39,7 +39,7 @@ struct scenario_state {
 // A subject on a simulated memory, during setup and recording.
 class stage_state {
  public:
-  // The subject is closed, and will be.
+  // The subject must be closed, and is closed again afterwards.
   stage_state(model::simulated_memory& m, subject& what, uint64_t seed)
       : bytes(m), place_(m), subject_(what), seed_(seed) {}
   ~stage_state() { abandon(); }

@@ -12,7 +12,7 @@ namespace scute::testing {
 using namespace core;
 namespace {
 
-// A thread that waits gives its turn away; when all threads have done nothing else for so long,
+// A thread that waits gives up its turn. When all threads have done only that for so many turns,
 // none will ever continue.
 constexpr uint64_t waits_max = 100000;
 
@@ -115,8 +115,8 @@ void scheduler::run(const std::vector<std::function<void()>>& bodies, const sche
       running_ = next_after(i);
       if (turn_given_) turn_given_(running_);
       changed_.notify_all();
-      // The end of a thread gives back what the library keeps per thread, which one that has not
-      // begun yet would take or not, depending on which is faster. So all end together.
+      // At its end a thread returns the library's per-thread state, and a thread that has not begun
+      // yet may or may not get it, depending on timing. So all threads end together.
       while (std::find(done_.begin(), done_.end(), false) != done_.end()) changed_.wait(mutex_);
     });
   for (auto& t : threads) t.join();

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Threads that run one at a time, in an order that is chosen beforehand: the same schedule gives
-// the same interleaving every time.
+// Runs threads one at a time, in an order chosen beforehand: the same schedule always gives the
+// same interleaving.
 //
-// A thread gives up its turn at its operations on the medium, where the schedule says so, and
-// whenever it would have to wait for another one (base/waiting.hpp); in a build with planted bugs
-// also where one thread reads without a lock what another one may store to (switch_point()).
-// Between two such points it runs alone, so races on volatile memory are not what this finds
+// A thread gives up its turn at an operation on the medium if the schedule says so, and whenever it
+// would have to wait for another thread (base/waiting.hpp). In a build with planted bugs it may
+// also do so where it reads without a lock what another thread may store (switch_point()). Between
+// two such points it runs alone, so the explorer does not find races on volatile memory
 // (ThreadSanitizer does).
 #pragma once
 
@@ -20,8 +20,8 @@
 namespace scute::testing {
 using namespace core;
 
-// At the operation-th operation of all threads together (from 0), or at the fence of that number,
-// `to` continues.
+// The thread `to` continues at this operation, counted over all threads from 0, or at the fence of
+// this number.
 struct preemption {
   uint64_t operation;
   unsigned to;
@@ -37,14 +37,14 @@ struct schedule {
 
 class scheduler {
  public:
-  // Runs the bodies in threads of their own until all have returned. Throws what a body threw
-  // first. When all of them wait for each other the process says so and aborts: nothing can get
-  // them out of their locks.
+  // Runs the bodies in threads of their own until all have returned. Throws the first exception of
+  // a body. If all wait for each other, the process says so and aborts: nothing can release their
+  // locks.
   void run(const std::vector<std::function<void()>>& bodies, const schedule& s,
            const std::function<void(unsigned)>& turn_given);
 
-  // To be called by the running thread: at each operation, and instead of waiting. Switch points
-  // count as fences: there, too, protocols go from one state to the next.
+  // The running thread calls operation() at each operation, and wait() instead of waiting. Switch
+  // points count as fences: protocols change their state there too.
   void operation(bool fence = false);
   void wait();
   uint64_t operations() const noexcept { return operations_; }
@@ -61,7 +61,7 @@ class scheduler {
   plain_mutex mutex_;
   condition changed_;
   unsigned running_ SCUTE_GUARDED_BY(mutex_) = 0;
-  // Later operations are the running thread's.
+  // The members below belong to the running thread.
   std::vector<bool> done_;
   const schedule* schedule_ = nullptr;
   uint64_t operations_ = 0, fences_ = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A failing crash state as a text that can be read.
+// Describes a failing crash state as readable text.
 #include <algorithm>
 
 #include "testing/crash_state.hpp"
@@ -37,7 +37,7 @@ std::string steps(const detail::scenario_state& s, const recording& r, uint64_t 
   for (size_t t = 0; t < counts.size(); ++t) {
     if (counts.size() > 1) text += "  thread " + std::to_string(t) + ":\n";
     const auto& plan = s.threads[t].steps;
-    // The last few: what came before is done and over.
+    // Only the last few steps matter.
     constexpr uint64_t most = 12;
     const uint64_t from = counts[t].done > most ? counts[t].done - most : 0;
     if (from != 0) text += "    (" + std::to_string(from) + " steps before)\n";

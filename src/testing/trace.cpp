@@ -10,7 +10,7 @@ namespace scute::testing {
 using namespace core;
 namespace {
 
-constexpr unsigned damage_writer = UINT16_MAX - 1;  // no other thread gets that far
+constexpr unsigned damage_writer = UINT16_MAX - 1;  // no thread has this number
 
 }  // namespace
 

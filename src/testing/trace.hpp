@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What happened while a scenario ran, store by store: enough to build every image that a failure at
-// any moment could have left.
+// The events of a scenario's run, store by store: enough to build every image that a failure at any
+// moment could have left.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ enum class event_kind : uint8_t {
   found,  // by comparison, at the next event
   flushed,
   fenced,
-  damaged,  // by the scenario: at once durable
+  damaged,  // by the scenario: durable at once
   begun,    // a step; offset is its number among its actor's
   ended
 };
@@ -37,7 +37,7 @@ struct trace {
   std::vector<event> events;
   std::vector<std::byte> data;
 
-  // Lets the model do what the event was.
+  // Applies the event to the model.
   void replay(const event& e, model::persistence_model& m) const;
 };
 

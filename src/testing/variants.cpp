@@ -8,8 +8,9 @@
 namespace scute::testing {
 namespace {
 
-constexpr uint64_t few_max = 256;          // allowed subsets that are tried one after the other
-constexpr uint64_t many_max = 128 * 1024;  // that are all tried, but not in that order
+constexpr uint64_t few_max = 256;  // allowed subsets that are tried one after the other
+// allowed subsets that are all tried, but in a shuffled order
+constexpr uint64_t many_max = 128 * 1024;
 
 // A seeded walk through all of [0, n): the step has no factor in common with n.
 uint64_t nth_of_walk(uint64_t i, uint64_t n, uint64_t seed) noexcept {
@@ -52,7 +53,8 @@ variants::variants(const model::persistence_model& m, const std::vector<atom>& a
   }
 }
 
-// Nothing; or everything older than a store, and something of that store. Exact up to many_max.
+// The subsets of a group: nothing; or everything older than one store, and a part of that store.
+// Exact up to many_max.
 uint64_t variants::subsets(const group& g) noexcept {
   uint64_t n = 1;
   for (const auto& store : g.stores)

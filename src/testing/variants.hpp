@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The subsets of the pending stores that are worth a crash,
-// in an order that finds most soonest. A variant is a number; the same number means the same subset
-// whenever the same atoms are pending.
+// The subsets of the pending stores that are worth a crash, in an order that finds most errors
+// soonest. A variant is a number; the same number means the same subset whenever the same atoms are
+// pending.
 //
-//   few atoms        all subsets that the model allows, one after the other
-//   many             nothing; everything; then a mixture, in a seeded order, of
-//                      one store alone, one store missing, all up to a store, all from a store on
-//                      (newest first); then one atom alone, one atom missing, mixed with
-//                    random subsets with various densities; after that all subsets in a
-//                    shuffled order, if they can be tried at all,
-//   too many         or else random ones without end
+//   few atoms   all subsets that the model allows, one after the other
+//   many        nothing; everything; then, in a seeded order, a mixture of
+//                 one store alone, one store missing, all up to a store, all from a store on
+//                 (newest first);
+//               then one atom alone, one atom missing, mixed with
+//                 random subsets of various densities;
+//               then all subsets in a shuffled order, if that is possible at all
+//   too many    as for many, but random subsets without end instead of all subsets
 #pragma once
 
 #include <cstdint>
@@ -26,12 +27,12 @@ class variants {
   // The atoms must stay as they are while this is used.
   variants(const model::persistence_model& m, const std::vector<atom>& atoms, uint64_t seed);
 
-  // How many there are; UINT64_MAX if random ones follow without end.
+  // The number of variants; UINT64_MAX if random ones follow without end.
   uint64_t count() const noexcept;
   model::persistence_model::choice make(uint64_t variant) const;
 
  private:
-  // Of one line: stores in order, each with its atoms. Or one store of a single atom.
+  // The stores of one line in order, each with its atoms. Or one store of a single atom.
   struct group {
     uint32_t line;
     std::vector<std::vector<uint32_t>> stores;

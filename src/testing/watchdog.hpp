@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tells a hang from an exploration that takes its time. A
-// thread that spins for ever on a lock says nothing by itself, and a kill from outside does not
-// reveal what it was doing.
+// Distinguishes a hang from a slow exploration. A thread that spins for ever on a lock reports
+// nothing by itself, and a kill from outside does not reveal what it was doing.
 #pragma once
 
 #include <atomic>
@@ -24,7 +23,7 @@ class watchdog {
   watchdog(const watchdog&) = delete;
   watchdog& operator=(const watchdog&) = delete;
 
-  // Something was finished.
+  // Reports progress.
   void beat() noexcept { beats_.fetch_add(1, std::memory_order_relaxed); }
 
  private:

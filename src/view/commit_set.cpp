@@ -16,11 +16,11 @@ namespace {
 
 constexpr unsigned rounds_max = 8;
 
-// A word by line, and then by the line's index in the commit set.
+// A word to sort by: the line, then the line's index in the commit set.
 constexpr unsigned index_bits = 16;
 static_assert(lines_most <= uint64_t{1} << index_bits && flush_list::line_bits + index_bits <= 64);
 
-// Of a few nearly all are in order: they were flushed one behind the other.
+// Short lists are nearly in order, since lines are mostly flushed one after the other.
 void sort(std::span<uint64_t> words) noexcept {
   if (words.size() > 48) return std::sort(words.begin(), words.end());
   for (size_t i = 1; i < words.size(); ++i) {
@@ -36,7 +36,7 @@ void sort(std::span<uint64_t> words) noexcept {
 commit_set::commit_set(const region& r, std::byte* bytes, backing& medium, page_guard* guard,
                        line_watch* watch)
     : region_(r), bytes_(bytes), medium_(medium), guard_(guard), watch_(watch) {
-  // Asked in any case, so that the processor is known before a handler wants to know it.
+  // Called in any case, so that the processor is known before a handler needs to know it.
   if (!line_copy_whole() && guard == nullptr)
     throw failure(SCUTE_E_INVALID,
                   "this processor has no load of a whole line, and no guard of pages was given");
@@ -84,7 +84,7 @@ uint32_t commit_set::length_of(uint64_t line) const noexcept {
   return static_cast<uint32_t>(offset >= size ? 0 : std::min(line_size, size - offset));
 }
 
-// Where the line is in the table, or would be.
+// The line's slot in the table, or the one that it would get.
 uint64_t commit_set::find(uint64_t line) const noexcept {
   uint64_t i = (line * 0x9e3779b97f4a7c15 >> 20) & table_mask_;
   while (table_[i].generation == generation_ && lines_[table_[i].index] != line)
@@ -92,7 +92,7 @@ uint64_t commit_set::find(uint64_t line) const noexcept {
   return i;
 }
 
-// Into the commit set, to be copied. False if there is no room.
+// Adds the line to the commit set, to be copied. Returns false if there is no room.
 bool commit_set::add(uint64_t line) noexcept {
   return add(line, table_[find(line)]);
 }
@@ -112,7 +112,7 @@ bool commit_set::add(uint64_t line, slot& s) noexcept {
   return true;
 }
 
-// VIEW-2, VIEW-3; the entry counts as taken.
+// VIEW-2, VIEW-3; the entry already counts as taken.
 void commit_set::take(uint64_t line) noexcept {
   slot& s = table_[find(line)];
   const bool known = s.generation == generation_;
@@ -127,7 +127,7 @@ void commit_set::take(uint64_t line) noexcept {
   SCUTE_ASSERT(add(line, s));  // there is room for a whole round (make())
 }
 
-// The entries of all lists. True if there were any.
+// Takes the entries of all lists. Returns true if there were any.
 bool commit_set::take_listed() noexcept {
   const uint32_t entries = region_.shape().entries;
   bool any = false;
@@ -146,8 +146,8 @@ bool commit_set::take_listed() noexcept {
   return any;
 }
 
-// After a failed commit set, or when a handler found its list full: all that is marked, listed or
-// not.
+// Takes all marked lines, listed or not: after a failed commit set, or if a handler found its list
+// full.
 bool commit_set::take_marked() noexcept {
   uint32_t wanted = 1;
   if (!region_.head().scan.compare_exchange_strong(wanted, 2)) return false;
@@ -156,7 +156,7 @@ bool commit_set::take_marked() noexcept {
     for (uint64_t bits = region_.pending_word(i); bits != 0; bits &= bits - 1) {
       const uint64_t line = 64 * i + static_cast<uint64_t>(std::countr_zero(bits));
       if (count_ == most_ && table_[find(line)].generation != generation_) {
-        region_.head().scan.store(1);  // the next one goes on
+        region_.head().scan.store(1);  // the next commit set continues
         return true;
       }
       region_.in_set_set(line);
@@ -200,7 +200,7 @@ void commit_set::copy_by_page() noexcept {
     if (page != held) {
       let_go();
       held = page;
-      // What cannot be guarded would be copied torn.
+      // Without the guard the copy could be torn.
       SCUTE_ASSERT(guard_->hold(page * page_size, page_size));
     }
     copy_one(fresh_[k]);
@@ -228,7 +228,7 @@ void commit_set::copy_fresh() noexcept {
   std::atomic_thread_fence(std::memory_order_acquire);
 }
 
-// Null if the backing shows no such place.
+// Returns null if the backing does not expose these bytes.
 const std::byte* commit_set::raw(uint64_t line) noexcept {
   const uint64_t at = line * line_size, n = length_of(line);
   if (n == 0) return nullptr;
@@ -249,8 +249,8 @@ bool commit_set::old_line(uint64_t line, struct line& to) noexcept {
   return true;
 }
 
-// What is to be committed has another digest than what is there; and nothing else is read of the
-// medium.
+// Orders the lines whose copies have another digest than the medium's bytes. Reads no other bytes
+// of the medium.
 size_t commit_set::find_changed() noexcept {
   size_t changed = 0, unchanged = 0;
   for (size_t i = 0; i < count_; ++i) {
@@ -261,7 +261,7 @@ size_t commit_set::find_changed() noexcept {
       continue;
     }
     digests_[i] = region_.digest_of(copies_[i]);
-    if (length_of(line) == 0) continue;  // behind the end
+    if (length_of(line) == 0) continue;  // after the end of the file
     if (!doubtful_ && digests_[i] == region_.digest(line).load(std::memory_order_relaxed)) {
       ++unchanged;
       if (watch_ != nullptr) watch_->commit_set_has(line, false);
@@ -283,7 +283,8 @@ bool commit_set::add_change(uint32_t index) noexcept {
   if (region_.digest_of(old) != region_.digest(line).load(std::memory_order_relaxed) &&
       !SCUTE_PLANTED(view_digest)) {
     count(counted::damaged);
-    // What was mended is read by the way that verifies it: there is no digest to test it against.
+    // After a repair the bytes are read through the verifying path, as no digest is left to test
+    // them with.
     if (!medium_.heal(line * line_size, n) ||
         !medium_.read(line * line_size, {old.bytes.data(), n}))
       return false;
@@ -330,7 +331,8 @@ void commit_set::keep_digest(uint64_t line, uint64_t digest) noexcept {
 
 void commit_set::finish(bool decided) noexcept {
   if (!decided) {
-    // VIEW-1: marked again before they leave the in-set bits; and read by their marks from now on.
+    // VIEW-1: the lines are marked again before they leave the in-set bits; from now on they are
+    // found by their marks.
     for (size_t i = 0; i < count_; ++i) region_.pending_set(lines_[i]);
     region_.head().scan.store(1);
   }
@@ -357,7 +359,7 @@ bool commit_set::make(std::span<const uint64_t> extra) noexcept {
   }
   count_ = fresh_count_ = 0;
   if (watch_ != nullptr) watch_->commit_set_begins();
-  // Marks that were left by others come first, and may fill it (VIEW-4).
+  // Marks that others left come first; they may fill the commit set (VIEW-4).
   most_ = lines_max_;
   take_marked();
   const bool extra_later = count_ + extra.size() > lines_max_;

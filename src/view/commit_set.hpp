@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One commit set after the other: which lines it has, their copies, and the set that is committed
-// (SHIELD-5, SHIELD-8, and the VIEW rules of file_view.hpp). Whoever makes a commit set holds the
-// lock; all memory for it is there beforehand.
+// Makes commit sets, one after the other: chooses the lines, copies them, and commits the set
+// (SHIELD-5, SHIELD-8, and the VIEW rules of file_view.hpp). The thread that makes a commit set
+// holds the lock. All memory for it is reserved beforehand.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@
 
 namespace scute::core::view {
 
-// Where in the counters of a list something is counted.
+// The index of each counter in the counters of a list.
 enum class counted : uint8_t {
   flushed,
   flushed_twice,
@@ -49,31 +49,31 @@ class commit_set {
 
   waiting_mutex lock;
 
-  // Flushes wait while this is so (VIEW-5).
+  // Flushes wait while this returns true (VIEW-5).
   bool gate_closed() const noexcept { return gate_.load(std::memory_order_acquire); }
 
-  // Takes all that is flushed, and these lines besides, and commits it. `extra` has room() lines at
-  // most.
+  // Takes all flushed lines and those of `extra`, and commits them. `extra` has at most room()
+  // lines.
   bool make(std::span<const uint64_t> extra) noexcept SCUTE_REQUIRES(lock);
   size_t room() const noexcept { return listed_max_; }
 
-  // The line as the medium has it, padded with zeros behind the end of the file. False if it is
-  // lost.
+  // The line as the medium has it, padded with zeros after the end of the file. Returns false if it
+  // is lost.
   bool old_line(uint64_t line, struct line& to) noexcept SCUTE_REQUIRES(lock);
-  // What make() would commit of the line now. False: its page is not there, so nobody has stored to
-  // it (VIEW-11).
+  // The bytes that make() would commit for the line now. Returns false if its page is absent, so no
+  // thread has stored to it (VIEW-11).
   bool view_line(uint64_t line, struct line& to) noexcept SCUTE_REQUIRES(lock);
 
-  // A commit has failed, and none has succeeded since (VIEW-10).
+  // True if a commit has failed and none has succeeded since (VIEW-10).
   bool is_doubtful() const noexcept { return doubtful_; }
 
-  // What the medium has there from now on.
+  // Keeps the digest of the line's bytes on the medium.
   void keep_digest(uint64_t line, uint64_t digest) noexcept;
 
   void count(counted what, uint64_t n = 1, unsigned list = 0) const noexcept;
 
  private:
-  struct slot {  // of the table by line
+  struct slot {  // an entry of the table by line
     uint32_t generation, index;
   };
 
@@ -101,24 +101,25 @@ class commit_set {
   line_watch* watch_;
   std::atomic<bool> gate_ = false;
 
-  // Of the commit set under way. Mapped, not allocated, so that what is not used is not there.
+  // State of the commit set under way. The memory is mapped, not allocated, so that unused parts
+  // take no pages.
   size_t lines_max_, listed_max_, table_mask_;
   uint64_t mapped_;
   std::byte* memory_;
   line* copies_;
   uint64_t* lines_;    // by index
   bool* stale_;        // by index: in fresh_
-  bool* untouched_;    // by index: its page was not there when it was copied
+  bool* untouched_;    // by index: its page was absent when it was copied
   uint32_t* fresh_;    // indices that are to be copied
-  uint64_t* order_;    // those that change, with their indices, by line
-  uint64_t* digests_;  // of what is copied, by index
+  uint64_t* order_;    // lines that change, with their indices, in order
+  uint64_t* digests_;  // of the copies, by index
   change* changes_;
-  line *old_, *new_;  // by change: so what touches in the file touches here
+  line *old_, *new_;  // by change: neighbours in the file are neighbours here
   slot* table_;
   size_t count_ = 0, fresh_count_ = 0, change_count_ = 0, most_ = 0;
   uint32_t generation_ = 0;
   bool doubtful_ = false;  // VIEW-10
-  // Where the backing has shown some of its bytes to lie, since this commit set began.
+  // The bytes that the backing has last exposed through raw() in this commit set.
   uint64_t seen_at_ = 0;
   std::span<const std::byte> seen_;
 };

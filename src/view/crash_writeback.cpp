@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a supervisor does with the region of a process that has died
-// (VIEW-1, VIEW-3, VIEW-6, VIEW-8).
+// How a supervisor treats the region of a process that has died (VIEW-1, VIEW-3, VIEW-6, VIEW-8).
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -12,9 +11,9 @@
 
 namespace scute::core::view {
 
-// The commit set under way may have been decided or not, and what its lines have as digests may be
-// of before or after. So the backing is asked, and all of them are to be in a commit set again:
-// with the bytes that they have now.
+// The commit set under way may have been decided or not, so the digests of its lines may be of its
+// old or of its new bytes. So this reads the lines from the backing, makes their digests again, and
+// marks all of them for the next commit set.
 bool file_view::renew(uint64_t& flushed) {
   const uint64_t words = lines_of(size() + 63 * line_size) / 64;
   for (uint64_t i = 0; i < words; ++i) {
@@ -22,11 +21,12 @@ bool file_view::renew(uint64_t& flushed) {
     flushed += static_cast<uint64_t>(std::popcount(in_set | region_.pending_word(i)));
     for (uint64_t bits = in_set; bits != 0; bits &= bits - 1) {
       const uint64_t line = 64 * i + static_cast<uint64_t>(std::countr_zero(bits));
-      if (commit_set_->is_doubtful()) {  // VIEW-10: in the process itself, whose backing has failed
+      // VIEW-10: in the process itself, after a failure of its backing
+      if (commit_set_->is_doubtful()) {
         region_.pending_set(line);
         continue;
       }
-      // Flushed, and gone with its page, since it held what the medium holds (VIEW-12).
+      // The line was flushed and its page evicted, since the medium holds the same bytes (VIEW-12).
       if (region_.page(line / page_lines).load() == page_state::absent) {
         region_.pending_clear(line);
         region_.in_set_clear(line);
@@ -47,7 +47,7 @@ bool file_view::renew(uint64_t& flushed) {
       region_.pending_clear(64 * i + static_cast<uint64_t>(std::countr_zero(bits)));
   }
   for (unsigned i = 0; i < region_.shape().lists; ++i) {
-    // All entries that were not taken have their marks, so the lists may go.
+    // All entries that were not taken have marks, so the lists can be emptied.
     flush_list& list = region_.list(i);
     const uint64_t end = list.end(region_.shape().entries);
     list.taken().store(end);
@@ -63,7 +63,8 @@ bool file_view::crash_writeback(unflushed_lines what, writeback_result& result,
   const locked hold(commit_set_->lock);
   decide_coming();
   result.unintercepted = first_unintercepted(0, size());
-  // While the lists say so; counted when digests are what the medium has (AUDIT-8).
+  // Found while the lists still have the entries; counted when the digests match the medium
+  // (AUDIT-8).
   const size_t unfenced = find_unfenced(0, size());
   if (!renew(result.flushed)) return false;
   if (!is_halted()) count_unfenced(unfenced);
@@ -80,7 +81,7 @@ bool file_view::crash_writeback(unflushed_lines what, writeback_result& result,
     count_early(0, size());
     return true;
   }
-  // VIEW-9; also where it was halted just now.
+  // VIEW-9; also if the view was halted just now.
   if (is_halted()) {
     result = {.unintercepted = result.unintercepted};
     uint64_t unused = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lines of a view that are not what the medium has, flushed or not (SHIELD-4). With the commit lock
-// held.
+// Lines of a view that differ from the medium, flushed or not (SHIELD-4). The caller holds the
+// commit lock.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ bool file_view::for_each_different(uint64_t offset, uint64_t n, Fn&& fn) {
     }
     line now, old;
     if (!commit_set_->view_line(i, now)) continue;
-    // Most lines, and no byte of the medium is read for them.
+    // Most lines end here, without a read of the medium.
     if (region_.digest_of(now) == region_.digest(i).load(std::memory_order_relaxed)) continue;
     if (!commit_set_->old_line(i, old)) return false;
     if (now == old) continue;
@@ -39,8 +39,8 @@ bool file_view::for_each_different(uint64_t offset, uint64_t n, Fn&& fn) {
   return true;
 }
 
-// In commit sets of their own, each with all that is flushed: nobody flushed these, so there is no
-// order among them.
+// Commits these lines in commit sets of their own, each together with all flushed lines. The
+// program did not flush these lines, so they have no order among themselves.
 template <typename Fn>
 bool file_view::commit_different(uint64_t offset, uint64_t n, Fn&& on_line) {
   size_t count = 0;

@@ -42,7 +42,7 @@ uint64_t file_view::size() const noexcept {
   return region_.file_size();
 }
 
-// Threads are dealt out to the lists in turn. More of them than lists share.
+// Threads get the lists in turn. If there are more threads than lists, they share.
 flush_list& file_view::list_of(flusher& by) noexcept {
   if (!by.in_list_) {
     static std::atomic<unsigned> turn;
@@ -79,7 +79,7 @@ bool file_view::flush_line(flusher& by, uint64_t line, bool nested) noexcept {
   while (!list.put(line, entries, position)) {
     if (SCUTE_PLANTED(view_full_list)) return true;
     if (nested) {
-      region_.head().scan.store(1);  // it is marked
+      region_.head().scan.store(1);  // the mark is set, so the scan finds the line
       return true;
     }
     const locked hold(commit_set_->lock);
@@ -122,11 +122,11 @@ bool file_view::fence_now(flusher& by) noexcept {
     return commit_set_->make({});
   }
   const locked hold(commit_set_->lock);
-  // Or somebody else's commit set had them.
+  // Another thread's commit set may have taken the lines.
   return is_done() || commit_set_->make({});
 }
 
-// In a window it is put off; by() has no call under way.
+// Defers the fence in a window. The thread has no other call under way.
 bool file_view::fence_or_defer(flusher& by) noexcept {
   if (by.windows_ == 0) return fence_now(by);
   by.fence_deferred_.store(true);
@@ -135,7 +135,7 @@ bool file_view::fence_or_defer(flusher& by) noexcept {
   return true;
 }
 
-// One that a handler had made.
+// A fence that a handler has requested.
 bool file_view::noted_fence(flusher& by) noexcept {
   return SCUTE_PLANTED(view_noted_fence) || fence_or_defer(by);
 }

@@ -11,12 +11,12 @@ bool flush_list::put(uint64_t line, uint32_t entries, uint64_t& position) noexce
   uint64_t p = end_hint_.load(std::memory_order_relaxed);
   for (;;) {
     if (p - taken_.load(std::memory_order_acquire) >= entries) {
-      // Or the hint is a whole ring behind, as others have gone on.
+      // Unless the hint is a whole ring too old, as other threads have put entries since.
       if (p >= taken_.load(std::memory_order_acquire)) return false;
       p = taken_.load(std::memory_order_acquire);
       continue;
     }
-    held_point();  // others put and take a whole ring
+    held_point();  // other threads put and take a whole ring here
     std::atomic<uint64_t>& place = ring()[p & (entries - 1)];
     uint64_t was = place.load(std::memory_order_acquire);
     if (is_at(was, p)) {

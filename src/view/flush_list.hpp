@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which lines a thread has flushed, in order: a ring in the shared region, read by whoever makes a
-// commit set.
+// The lines that a thread has flushed, in order: a ring in the shared region. The thread that makes
+// a commit set reads it.
 //
-// FLUSH-1 An entry is one word, of line and position, so it is there or not, wherever a process is
-//    killed. It is put by an exchange that fails if the place was changed meanwhile, which a
-//    handler does that interrupts the thread, or a thread that shares the list: then the next place
-//    is tried. So entries have no gaps, and none is overwritten before it was taken: what is
-//    exchanged is the entry of a ring before, or nothing, and whoever finds anything else there has
-//    looked at taken() too long ago.
-// FLUSH-2 Who takes entries writes to taken() only; it does not touch the ring.
+// FLUSH-1 An entry is one word of line and position: a killed process leaves it present or absent.
+//    A compare-exchange puts it. That fails if the place has changed meanwhile, by an interrupting
+//    handler or a thread that shares the list; the next place is then tried. So entries have no
+//    gaps, and none is overwritten before it was taken.
+// FLUSH-2 A thread that takes entries writes only to taken(), and not to the ring.
 //
-// The position in an entry has 30 bits: it would have to be overtaken by 2^30 entries between two
-// instructions of a thread to be mistaken.
+// The compare-exchange of FLUSH-1 replaces the entry of the previous ring, or nothing. A thread
+// that finds anything else in the place has read taken() too long ago.
+//
+// The position in an entry has 30 bits. To be mistaken, a thread would have to be overtaken by 2^30
+// entries between two of its instructions.
 #pragma once
 
 #include <atomic>
@@ -25,10 +26,10 @@ class flush_list {
  public:
   static constexpr unsigned line_bits = 34;
 
-  // Where the next entry goes, at least. Exact when nobody puts one.
+  // The earliest position of the next entry. Exact if no thread puts one at the same time.
   uint64_t end(uint32_t entries) noexcept {
     uint64_t p = end_hint_.load(std::memory_order_relaxed);
-    // A whole ring behind, the place has another entry.
+    // If the hint is a whole ring too old, the place has another entry.
     if (const uint64_t t = taken_.load(std::memory_order_acquire);
         p < t && !SCUTE_PLANTED(view_hint_old))
       p = t;
@@ -41,13 +42,15 @@ class flush_list {
     line = word & ((uint64_t{1} << line_bits) - 1);
     return is_at(word, p);
   }
-  // False if there is no room. Else `position` is where it went.
+  // Returns false if there is no room. Otherwise `position` is the entry's.
   bool put(uint64_t line, uint32_t entries, uint64_t& position) noexcept;
 
-  // All entries before have been taken by a commit set; are in a decided one.
+  // A commit set has taken all entries before taken(); decided commit sets hold all before
+  // decided().
   std::atomic<uint64_t>& taken() noexcept { return taken_; }
   std::atomic<uint64_t>& decided() noexcept { return decided_; }
-  // Are from before a fence that was put off; noted where there is a watch (AUDIT-6).
+  // Entries before this position precede a fence that was deferred; noted if there is a watch
+  // (AUDIT-6).
   std::atomic<uint64_t>& fenced() noexcept { return fenced_; }
 
  private:
@@ -61,7 +64,7 @@ class flush_list {
     return reinterpret_cast<std::atomic<uint64_t>*>(this + 1);
   }
 
-  alignas(64) std::atomic<uint64_t> end_hint_;  // never more than the end; may be far behind it
+  alignas(64) std::atomic<uint64_t> end_hint_;  // never more than the end; may be far less
   alignas(64) std::atomic<uint64_t> taken_;
   std::atomic<uint64_t> decided_;
   std::atomic<uint64_t> fenced_;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What each line of a file held when it was flushed last (AUDIT-7). It lies in memory of an audit,
-// which the supervisor has as well: a bit and a word for each line, so what was never flushed takes
-// none.
+// What each line of a file held when it was last flushed (AUDIT-7). It is in memory of an audit
+// that the supervisor shares: a bit and a word for each line. Lines that were never flushed take no
+// memory.
 //
-// Threads: note() and forget() may be called by any thread and in handlers, for the same line at
-// once. What is known of a line is of the flush that has looked at it last: a word has a number
-// that rises with each note, so who was held up between his look and his note looks again.
+// Threads: any thread may call note() and forget(), also in handlers and for the same line at once.
+// The note of a line is that of the flush that read the line last. Each word has a number that
+// rises with each note. So a thread that was delayed between its read and its note notices it, and
+// reads again.
 #pragma once
 
 #include <atomic>
@@ -21,8 +22,8 @@ class flushed_contents {
   // size() bytes, zero at first, aligned to 4096.
   flushed_contents(std::span<std::byte> at, uint64_t lines) noexcept;
 
-  // The line is flushed: `digest_now` is called for what it holds, perhaps more than once, and says
-  // false if that cannot be known.
+  // The line is flushed. `digest_now` is called for its contents, perhaps more than once, and
+  // returns false if they cannot be known.
   template <typename Fn>
   void note(uint64_t line, Fn&& digest_now) noexcept {
     if (line >= lines_) return;
@@ -39,11 +40,11 @@ class flushed_contents {
     if (line < lines_ && (known(line / 64) & bit_of(line)) != 0)
       known_[line / 64].fetch_and(~bit_of(line));
   }
-  // Of 64 lines, the first one's number by 64: those of which something is known.
+  // The lines with a note among the 64 lines from line 64 * word on, as bits.
   uint64_t known(uint64_t word) const noexcept {
     return word < (lines_ + 63) / 64 ? known_[word].load() : 0;
   }
-  // Of a line that something is known of.
+  // Whether the line, which has a note, had this digest.
   bool was(uint64_t line, uint64_t digest) const noexcept {
     return digest_bits(words_[line].load()) == digest_bits(digest);
   }

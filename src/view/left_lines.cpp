@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the program has left to others to make durable: lines that are flushed and not fenced, and
-// that were flushed too early (AUDIT-6, AUDIT-7).
+// Lines that the program did not make durable itself: those that it flushed but did not fence, and
+// those that it flushed too early (AUDIT-6, AUDIT-7).
 #include <algorithm>
 #include <bit>
 
@@ -11,7 +11,7 @@
 namespace scute::core::view {
 namespace {
 
-// Lines of which it is known what they held, of those from the first to the last.
+// Calls fn for the lines from the first to the last whose contents at the last flush are known.
 template <typename Fn>
 void for_each_known(const flushed_contents& contents, uint64_t first, uint64_t last, Fn&& fn) {
   for (uint64_t word = first / 64; word <= last / 64; ++word)
@@ -23,7 +23,7 @@ void for_each_known(const flushed_contents& contents, uint64_t first, uint64_t l
 
 }  // namespace
 
-// In handlers as well.
+// Also called in handlers.
 void file_view::note_contents(uint64_t line) noexcept {
   flushed_contents* const contents = parts_.watch->contents();
   if (contents == nullptr) return;
@@ -75,8 +75,8 @@ void file_view::count_left(uint64_t line, left_as how) noexcept {
     commit_set_->count(counted::flushed_early);
 }
 
-// AUDIT-6. Into the batch, which no list together with the others has more entries than. With the
-// commit lock held, these three.
+// AUDIT-6. Collects the lines in the batch, which has room for the entries of all lists. This
+// function and the two below run with the commit lock held.
 size_t file_view::find_unfenced(uint64_t offset, uint64_t n) noexcept {
   const uint64_t size = this->size();
   if (parts_.watch == nullptr || parts_.watch->contents() == nullptr || n == 0 || offset >= size ||
@@ -98,7 +98,7 @@ size_t file_view::find_unfenced(uint64_t offset, uint64_t n) noexcept {
   return static_cast<size_t>(std::unique(batch_.get(), batch_.get() + found) - batch_.get());
 }
 
-// Of what was found. Digests are of what the medium holds.
+// Counts the lines that find_unfenced() has collected. The digests are those of the medium by now.
 void file_view::count_unfenced(size_t n) noexcept {
   commit_set_->lock.assume_held();
   for (size_t i = 0; i < n; ++i) {
@@ -110,7 +110,7 @@ void file_view::count_unfenced(size_t n) noexcept {
   }
 }
 
-// AUDIT-7. What differs from the medium was counted already.
+// AUDIT-7. Lines that differ from the medium were counted before.
 void file_view::count_early(uint64_t offset, uint64_t n) noexcept {
   commit_set_->lock.assume_held();
   const uint64_t size = this->size();

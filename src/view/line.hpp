@@ -27,11 +27,11 @@ struct alignas(line_size) line {
 };
 static_assert(sizeof(line) == line_size && alignof(line) == line_size);
 
-// Makes a word that tells one content of a line from another: 2^-64 that a wrong one passes, also
-// for whoever chooses contents, as he does not know the key. A line of zeros has 0, so that the
-// digests of a file with holes have holes as well. It says nothing about where a line lies, since
-// the place is in the checksums of the medium. Kept in memory only, so it may change with every
-// release.
+// Makes a word that distinguishes the contents of lines. A different line has the same word with
+// probability 2^-64, even if an attacker chooses the contents, since he does not know the key. A
+// line of zeros has 0, so that the digests of a file with holes have holes too. The digest does not
+// depend on the line's place, which is in the checksums of the medium. Digests are kept in memory
+// only, so the function may change with every release.
 class digest_key {
  public:
   explicit constexpr digest_key(uint64_t seed) noexcept {
@@ -58,8 +58,8 @@ class digest_key {
     const wide product = static_cast<wide>(a) * b;
     return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
   }
-  // Four products, none of which waits for another one; then one more for the whole. Both halves of
-  // a product, so that every bit of either factor reaches some bit of it.
+  // Four products that do not wait for one another, then one for the whole. Both halves of each
+  // product are used, so that every bit of either factor reaches some bit of the result.
   constexpr uint64_t mixed(const uint64_t (&w)[8]) const noexcept {
     uint64_t sum = folded(w[0] + key_[0], w[1] + key_[1]);
     sum = (sum << 23 | sum >> 41) + folded(w[2] + key_[2], w[3] + key_[3]);

@@ -11,7 +11,8 @@
 namespace scute::core::view {
 namespace {
 
-// Words by atomic loads, so that whoever stores a word meanwhile has stored it or not.
+// Copies words by atomic loads, so that a concurrent store of a word is copied as a whole or not at
+// all.
 void copy_words(line& to, const std::byte* from, unsigned first, unsigned end) noexcept {
   for (unsigned i = first; i < end; ++i) {
     if (SCUTE_PLANTED(store_unguarded)) ::sched_yield();
@@ -22,8 +23,8 @@ void copy_words(line& to, const std::byte* from, unsigned first, unsigned end) n
 }
 
 #if SCUTE_CODEC_X86
-// Not by an intrinsic: a compiler may divide what that loads, or load it sooner. Registers above
-// 15, so that no upper halves are left dirty.
+// Not an intrinsic: a compiler may split its load, or move it up. Registers above 15 leave no upper
+// halves dirty.
 SCUTE_TARGET("avx512f")
 void copy_whole(line& to, const std::byte* from) noexcept {
   asm volatile(

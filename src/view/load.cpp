@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What brings pages from the medium to the view (VIEW-8, VIEW-11).
+// Loads pages from the medium into the view (VIEW-8, VIEW-11).
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,13 +17,13 @@
 namespace scute::core::view {
 namespace {
 
-// Each byte is compared with the one behind it: the C library does that by whole registers.
+// Compares each byte with the next one: the C library does that by whole registers.
 bool all_zero(std::span<const std::byte> bytes) noexcept {
   return bytes.empty() || (bytes[0] == std::byte{0} &&
                            std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0);
 }
 
-// To the file itself, where there is one: so no page has to be cleared, and none to be mapped.
+// Writes to the file of the view, if there is one. So the kernel need not clear or map a page.
 void put(const view_parts& view, uint64_t offset, std::span<const std::byte> from) noexcept {
   if (view.bytes_file >= 0 && ::pwrite(view.bytes_file, from.data(), from.size(),
                                        static_cast<off_t>(offset)) == std::ssize(from))
@@ -49,7 +49,7 @@ bool file_view::load_pages(uint64_t first, uint64_t count) {
   switch_point();
   if (parts_.placer != nullptr) return place_pages(first, count);
   bool zeros[pages_at_once];
-  uint64_t begin = 0;  // of pages that are to be stored together
+  uint64_t begin = 0;  // first page of the run that is stored together
   for (uint64_t i = 0; i <= count; ++i) {
     if (i < count) zeros[i] = all_zero(of_page(i));
     if (i < count && !zeros[i]) continue;
@@ -60,9 +60,9 @@ bool file_view::load_pages(uint64_t first, uint64_t count) {
   }
   switch_point();
   for (uint64_t i = 0; i < count; ++i) {
-    // Digests of an absent page are zeros, and stay absent themselves if they are to be zeros.
+    // The digests of an absent page are zeros, so those of a page of zeros need not be written.
     if (!zeros[i]) keep_digests(first + i, room_.get() + i * page_lines);
-    // Until somebody stores to it, it is a hole of the view, and nobody has to read it.
+    // Until the program stores to it, the page is a hole of the view, and no walk has to read it.
     state_of(i).store(zeros[i] ? page_state::zeros : page_state::loaded, std::memory_order_release);
   }
   return true;
@@ -74,7 +74,7 @@ void file_view::keep_digests(uint64_t page, const line* lines) noexcept {
         .store(lines != nullptr ? region_.digest_of(lines[k]) : 0, std::memory_order_relaxed);
 }
 
-// VIEW-11. What is read lies in the room, whole pages of it.
+// VIEW-11. room_ holds the bytes that were read, in whole pages.
 bool file_view::place_pages(uint64_t first, uint64_t count) {
   const auto bytes_of = [&](uint64_t begin, uint64_t end) {
     loading_.assume_held();
@@ -117,8 +117,8 @@ bool file_view::place_pages(uint64_t first, uint64_t count) {
 
 bool file_view::is_clean(uint64_t page) noexcept {
   commit_set_->lock.assume_held();
-  // What write(2) may have put behind the end lies in the last page as well, and is in nobody's
-  // digest.
+  // A write(2) may have put bytes after the end of the file into the last page. No digest covers
+  // them.
   if ((page + 1) * page_size > region_.file_size()) return false;
   for (uint64_t i = page * page_lines; i < (page + 1) * page_lines; ++i) {
     line now;
@@ -133,7 +133,7 @@ bool file_view::is_clean(uint64_t page) noexcept {
 bool file_view::take_page(uint64_t page) noexcept {
   commit_set_->lock.assume_held();
   auto& state = region_.page(page);
-  // (Lines of a failed commit may be in the medium or not.)
+  // Lines of a failed commit may be on the medium or not.
   if (commit_set_->is_doubtful() || is_halted() || state.load() != page_state::loaded) return false;
   if (!is_clean(page) && !SCUTE_PLANTED(view_goes_dirty)) return false;
   switch_point();
@@ -166,7 +166,7 @@ void file_view::decide_coming() {
     if (state.load(std::memory_order_acquire) != page_state::coming) continue;
     const bool is_hole = next_stored(page * page_size) >= (page + 1) * page_size;
     if (is_hole && !SCUTE_PLANTED(view_coming_hole)) {
-      // Who has flushed lines of it has not stored to them.
+      // The program may have flushed lines of this page, but has not stored to them.
       for (uint64_t line = page * page_lines; line < (page + 1) * page_lines; ++line) {
         region_.pending_clear(line);
         region_.in_set_clear(line);
@@ -214,8 +214,8 @@ bool file_view::load(uint64_t offset, uint64_t n) {
   if (n == 0 || offset >= size) return true;
   const locked hold(loading_);
   const uint64_t end = (offset + std::min(n, size - offset) + page_size - 1) / page_size;
-  uint64_t data = 0;  // no other bytes than zeros from the page in question to this offset
-  uint64_t first = 0, count = 0;  // pages that are to be loaded together
+  uint64_t data = 0;              // from the current page to this offset there are only zeros
+  uint64_t first = 0, count = 0;  // pages to load together
   const auto load_them = [&] {
     loading_.assume_held();
     return count == 0 || load_pages(first, std::exchange(count, 0));
@@ -235,11 +235,11 @@ bool file_view::load(uint64_t offset, uint64_t n) {
   return load_them();
 }
 
-// The first place at or after this one that holds more than a hole of the view.
+// The first offset at or after this one that is not in a hole of the view.
 uint64_t file_view::next_stored(uint64_t offset) const noexcept {
   if (parts_.bytes_file < 0 || !parts_.reports_holes) return offset;
   const off_t at = ::lseek(parts_.bytes_file, static_cast<off_t>(offset), SEEK_DATA);
-  // Any error but "nothing more": as if there were no holes.
+  // On any error but "no more data", as if there were no holes.
   return at >= 0 ? static_cast<uint64_t>(at) : errno == ENXIO ? UINT64_MAX : offset;
 }
 

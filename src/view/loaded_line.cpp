@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is looked at before instrumented code loads: general registers only (HOOK-7 of
+// The checks before a load of instrumented code: general registers only (HOOK-7 of
 // scute/shield_hooks.h).
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -13,7 +13,8 @@
 namespace scute::core::view {
 namespace {
 
-// The C library's may end the thread (pthread_cancel(3)), and promises nothing of registers.
+// pread(2) without the C library: its wrapper may end the thread (pthread_cancel(3)), and may
+// change any register.
 bool read_words(int file, uint64_t (&to)[8], uint64_t at) noexcept {
 #ifdef __x86_64__
   long done = SYS_pread64;
@@ -33,7 +34,7 @@ bool read_words(int file, uint64_t (&to)[8], uint64_t at) noexcept {
 
 }  // namespace
 
-// What the line holds, with zeros behind the end. False: its page is not here.
+// The line's contents, with zeros after the end of the file. Returns false if its page is absent.
 bool file_view::read_now(uint64_t line, uint64_t (&words)[8]) const noexcept {
   const uint64_t at = line * line_size, size = region_.file_size();
   if (at >= size) return false;
@@ -48,10 +49,10 @@ bool file_view::read_now(uint64_t line, uint64_t (&words)[8]) const noexcept {
     const auto* from = reinterpret_cast<const uint64_t*>(parts_.bytes + at);
     for (unsigned i = 0; i < 8; ++i) words[i] = __atomic_load_n(from + i, __ATOMIC_RELAXED);
   } else {
-    // To read a hole of mapped memory would fill it, and nobody would place its page any more.
+    // A read of a hole through the mapping would fill it, and its page would never be placed.
     if (!read_words(parts_.bytes_file, words, at) || !is_here()) return false;
   }
-  // What lies behind the end is nobody's.
+  // Bytes after the end of the file count as zeros.
   const uint64_t n = std::min(line_size, size - at);
   for (unsigned i = 0; i < 8; ++i) {
     if (n >= 8 * (i + 1)) continue;
@@ -64,7 +65,7 @@ bool file_view::read_now(uint64_t line, uint64_t (&words)[8]) const noexcept {
 bool file_view::is_committed(uint64_t line) const noexcept {
   if (line * line_size >= region_.file_size()) return true;
   const auto& page = region_.page(line / page_lines);
-  // The digest is read before the bytes, and both of a page that is here.
+  // The digest is read before the bytes, and both from a page that is present.
   const page_state is = page.load(std::memory_order_acquire);
   if (is != page_state::loaded && is != page_state::zeros && !SCUTE_PLANTED(audit_load_holes))
     return true;

@@ -50,7 +50,7 @@ void region::format(std::span<std::byte> at, const region_shape& s, uint64_t fil
   head.entries = s.entries;
   head.capacity = s.capacity;
   head.size.store(file_size);
-  // Where the kernel has none to give, a place and a time are better than nothing.
+  // If the kernel has no random bytes, an address and a time are better than nothing.
   if (::getrandom(&head.seed, sizeof head.seed, 0) != sizeof head.seed)
     head.seed = reinterpret_cast<uintptr_t>(&head) ^ static_cast<uint64_t>(::clock());
   head.mark.store(region_head::mark_value);  // REGION-1

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The shared part of a view: what another process needs to go on when the program has died. It
-// holds no addresses. All of it is zeros at first, and sparse: what no line needs takes no memory.
+// The shared part of a view: what a supervisor needs to continue when the program has died. It
+// holds no addresses. All of it is zeros at first, and sparse: parts that no line needs take no
+// memory.
 //
 //   head | flush lists | pending bits, one per line | in-set bits | page states, one byte each |
 //   digests, 8 bytes per line
 //
 // REGION-1 The head's mark is written last: a region that has it is complete.
-// REGION-2 Every word that a process may be killed at is written by one store. What belongs
-//    together is written in an order that any prefix of is a state which crash_writeback() knows
+// REGION-2 Every word during whose change a process may be killed is written by one store. Words
+//    that belong together are written in an order any prefix of which crash_writeback() can handle
 //    (VIEW-1, VIEW-3, VIEW-8).
 #pragma once
 
@@ -22,22 +23,21 @@
 namespace scute::core::view {
 
 struct region_shape {
-  uint64_t capacity = 0;  // bytes of the file, at most
-  uint32_t lists = 0;     // threads beyond that share them
+  uint64_t capacity = 0;  // the most bytes of the file
+  uint32_t lists = 0;     // more threads than that share them
   uint32_t entries = 0;   // of each list, a power of two
   bool operator==(const region_shape&) const = default;
 };
 
-// The least that a backing must take in one commit, and the most that is made use of.
+// The fewest lines that a backing must take in one commit, and the most that the view uses.
 inline constexpr size_t lines_least = 256, lines_most = 65536;
 inline constexpr uint64_t capacity_max = uint64_t{1} << 40;
 
-// zeros: loaded as well, with digests of 0, and no bytes of it were ever stored by the view; so it
-// is a hole of the view unless the program stores to it, and may be one in all files.
-// coming: VIEW-11.
+// zeros: loaded too, with digests of 0, and the view never stored any of its bytes. So it is a hole
+// of the view unless the program stores to it, and may be a hole in all files. coming: VIEW-11.
 enum class page_state : uint8_t { absent = 0, loaded = 1, zeros = 2, coming = 3 };
 
-// Sums of audit_counters, in its order, kept per list so that threads do not meet.
+// The counters of audit_counters, in its order, kept per list so that threads do not contend.
 inline constexpr size_t counter_count = 17;
 
 struct region_head {
@@ -50,8 +50,7 @@ struct region_head {
   uint32_t zero;
   uint64_t capacity;
   std::atomic<uint64_t> size;  // of the file
-  // Pending bits have to be read one by one: entries were left out, or a commit set has failed
-  // (region.cpp).
+  // Nonzero if the pending bits must be scanned: entries were left out, or a commit set has failed.
   std::atomic<uint32_t> scan;
   std::atomic<uint32_t> halted;  // VIEW-9
   uint64_t seed;                 // of the digests, random
@@ -62,7 +61,7 @@ static_assert(sizeof(region_head) == 64);
 class region {
  public:
   static uint64_t size(const region_shape& s);
-  // Of zeroed memory, aligned to 4096.
+  // Formats zeroed memory, aligned to 4096.
   static void format(std::span<std::byte> at, const region_shape& s, uint64_t file_size);
   // Throws failure (SCUTE_E_CORRUPT, SCUTE_E_VERSION) if there is no region that this build can
   // use.
@@ -74,10 +73,11 @@ class region {
   flush_list& list(unsigned i) const noexcept;
   std::atomic<uint64_t>* counters(unsigned list) const noexcept;
 
-  // Bits by line; true if it was set before.
+  // Bits by line; return true if the bit was set before.
   bool pending_set(uint64_t line) const noexcept { return set(pending_, line); }
   bool pending_clear(uint64_t line) const noexcept { return clear(pending_, line); }
-  // Of whoever has the commit lock, so no locked instruction; a release, so that REGION-2 holds.
+  // Only the thread with the commit lock writes the in-set bits, so no locked instruction is
+  // needed. The store is a release, so that REGION-2 holds.
   void in_set_set(uint64_t line) const noexcept {
     auto& word = in_set_[line / 64];
     word.store(word.load(std::memory_order_relaxed) | bit_of(line), std::memory_order_release);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A thread's call into a view: knows whether it interrupts another one of the same thread (VIEW-7).
+// A thread's call into a view. It knows whether it interrupts another call of the same thread
+// (VIEW-7).
 #pragma once
 
 #include <atomic>
@@ -8,7 +9,7 @@
 
 namespace scute::core::view {
 
-// While one lives the thread is in the view.
+// While an object lives the thread is in the view.
 class view_call {
  public:
   explicit view_call(flusher& by) noexcept : by_(by), nested_(depth() != 0) { depth(depth() + 1); }
@@ -20,9 +21,9 @@ class view_call {
 
   bool nested() const noexcept { return nested_; }
 
-  // The end of the call, which would return `done`. Fences of handlers that have interrupted it are
-  // made now. One that comes after the last look at the note finds the thread outside, and makes
-  // its fence itself.
+  // Ends the call, which would return `done`. Makes the fences of handlers that have interrupted
+  // it. A handler after the last look at the note finds the thread outside, and makes its fence
+  // itself.
   template <typename Fence>
   bool leave(bool done, Fence&& make) noexcept {
     if (nested_) return done;
@@ -38,7 +39,7 @@ class view_call {
 
  private:
   uint32_t depth() const noexcept { return by_.depth_.load(std::memory_order_relaxed); }
-  // Handlers leave it as they find it, so a load and a store are enough.
+  // Handlers restore the depth, so a load and a store are enough.
   void depth(uint32_t n) noexcept {
     std::atomic_signal_fence(std::memory_order_seq_cst);
     by_.depth_.store(n, std::memory_order_relaxed);
@@ -50,8 +51,8 @@ class view_call {
   bool left_ = false;
 };
 
-// While one lives, calls with this flusher count as ones that interrupt another (VIEW-7): the
-// thread is in another view, or on its way there.
+// While an object lives, calls with this flusher count as interrupting another (VIEW-7): the thread
+// is in another view, or on its way there.
 class interruption {
  public:
   explicit interruption(flusher& by) noexcept : by_(by) { change(1); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What brings whole ranges from the view to the medium.
+// Writes whole ranges from the view to the medium.
 #include <algorithm>
 #include <cstring>
 
@@ -21,7 +21,7 @@ bool file_view::write_differences(uint64_t offset, uint64_t n, write_reason why)
   const locked hold(commit_set_->lock);
   const bool sync = why == write_reason::sync;
   if (!sync && !is_halted()) count_unfenced(find_unfenced(offset, n));
-  // First what was flushed, in one commit set; so that what differs then was not.
+  // First the flushed lines, in one commit set. The lines that still differ then were not flushed.
   if (!commit_set_->make({})) return false;
   const bool done = commit_different(offset, n, [&](uint64_t line) {
     if (sync)
@@ -39,19 +39,20 @@ bool file_view::write_differences(uint64_t offset, uint64_t n, write_reason why)
 
 bool file_view::grow(uint64_t size, const std::function<void()>& make_room) {
   if (size > region_.shape().capacity) return false;
-  // The last page changes. (Nobody who waits for the commit set may keep it from coming.)
+  // The last page changes, so it must be loaded; before the lock, so that a thread waiting for the
+  // commit set cannot keep the page from being placed.
   if (const uint64_t now = this->size(); now % page_size != 0 && !load(now - 1, 1)) return false;
   const locked hold(commit_set_->lock);
   const uint64_t before = region_.file_size();
   if (size <= before) return size == before;
   if (!parts_.medium->grow(size)) return false;
   if (make_room) make_room();
-  // Nothing is written here: it could be where somebody appends (GROW-1).
+  // Nothing is written here: another process may be appending at this place (GROW-1).
   if (SCUTE_PLANTED(grow_clears))
     std::memset(parts_.bytes + before, 0,
                 std::min(size, (before / page_size + 1) * page_size) - before);
-  // VIEW-8: loaded before they are of the file, or what was appended to them would count as nothing
-  //         after a death.
+  // VIEW-8: the pages count as loaded before they belong to the file. Otherwise bytes appended to
+  // them would count as nothing after a death.
   for (uint64_t page = (before + page_size - 1) / page_size; page * page_size < size; ++page) {
     auto& state = region_.page(page);
     if (state.load(std::memory_order_relaxed) == page_state::absent)

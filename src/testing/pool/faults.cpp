@@ -12,7 +12,7 @@ namespace scute::testing {
 using namespace core;
 namespace {
 
-// Scrambles the range: wholly, a bit of it, or a line of it.
+// Scrambles the whole range, one bit of it, or one line of it.
 injury scramble(std::span<const std::byte> image, uint64_t offset, uint64_t length,
                 std::mt19937_64& random, std::string text) {
   switch (random() % 3) {
@@ -33,9 +33,9 @@ injury scramble(std::span<const std::byte> image, uint64_t offset, uint64_t leng
   return i;
 }
 
-// The chunks of an engine's log, as the newest list in lane 0 names them; of two copies one after
-// the other. None if the pool has another engine by now: the list stays, and its chunks are
-// whoever's.
+// The chunks of an engine's log, as the newest list in lane 0 names them; with two copies, one
+// after the other. None if the pool has another engine by now: then the list still exists, but its
+// chunks have other owners.
 std::vector<uint64_t> log_chunks(std::span<const std::byte> image, const pool::geometry& g) {
   const auto sb = superblock_of(image);
   if (!sb || sb->engine != SCUTE_ENGINE_SPEC || (sb->incompat & format::incompat_log_file) != 0)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Damage that a pool must survive, on top of a crash: to one of several replicas before recovery,
-// or to one page once recovery is done.
+// Damage that a pool must survive in addition to a crash: to one of several replicas before
+// recovery, or to one page after recovery.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +11,12 @@
 
 namespace scute::testing {
 
-// One copy of the superblock, or one replica of one lane, or one page of a log in chunks, or a part
-// of it: one fault, not several.
-// Everything in it follows from the number. Nothing if the image is not of a pool.
+// Damages one copy of the superblock, one replica of one lane, one page of a log in chunks, or a
+// part of one of these: one fault, not several. The number determines all of it. Empty if the image
+// is of no pool.
 injury injure_replica(std::span<const std::byte> image, uint64_t number);
 
-// A page, or part of one, of a zone's data or parity.
+// Damages a page, or a part of one, of a zone's data or parity.
 injury injure_page(std::span<const std::byte> image, uint64_t number);
 
 }  // namespace scute::testing

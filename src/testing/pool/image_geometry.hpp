@@ -13,7 +13,7 @@ using namespace core;
 
 // The newest valid copy.
 std::optional<format::superblock> superblock_of(std::span<const std::byte> image);
-// As a valid superblock of the image tells; none if there is none.
+// The geometry by a valid superblock of the image, if there is one.
 std::optional<pool::geometry> geometry_of(std::span<const std::byte> image);
 
 }  // namespace scute::testing

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// scenario, thread and stage of scute/testing.hpp: the
-// explorer's, with a pool in place of the subject.
+// scenario, thread and stage of scute/testing.hpp: those of the explorer, with a pool as the
+// subject.
 #include "testing/pool/pool_subject.hpp"
 
 namespace scute::testing {
 namespace {
 
-// The same for the pool of a subject; none if there is none.
+// Turns a function of a pool into one of a subject that is a pool; empty if there is none.
 template <typename R>
 std::function<R(subject&)> of_pool(std::function<R(scute::pool&)> f) {
   if (!f) return {};

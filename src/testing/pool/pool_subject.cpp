@@ -51,13 +51,13 @@ findings pool_subject::check(bool repair) {
   };
   const auto r = pool_->check(repair, note, {});
   found.damaged = r.damaged;
-  // What recovery has found to be missing from a log, too.
+  // Objects that recovery has found missing from a log count too.
   found.lost = std::max(r.lost, pool_->info().lost);
   found.damaged = std::max(r.damaged, found.lost);
   return found;
 }
 
-// POOL-6, and the rest: what recovery leaves must be a pool that works.
+// POOL-6, and more: recovery must leave a pool that works.
 void pool_subject::probe() {
   using scute::detail::check;
   constexpr size_t size = 40;
@@ -115,7 +115,8 @@ bool pool_subject::ran_full(const std::exception& error) const noexcept {
   return e != nullptr && e->which() == errc::nospc;
 }
 
-// Columns that a transaction has left open to its second fence cannot lose anything else.
+// Drained, so that columns which a transaction has left open to its second fence cannot lose other
+// data.
 void pool_subject::settle() {
   drain(pool_->native_handle());
 }
@@ -123,7 +124,7 @@ void pool_subject::settle() {
 injury pool_subject::injure(fault_moment when, std::span<const std::byte> image,
                             uint64_t number) const {
   if (when == fault_moment::before_recovery) return injure_replica(image, number);
-  // Without payload checksums nobody would know which page is wrong.
+  // Without payload checksums the wrong page could not be identified.
   return options_.protection == SCUTE_PROTECT_MLPC ? injure_page(image, number) : injury{};
 }
 

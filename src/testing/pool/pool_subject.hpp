@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// scute::pool as a subject of the explorer: the first one,
-// and the one that the library itself is explored with.
+// scute::pool as a subject of the explorer: the first one, and the one with which the library
+// itself is explored.
 //
-// This header, like pool_scenario.cpp, is on the side of the C++ interface, the rest of the folder
-// on the core's: the two use the same names (scute::pool, scute::medium) for different things, so
-// no file may see both.
+// This header and pool_scenario.cpp use the C++ interface; the rest of the folder uses the core.
+// Both have the same names (scute::pool, scute::medium) for different things, so no file may
+// include both.
 #pragma once
 
 #include <optional>
@@ -14,20 +14,19 @@
 namespace scute::testing {
 
 namespace detail {
-// What a scenario's pools are made by.
+// How a scenario's pools are made.
 struct pool_recipe {
   scute_options options{};
-  unsigned locks = 0;     // of column blocks; 0: as many as there are
-  bool log_file = false;  // there is room for one beside the pool
-  uint64_t resolve_at_once =
-      0;  // blocks that a checkpoint resolves at once; 0: as many as there are
+  unsigned locks = 0;            // of column blocks; 0: the default
+  bool log_file = false;         // there is room for one next to the pool
+  uint64_t resolve_at_once = 0;  // blocks that a checkpoint resolves at once; 0: the default
 };
 }  // namespace detail
 
 class pool_subject final : public subject {
  public:
-  // While it lives all pools share as many locks as the recipe says, and resolve as many blocks at
-  // once, so one is made inside of the life of another one or after it.
+  // While an object lives, all pools share as many locks as the recipe says, and resolve as many
+  // blocks at once. So lifetimes of two such objects must be nested or disjoint.
   explicit pool_subject(const detail::pool_recipe& recipe);
   ~pool_subject() override;
 
@@ -44,7 +43,7 @@ class pool_subject final : public subject {
   std::string noun() const override { return "pool"; }
   std::string place(std::span<const std::byte> image, uint64_t offset) const override;
   std::string recovered() override;
-  // Threads are known by the lanes that they take.
+  // Threads are identified by the lanes that they take.
   void act_as(unsigned thread) noexcept override;
   bool ran_full(const std::exception& error) const noexcept override;
   void settle() override;
@@ -53,7 +52,7 @@ class pool_subject final : public subject {
                 uint64_t number) const override;
   void lose_page(uint64_t offset) override;
 
-  // While it is open.
+  // Only while it is open.
   scute::pool& pool() noexcept { return *pool_; }
 
  private:

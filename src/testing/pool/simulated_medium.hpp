@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The medium on top of a simulated memory, or of a part of it: each part is durable by its own
-// fences.
+// A medium on a simulated memory, or on a part of it: each part is durable by its own fences.
 #pragma once
 
 #include <cstring>
@@ -22,7 +21,7 @@ class simulated_medium : public medium::medium {
     kind_ = scute::core::medium::kind::simulated;
     eadr_ = m.eadr();
   }
-  // The memory outlives the medium, and belongs to everybody again then.
+  // The memory outlives the medium; all of it is accessible again then.
   ~simulated_medium() override {
     if (from_ == 0) memory_.unprotect();
   }
@@ -58,7 +57,7 @@ class simulated_medium : public medium::medium {
     memory_.stream(offset_of(dst), src, n, number_of(w));
   }
   void do_flush(scute::core::medium::writer& w, const void* p, size_t n) noexcept override {
-    // A write-back of a page that is out of reach faults as a load does.
+    // A write-back of a protected page faults as a load does.
     if (memory_.is_protected(offset_of(p)))
       static_cast<void>(*static_cast<const volatile char*>(p));
     memory_.flush(offset_of(p), n, number_of(w));
@@ -68,7 +67,7 @@ class simulated_medium : public medium::medium {
   }
   void do_fence(scute::core::medium::writer& w) noexcept override { memory_.fence(number_of(w)); }
 
-  // By which the listener knows it.
+  // The number by which the listener identifies a writer.
   unsigned number_of(const scute::core::medium::writer& w) {
     for (const auto& [writer, number] : writers_)
       if (writer == &w) return number;

@@ -12,16 +12,16 @@
 namespace scute::testing {
 namespace {
 
-// As medium/log_file.hpp. A file that is synced as a whole: a fence makes durable what any thread
-// has streamed before, if its own thread has streamed anything; else it does nothing. Until a fence
-// writes what is streamed, nobody reads it back; a crash may leave any of it all the same, since
-// others' fences write it.
+// Simulates medium/log_file.hpp, a file that is synced as a whole. A fence makes durable what any
+// thread has streamed before, if its own thread has streamed anything; otherwise it does nothing.
+// No thread reads streamed bytes back before a fence writes them. A crash may leave any of them all
+// the same, since other threads' fences write them.
 class sized_medium final : public simulated_medium {
  public:
   sized_medium(model::simulated_memory& m, uint64_t from, uint64_t size, uint64_t number)
       : simulated_medium(m, from, size), slot(number), m_(m), start_(from) {}
   void resize(uint64_t size) noexcept { size_ = size; }
-  // Nothing is behind its end.
+  // Bytes after its end cannot be read.
   bool read(uint64_t offset, void* to, size_t n) const noexcept override {
     if (offset + n > size_ || !simulated_medium::read(offset, to, n)) return false;
     const uint64_t at = start_ + offset;
@@ -46,7 +46,7 @@ class sized_medium final : public simulated_medium {
     dirty_.push_back({++streamed_, at, n, std::move(before)});
     do_flush(w, dst, n);
   }
-  // A sync finds pages that were stored to, and not those that a dead process has left clean.
+  // A sync writes pages that were stored to, but not those that a dead process has left clean.
   void do_flush(scute::core::medium::writer& w, const void*, size_t) noexcept override {
     if (w.dirty.empty()) w.dirty.push_back({0, 0});
   }
@@ -55,7 +55,7 @@ class sized_medium final : public simulated_medium {
     w.dirty.clear();
     const uint64_t last = streamed_;
     for (piece& p : dirty_) p.before.clear();
-    // Others may come in between, and sync the same.
+    // Other threads may come in between, and sync the same pieces.
     const std::vector<piece> mine = dirty_;
     const unsigned number = number_of(w);
     for (const piece& p : mine) m_.flush(p.at, p.n, number);
@@ -67,7 +67,8 @@ class sized_medium final : public simulated_medium {
   struct piece {
     uint64_t number, at;
     size_t n;
-    std::vector<std::byte> before;  // what a reader sees; empty: the piece itself, which is written
+    // what a reader sees; empty: the piece itself, which is written by then
+    std::vector<std::byte> before;
   };
   model::simulated_memory& m_;
   const uint64_t start_;

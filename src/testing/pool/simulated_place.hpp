@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A place for the log of a pool in a simulated memory that is larger than the pool: behind the pool
-// a page that stands for the folder, and two slots for files. What has which name is one word of
-// that page, so that a rename is one store; a file's length is a word as well. Both are durable
-// when the call that changes them returns, and no sooner.
+// A place for the log of a pool in a simulated memory that is larger than the pool. After the pool
+// there is a page that stands for the folder, and two slots for files. One word of that page maps
+// names to files, so a rename is one store; a file's length is one word too. Both are durable when
+// the call that changes them returns, and no sooner.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@
 namespace scute::testing {
 using namespace core;
 
-// Null if the memory has only room for the pool. Else it has simulated_place_size more.
+// Null if the memory has room only for the pool. Otherwise it has simulated_place_size more bytes.
 std::unique_ptr<medium::log_paths> place_in(model::simulated_memory& m, uint64_t pool_size);
 
 }  // namespace scute::testing
