@@ -7,7 +7,7 @@
 //    root, and FILE must be the file of that name. All other users, and any other file, are refused
 //    as before.
 //
-// GUARDED-2 says how the permissions are given for that moment.
+// The permissions are given for that moment as GUARDED-2 says.
 #pragma once
 
 #include <optional>
