@@ -70,7 +70,8 @@ class space {
   // Sets the number of segments, which has grown.
   void grown_to(uint64_t count) SCUTE_EXCLUDES(lock_);
 
-  // The number of segments that are full and in no group, or more (POW-24). Adds this one.
+  // Counts segments that are full and in no group, perhaps too many but never too few (POW-24).
+  // Adds this one.
   void add_unsealed(uint32_t s) noexcept {
     note(s).unsealed_since.store(turn_.fetch_add(1, std::memory_order_relaxed) + 1,
                                  std::memory_order_relaxed);
