@@ -96,7 +96,7 @@ pow::file_options file_options_of(const scute_pow_options& o) {
     w.fresh.protect = static_cast<pow::protection>(o.protection);
     w.how.asked.protect = w.fresh.protect;
   }
-  // (A new file of `size` may be a little larger.)
+  // A new file of `size` may be a little larger.
   const uint64_t made = pow::first_segment + w.fresh.segments * o.segment_size;
   if (o.max_size != default_max_size) w.how.asked.size_most = std::max(o.max_size, made);
   if (o.segment_size != default_segment_size) w.how.asked.segment_size = o.segment_size;

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the CPU can do, and what we let it do.
+// The features of the CPU, and those that Scute uses.
 //
-// The one place that asks: the codec's kernels, the fused ones of medium/ and its write-backs all
-// go by these flags. Every function has a portable implementation and zero or more faster ones that
-// give bit-identical results; which of them runs is decided once, when the program is loaded.
+// This is the only place that asks: the codec's kernels, the fused ones of medium/ and its
+// write-backs all use these flags. Every function has a portable implementation and zero or more
+// faster ones that give bit-identical results. Which of them runs is decided once, when the program
+// is loaded.
 //
 // The environment variable SCUTE_CPU lowers the choice for tests and for suspected hardware faults:
+//
 //   portable   no instruction beyond the architecture's baseline, so write-backs are CLFLUSH
 //   sse        SSE4.2 and PCLMULQDQ
 //   avx2       the above and AVX2
 //   avx512     everything known
+//
 // It is read once, can never enable what the CPU or the operating system lacks, and any other value
 // is ignored.
 //

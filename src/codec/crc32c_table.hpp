@@ -17,7 +17,7 @@ struct crc32c_table {
   const char* name;
   cpu_features needs;
   uint32_t (*update)(uint32_t reg, const unsigned char* p, size_t n) noexcept;
-  // Of n bytes and then 28: a payload and the rest of its header.
+  // For n bytes and then 28 more: a payload and the rest of its header.
   uint32_t (*update_with_tail)(uint32_t reg, const unsigned char* p, size_t n,
                                const unsigned char* tail) noexcept;
   uint32_t (*linear_xor)(const unsigned char* a, const unsigned char* b, size_t n) noexcept;

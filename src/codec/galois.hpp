@@ -60,7 +60,7 @@ using weights = std::array<uint8_t, sums_max>;
 // out[s] = sum over r of weight[r][s] * rows[r], for the `sum_count` <= sums_max ranges out[s] and
 // the `row_count` ranges rows[r], `n` bytes each; zeros if row_count is 0. An out[s] may be exactly
 // one of the rows: every byte of all rows is read before that byte of any sum is written. The sums
-// must differ from each other. Weights of sums that are not asked for are not looked at.
+// must differ from each other. Weights of other sums are not read.
 //
 // Made, like xor_gather, for rows that are far apart and not in the cache: each row is read once, a
 // few cache lines at a time and prefetched ahead, and each sum is written once.

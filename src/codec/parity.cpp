@@ -68,7 +68,7 @@ void xor_encode(void* dst, const void* parity, const void* old_bytes, const void
 
 namespace {
 
-// told(bytes) is called after each word.
+// Calls told(bytes) after each word.
 template <typename Told>
 void xor_words(void* dst, const void* delta, size_t n, Told&& told) noexcept {
   unsigned char* to = bytes(dst);

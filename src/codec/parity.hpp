@@ -29,8 +29,8 @@ void xor_encode(void* dst, const void* parity, const void* old_bytes, const void
 // 8-byte words that hold dst's first and last byte: they must be mapped whole; their other bytes
 // are XORed with zero, so other threads may change those too, but only atomically.
 void xor_into_atomic(void* dst, const void* delta, size_t n) noexcept;
-// The same, telling a signal handler in the same thread how far it has come: *done is the number of
-// bytes of delta that are in dst, whenever dst is accessed.
+// The same, reporting its progress to a signal handler in the same thread: whenever dst is
+// accessed, *done is the number of bytes of delta that are in dst.
 void xor_into_atomic(void* dst, const void* delta, size_t n, uint32_t& done) noexcept;
 
 // True if all `n` bytes are zero.

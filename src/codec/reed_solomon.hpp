@@ -61,11 +61,11 @@ struct erasure_solution {
 };
 
 // Finds how the data rows `lost_rows` are computed with the parities `parities`, as many as there
-// are rows: S_j is parity parities[j] plus what the surviving rows count in it (syndromes). Any
-// parities that can be trusted will do, in any order; lost parities are recomputed afterwards, with
-// syndromes of all rows. False, with `solution` left alone, if the two are not equally many, are
-// more than parities_max, name something twice, or name something that does not exist. Nothing lost
-// is a solution, too.
+// are rows: S_j is parity parities[j] plus the surviving rows' contribution to it (syndromes). Any
+// trusted parities will do, in any order; lost parities are recomputed afterwards, with syndromes
+// of all rows. Returns false, with `solution` left alone, if the two are not equally many, are more
+// than parities_max, name something twice, or name something that does not exist. No lost rows also
+// have a solution.
 [[nodiscard]] bool solve(std::span<const uint16_t> lost_rows, std::span<const uint8_t> parities,
                          erasure_solution& solution) noexcept;
 

@@ -4,8 +4,9 @@
 // call everything, and leave by a jump or exit(), as without the shield.
 //
 // DEFER-1 The kernel calls our handler. If the thread is in a flush or a fence, our handler sends
-//    the signal to the thread again, with all that the kernel has said of it, and blocks all
-//    signals except those of DEFER-2 until that call ends. The kernel keeps them meanwhile.
+//    the signal to the thread again, with all that the kernel has said of it. It blocks all signals
+//    except those of DEFER-2 until that call ends, whatever the program's handler itself blocks.
+//    The kernel keeps them meanwhile.
 // DEFER-2 Signals that an access or an instruction raises, and SIGABRT, cannot wait: the program's
 //    own handlers get them at once.
 // DEFER-3 The program sees the handlers that it has set. SA_RESETHAND takes effect when the

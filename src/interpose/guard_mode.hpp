@@ -7,7 +7,7 @@
 //    root, and FILE must be the file of that name. All other users, and any other file, are refused
 //    as before.
 //
-// The permissions are given for that moment as GUARDED-2 says.
+// The rule GUARDED-2 says how the permissions are given for that moment.
 #pragma once
 
 #include <optional>

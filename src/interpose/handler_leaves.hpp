@@ -14,6 +14,8 @@
 //    (SIGABRT): later stores could not be made durable. So it does for a handler that is called for
 //    a fault of the call itself, which would meet the fault again.
 //
+// About LEAVE-1: so exit() waits for none of these locks.
+//
 // About LEAVE-4: a CI on a processor with AVX-512 has found that a handler without SA_SIGINFO was
 // taken for one of a fault, because of leftovers on the stack.
 //

@@ -5,7 +5,7 @@
 //    one, a return, a cancellation), the process ends as by exit(0). The C library would do that,
 //    but it also counts the runtime's threads. So a thread of the runtime does it.
 // LAST-2 That thread is not one of the program's either: it takes no signals until it calls exit(),
-//    and no other thread waits for it, except one that waits for the main thread to end.
+//    and a thread that joins the main thread waits only for the main thread's end.
 // LAST-3 A main thread that has ended stays in the process without descriptors and memory. So
 //    questions to the kernel by numbers and in /proc are about the calling thread
 //    (/proc/thread-self, gettid()), not about the process.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Windows around libpmemobj's transactions and atomic calls. Between their first fence and their
-// last, the program cannot tell what is half done. So one commit at the end suffices.
+// last, no operation that the program has requested is half done from its point of view. So one
+// commit at the end suffices.
 //
 // OBJ-1 A transaction's window is open while pmemobj_tx_stage() says that one is running, however
 //    it was begun. Calls are not counted, since an abort leaves by longjmp(). The stage is checked

@@ -60,7 +60,7 @@ class mapping_table {
       f(*found.file, take(found, piece));
     }
   }
-  // One of its mappings can be stored to.
+  // Whether one of its mappings can be stored to.
   bool stores_to(const guarded_file& file) const noexcept {
     bool any = false;
     for_each([&](const mapped_range& r) { any = any || (r.file == &file && r.stores); });

@@ -49,7 +49,7 @@ class userfault {
 
   struct waiter {
     uintptr_t at;  // 0: none yet, or a kick
-    bool stores;   // to a page that is there
+    bool stores;   // it stores to a present page
     bool is_over;  // the descriptor has gone, and no thread will come
   };
   // Returns a waiting thread, each once; waits for one if `waits`.

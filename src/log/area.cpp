@@ -7,7 +7,7 @@
 namespace scute::core::log {
 
 uint32_t range_sums::of(uint64_t from, uint64_t n) {
-  constexpr uint64_t passes_max = 4;  // a partly overwritten entry of a ring is summed in vain
+  constexpr uint64_t passes_max = 4;  // entries that a ring has partly overwritten are summed too
   if (prefixes_.empty()) {
     if (n <= passes_max * (end_ - begin_) - summed_) {
       summed_ += n;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A user's file whose permissions were taken away (`scute shield add --guard`): each opening gives
-// them to it for a moment (GUARDED-2).
+// A user's file whose permissions were taken away (`scute shield add --guard`): each opening
+// restores them for a moment (GUARDED-2).
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace scute::core::medium {
 
-// guarded: such a file, of which the time of its last change of state says nothing (IDENT-1).
+// guarded: such a file, whose ctime proves nothing (IDENT-1).
 bool is_same(const file_identity& a, const file_identity& b, bool guarded) noexcept;
 
-// require_unused() of such a file. mode: the permissions that it had, as of open_user_file().
+// require_unused() for such a file. mode: the permissions that it had, as for open_user_file().
 void require_unused(const std::string& path, unsigned mode);
 
 }  // namespace scute::core::medium

@@ -8,8 +8,8 @@
 //    mark is read through the mapping.
 // BLOCK-2 A file can lose blocks while it is closed: a copy has holes where there were zeros, or a
 //    user punches one. An opening for writing restores the blocks of BLOCK-1 before its first
-//    store, and fails with SCUTE_E_NOSPC if it cannot. Bytes that recovery is about to store also
-//    have their blocks.
+//    store, and fails with SCUTE_E_NOSPC if it cannot. Bytes that recovery will store get their
+//    blocks too, even beyond the mark.
 //
 // So only a creation and the use of new chunks can meet a full file system. They fail with
 // SCUTE_E_NOSPC, with nothing changed. Operations that stay below the mark, frees and overwrites
@@ -40,8 +40,8 @@ bool unused_and_zero(const state& s, uint64_t zone, uint64_t column, uint64_t n)
 // BLOCK-1, in a new file.
 void reserve_structures(const state& s);
 
-// BLOCK-2, as the zones' descriptors say; a damaged one leaves its zone out. marks: the chunks of
-// each zone that earlier calls have handled, empty at first.
+// BLOCK-2, as the zones' descriptors say; if one is damaged, the chunks of its zone are left out.
+// marks: the chunks of each zone that earlier calls have handled, empty at first.
 void fill_holes(const state& s, std::vector<uint32_t>& marks);
 // The same for a store of recovery.
 void fill_holes(const state& s, uint64_t offset, uint64_t length);

@@ -11,24 +11,22 @@
 namespace scute::core::pool {
 
 struct engine_facts {
-  scute_engine id;         // in the superblock
-  const char* name;        // in options
+  scute_engine id;         // its number in the superblock
+  const char* name;        // its name in options
   scute_protection least;  // the least protection that it needs
   uint32_t parities_max;
-  // The parity is the undo log: a commit leaves columns open for a while, a crash leaves some to be
-  // resolved, and what is not in step in a column may be a transaction's. Windows cover whole
+  // The parity is the undo log: a commit leaves columns open for a while, and a crash leaves some
+  // to be resolved. An inconsistency in a column may then be a transaction's. Windows cover whole
   // fragments.
   bool parity_is_log;
-  // it has a short way for small objects that are changed or made, not only freed (tx/engine.hpp)
+  // it has a short path for small objects that are changed or made, not only freed (tx/engine.hpp)
   bool takes_small;
-  // it has one where objects have no checksums, though not for ranges in place
+  // it has one for pools without object checksums, but not for ranges in place
   bool takes_unchecked;
   bool automatic;  // SCUTE_ENGINE_AUTO may choose it
-  // SCUTE_ENGINE_AUTO takes it before all others where the log has a file of its own, which is on
-  // disks.
+  // SCUTE_ENGINE_AUTO prefers it if the log has a file of its own, as on disks.
   bool first_on_disks;
-  // its log is lent by the heap permanently; so a pool is made with another engine and switched to
-  // it
+  // the heap lends its log permanently; so a pool is made with another engine and switched to it
   bool log_in_chunks;
 };
 

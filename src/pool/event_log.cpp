@@ -97,7 +97,7 @@ void event_log::post(const event& e) noexcept {
     cell& c = cells_[ticket % queue_size];
     const uint64_t lap = ticket / queue_size;
     const uint64_t sequence = c.sequence.load(std::memory_order_acquire);
-    if (sequence < lap * 2) {  // still holds what was posted a lap ago
+    if (sequence < lap * 2) {  // still has an event of the previous lap
       dropped_.fetch_add(1);
       break;
     }

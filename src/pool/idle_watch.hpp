@@ -8,8 +8,8 @@
 //    the announcement. Either the check finds the work, or the test finds the announcement and
 //    wakes the thread.
 //
-// On IDLE-1: it needs no fence. Without one a store may become visible after the test, by the delay of a
-//    store buffer; the pause is a hundred thousand times as long.
+// No fence is needed for IDLE-1: without one a store may become visible after the test, by the
+// delay of a store buffer; the pause is a hundred thousand times as long.
 #pragma once
 
 #include <atomic>

@@ -36,7 +36,7 @@ struct piece {
   medium::purpose why;
   // Windows only:
   std::byte* delta = nullptr;  // old XOR new, once the data phase has computed it
-  std::byte* next = nullptr;   // the new parity, as well; one after the other if several
+  std::byte* next = nullptr;   // the new parity, also computed then; several one after the other
   // in-place range: its old bytes; src is a copy of the present ones
   const std::byte* old = nullptr;
   const std::byte* verified = nullptr;  // of a patch: its verified old bytes, or null (COL-3)

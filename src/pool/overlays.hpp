@@ -125,8 +125,8 @@ class overlays {
     const auto it = first_in(offset, 1);
     return it != ranges_.end() && it->lane == lane;
   }
-  // Calls fn(offset, length) for what is open in place of these bytes. fn must not touch the
-  // medium.
+  // Calls fn(offset, length) for the parts of these bytes that are open in place. fn must not touch
+  // the medium.
   template <typename Fn>
   void for_each_in_place(uint64_t offset, uint64_t length, Fn&& fn) const {
     if (!may_be_open(offset, length)) return;

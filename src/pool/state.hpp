@@ -35,7 +35,7 @@
 
 namespace scute::core::pool {
 
-// Of repairs in an open pool (repair/repair.hpp).
+// The memory of the repairs in an open pool (repair/repair.hpp).
 struct repair_memory {
   erasure_hints hints;
   failed_searches failed;
@@ -56,15 +56,15 @@ struct state {
   bool read_only = false;
   bool has_parity = false;
   bool parity_is_log = false;   // pool/engines.hpp
-  bool takes_small = false;     // as well: objects that are changed or made
-  bool takes_in_place = false;  // and ranges in place of them
+  bool takes_small = false;     // pool/engines.hpp: short path for changed and new objects
+  bool takes_in_place = false;  // the same for ranges in place
   bool plain_encoding =
       false;  // SCUTE_PLAIN_ENCODING: the kernels of log-free commits not pipelined
   scute_policy policy = SCUTE_POLICY_DEFAULT;  // of this session
   uint64_t scrub_every = 0;
   uint32_t flags = 0;  // SCUTE_*, as given
   std::atomic<bool> verify_on_read{
-      false};  // handing out objects takes more than an address: tx/verify.hpp
+      false};  // objects are verified when they are handed out: tx/verify.hpp
   accounting account;
 
   bool has_checksums = false;  // of object payloads; headers and metadata always have them

@@ -52,7 +52,7 @@ bool cleaner::take_one(need kept, gains least) {
     const uint32_t victim = choose(least);
     if (victim == nowhere) return false;
     if (take(victim, kept)) return true;
-    // Segments into which a batch continues from this one have to stay as well.
+    // Segments into which a batch continues from this one must stay too.
     for (uint32_t i = victim; i != nowhere;) {
       const uint32_t before = i;
       s_.space->note(i).damaged.store(true, std::memory_order_relaxed);
@@ -140,7 +140,7 @@ void cleaner::add_tombstones() {
   std::sort(sightings_.begin(), sightings_.end(),
             [](const sighting& a, const sighting& b) { return a.e < b.e; });
   std::vector<uint32_t> tags;
-  std::vector<const grave*> old;  // of which nothing else is there
+  std::vector<const grave*> old;  // of ids without any other record
   for (const grave& g : graves_) {
     const auto [from, to] =
         std::equal_range(sightings_.begin(), sightings_.end(), sighting{g.e, nullptr},

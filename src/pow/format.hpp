@@ -150,7 +150,7 @@ struct file_head {
   uint32_t protect;       // enum protection
   uint32_t clean;         // 1: closed properly, so nothing is torn
   uint32_t last_valid_count;
-  uint32_t in_use;  // clean: segments that are; 0: not known (files before version 3)
+  uint32_t in_use;  // clean: segments in use; 0: not known (files before version 3)
   uint32_t tags;    // POW-23: the highest tag that an id without records may have had
   // the low half of the session to which `tags` applies: older libraries do not keep it
   uint32_t tags_session;

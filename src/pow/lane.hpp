@@ -71,15 +71,15 @@ class lane {
   // Segments from `count` on no longer exist: they were free, so nothing in them is needed. After
   // this returns no thread writes back any of their bytes.
   void forget_from(uint64_t count) noexcept SCUTE_EXCLUDES(lock_);
-  // Batches up to this one are durable, and what they name.
+  // Batches up to this one are durable, with all that they name.
   void confirm_to(uint64_t number) noexcept SCUTE_EXCLUDES(lock_);
 
   medium::writer w;
   uint64_t clock = 0;  // greatest version that this lane has given
   std::atomic<int64_t> memory{
-      0};  // bytes of objects that its sections have added, less those they took away
+      0};  // bytes of objects that its sections have added, minus those removed
   std::atomic<bool> naming{
-      false};  // a commit is looking at what is durable, to name what is not (POW-8)
+      false};  // a commit is finding out which batches are undurable, to name them (POW-8)
   std::atomic<uint64_t> bytes_written{0}, batches{0};  // written by the owner alone
 
  private:

@@ -11,7 +11,7 @@
 
 namespace scute::core::pow {
 
-// One call of make_room(), and what it has tried.
+// One call of make_room(), and its attempts so far.
 struct state::search {
   lane& l;
   uint64_t bytes;

@@ -78,7 +78,7 @@ class scan {
 
   std::vector<segment_reading> readings;
   std::vector<waiting_frame> waiting;
-  std::map<lane_key, uint64_t> confirmed;  // as frames and marks say
+  std::map<lane_key, uint64_t> confirmed;  // according to frames and marks
   std::vector<damage_note> damage;
   uint64_t records = 0, frames = 0;
 

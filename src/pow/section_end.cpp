@@ -113,7 +113,7 @@ void section::leave_dependencies() noexcept {
 void section::make_seen_durable() noexcept {
   try {
     s_.sync(s_.writer_of(slot_));
-  } catch (...) {  // NOLINT(bugprone-empty-catch): refuse_if_failed() tells everybody
+  } catch (...) {  // NOLINT(bugprone-empty-catch): refuse_if_failed() stops all threads
   }
 }
 

@@ -27,14 +27,14 @@ enum class need : uint32_t {
   erasing = 2,
   cleaning = 1,
   recovery = 0
-};  // segments that stay, at least
+};  // how many segments must stay free, at least
 
 struct segment_note {
   std::atomic<int64_t> live{0};  // bytes of records that count, heads included
   std::atomic<int64_t> packing{
       0};  // of the cleaner's segments: other bytes that the next copy would need again
   std::atomic<use> what{use::free};
-  std::atomic<bool> pinned{false};    // has parts of a batch that has not ended
+  std::atomic<bool> pinned{false};    // has parts of an unfinished batch
   std::atomic<bool> damaged{false};   // a record that counts was not found in it: it stays as it is
   std::atomic<bool> repaired{false};  // some of it was wrong, or could not be read, at the opening
   std::atomic<uint32_t> seal{0xffffffffU};  // that of its group
@@ -70,7 +70,8 @@ class space {
   // Sets the number of segments, which has grown.
   void grown_to(uint64_t count) SCUTE_EXCLUDES(lock_);
 
-  // The number of segments that are full and in no group, or more (POW-24). Adds this one.
+  // Counts segments that are full and in no group, perhaps too many but never too few (POW-24).
+  // Adds this one.
   void add_unsealed(uint32_t s) noexcept {
     note(s).unsealed_since.store(turn_.fetch_add(1, std::memory_order_relaxed) + 1,
                                  std::memory_order_relaxed);

@@ -44,7 +44,7 @@ struct thread_slot {
       0};  // its last thread; written while busy, read by threads that search for a slot
   std::atomic<pid_t> task{0};  // the system's number of that thread, likewise
   uint32_t number = 0;         // from 1; owner of entries, and lane where each thread has one
-  bool is_ready = false;       // its lane and its writer are there; accessed while busy
+  bool is_ready = false;       // its lane and its writer exist; accessed while busy
   section* open = nullptr;
   std::unique_ptr<medium::writer> own;  // where all threads have one lane
   dependencies seen;                    // undurable batches that the thread has written or seen
@@ -193,7 +193,7 @@ class state {
   table& table_at(uint32_t number);  // of a number that exists; throws
   table* find_table(uint32_t number) const noexcept;
   table& add_table(uint32_t number);  // makes it if need be
-  // Bytes of objects and what is kept of each.
+  // Bytes of objects and of their entries.
   uint64_t memory() const noexcept;
   static constexpr uint64_t per_object = sizeof(entry);
 

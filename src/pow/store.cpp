@@ -191,9 +191,9 @@ void store::load(table& t, serializer& k) {
   t.found.reset();
 }
 
-// Loads a table that had a serializer before. It is not known any more where its objects lie, so
+// Loads a table that had a serializer before. The places of its objects are no longer known, so
 // this reads all segments. (No section changes the table meanwhile. Threads that write other tables
-// append after the records that this looks for.)
+// append after the records that this searches for.)
 void store::load_again(table& t, serializer& k) {
   const auto counts = [&](uint64_t index) {
     const entry* const e = t.find(index);
@@ -284,8 +284,8 @@ table& store::attach(const std::string& name, uint32_t type, uint32_t size, bool
   return t;
 }
 
-// From now on a caller that takes the objects for others is refused. If it fails, for want of room
-// perhaps, the next opening does it.
+// From now on a caller that mistakes the type of the objects is refused. If this fails, perhaps for
+// lack of room, the next opening does it.
 void store::renumber(table& t, uint32_t type) noexcept {
   if (s_.read_only) return;
   const uint32_t was = std::exchange(t.type, type);
@@ -307,8 +307,8 @@ void store::detach(table& t) noexcept {
 
 void store::sync() {
   if (s_.read_only) return;
-  // Inside a section this thread has its slot already; in another slot it would not be known which
-  // batches the thread has seen.
+  // Inside a section this thread has its slot already; another slot would not know which batches
+  // the thread has seen.
   if (const section* const open = section::of_thread(s_)) {
     s_.sync(s_.writer_of(open->where()));
     return;
@@ -321,8 +321,8 @@ check_report store::check(bool repair, bool compare, const progress_fn& progress
   if (section::of_thread(s_) != nullptr)
     throw failure(SCUTE_E_INVALID,
                   "this thread has a section of " + s_.name + " open; end it before the check");
-  // Sections that are running would look like losses: the records that they replace are where they
-  // were, or not there yet.
+  // Running sections would look like losses: the records that they replace are still in place, or
+  // their new ones are missing.
   const state::pause still(s_);
   const locked guard(s_.clean_lock);
   return check_file(s_, {repair, compare, progress});

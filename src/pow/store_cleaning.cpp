@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How an open file is cleaned (pow/store.hpp).
+// Cleans an open file (pow/store.hpp).
 #include <algorithm>
 #include <chrono>
 #include <system_error>
@@ -67,7 +67,8 @@ void store::compact(const progress_fn& progress) {
     const segment_note& n = s_.space->note(static_cast<uint32_t>(victim));
     if (s_.space->prefer_low() >= victim) break;
     if (n.what.load() == use::seal) {
-      // Its group gets another one further down. Before that it rebuilds the members that it can.
+      // Its group gets another seal further down. Before that, the seal rebuilds the members that
+      // it can.
       if (!SCUTE_PLANTED(pow_compact_unmended))
         s_.groups->mend(s_.lane_at(cleaner_lane).w, static_cast<uint32_t>(victim));
       s_.groups->give_up(s_.lane_at(cleaner_lane).w, static_cast<uint32_t>(victim));
@@ -91,7 +92,7 @@ void store::clean_in_background(uint64_t rate) {
   auto allowed = clock::now();
   auto nap = nap_least;
   uint64_t seen = 0;
-  bool again = true;  // the last look has left something undone
+  bool again = true;  // the last round has left something undone
   for (;;) {
     {
       const locked guard(sleep_lock_);
@@ -99,7 +100,7 @@ void store::clean_in_background(uint64_t rate) {
       wake_.wait_for(sleep_lock_, nap);
       if (ending_) return;
     }
-    // Where no section writes there is nothing new to clean, however many segments there are.
+    // If no section writes there is nothing new to clean, however many segments there are.
     const uint64_t now = s_.batches();
     nap = now != seen ? nap_least : std::min(2 * nap, nap_most);
     if (now == seen && !again) continue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a store is closed properly: ends, groups and the head page say so.
+// Closes a store properly: segments' ends, groups and the head page record it.
 #include <algorithm>
 #include <new>
 #include <span>
@@ -16,14 +16,14 @@ void store::close() {
   // POW-12: each by its lane's writer, which may have an end pending already.
   for (uint32_t i = 0; i < lanes_max; ++i)
     if (lane* const l = s_.find_lane(i)) l->end_segment_durably();
-  s_.refuse_if_failed();  // the head must not say that they are there
+  s_.refuse_if_failed();  // the head must not claim ends that are not durable
   restore_seals();
   seal_all();
   const locked guard(s_.head_lock);
   medium::writer w(*s_.medium);
   s_.head.clean = 1;
   s_.head.in_use = 0;
-  // (Libraries that know older versions only leave there what they find.)
+  // Libraries that know only older versions keep what they find there.
   if (s_.head.version >= version_with_use)
     for (uint32_t i = 0; i < s_.space->count(); ++i)
       s_.head.in_use += s_.space->note(i).what.load() != use::free;
@@ -42,7 +42,8 @@ void store::restore_seals() {
   }
 }
 
-// So that a file which was closed is protected as a whole, if there is room for it.
+// Makes groups of all full segments, so that a closed file is completely protected, if there is
+// room.
 void store::seal_all() {
   if (s_.groups == nullptr) return;
   s_.groups->forget_loose();
@@ -52,7 +53,7 @@ void store::seal_all() {
   }
 }
 
-// Drops decisions about lanes that have no segment any more: these are not needed.
+// Drops decisions about lanes without segments: they are no longer needed.
 void store::drop_unneeded_last_valid() noexcept {
   file_head& h = s_.head;
   const auto is_there = [&](const last_valid_batch& c) {

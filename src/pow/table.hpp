@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A table: objects of one kind, each with an index. The owner of the objects in memory (the typed
-// faces, or a C program) says how they become bytes.
+// interfaces, or a C program) serializes them.
 #pragma once
 
 #include <atomic>
@@ -15,20 +15,20 @@
 
 namespace scute::core::pow {
 
-// The serializer of a table's objects. Calls come from the thread that commits, with the program's
-// locks held.
+// The serializer of a table's objects. The committing thread calls it, with the program's locks
+// held.
 class serializer {
  public:
   virtual ~serializer() = default;
-  // Bytes that the object takes now; and writes them, exactly so many. If either throws, the
-  // section ends with nothing written.
+  // measure() returns the object's present size in bytes; encode() writes exactly so many. If
+  // either throws, the section ends with nothing written.
   virtual uint32_t measure(uint64_t index) = 0;
   virtual void encode(uint64_t index, std::byte* to, uint32_t size) = 0;
-  // Takes an object that recovery has found. If this throws, the attaching ends.
+  // Receives an object that recovery has found. If this throws, attaching fails.
   virtual void load(uint64_t index, uint32_t tag, const std::byte* bytes, uint32_t n) = 0;
 };
 
-// Where recovery has found an object; until the table has its serializer.
+// Where recovery has found an object; kept until the table has its serializer.
 struct location {
   uint32_t segment;
   uint32_t position;  // of the frame, in lines
@@ -53,13 +53,13 @@ class table {
   entry* find(uint64_t index) const noexcept {
     return index < high() ? entries_.find(index) : nullptr;
   }
-  // Above all indexes that were ever used.
+  // A bound above all indexes that were ever used.
   uint64_t high() const noexcept { return high_.load(std::memory_order_acquire); }
 
   static constexpr uint64_t no_index = UINT64_MAX;
-  // An index below `most` that no object has, and whose last one is durably gone, is_durable(lane,
-  // number of a batch) says (POW-14). no_index: there will be one when more is durable. `most`
-  // itself: there is none at all. Any thread.
+  // Gets an index below `most` that no object has, and whose last object is durably erased, as
+  // is_durable(lane, number of a batch) says (POW-14). no_index: one becomes free when more is
+  // durable. `most`: there is none at all. Any thread.
   template <typename Durable>
   uint64_t take_index(Durable&& is_durable, uint64_t most) SCUTE_EXCLUDES(lock_) {
     const locked guard(lock_);
@@ -68,7 +68,7 @@ class table {
       free_.pop_back();
       return i;
     }
-    // (In the order in which they were given back, so that this looks at one of them only.)
+    // In the order in which they were returned, so only the first one needs a test.
     if (!waiting_.empty() && is_durable(waiting_.front().lane, waiting_.front().number)) {
       const uint64_t i = waiting_.front().index;
       waiting_.pop_front();
@@ -80,7 +80,7 @@ class table {
     raise(i + 1);
     return i;
   }
-  // Do not fail: without memory the index is forgotten until the next opening.
+  // These do not fail: without memory the index is forgotten until the next opening.
   void give_index(uint64_t i) noexcept SCUTE_EXCLUDES(lock_) {
     const locked guard(lock_);
     try {
@@ -88,7 +88,7 @@ class table {
     } catch (...) {  // NOLINT(bugprone-empty-catch)
     }
   }
-  // The object there is gone as soon as that batch is durable.
+  // The index becomes free as soon as that batch is durable.
   void give_index(uint64_t i, uint32_t lane, uint64_t batch) noexcept SCUTE_EXCLUDES(lock_) {
     const locked guard(lock_);
     try {
@@ -99,14 +99,14 @@ class table {
 
   serializer* serialized_by = nullptr;
   bool chooses = false;  // the serializer chooses the indexes
-  bool recurs = false;   // no id outlives its object, so ids may come again
+  bool recurs = false;   // no id outlives its object, so ids may recur
   // POW-23.
   bool keeps_tags() const noexcept { return !chooses && !recurs; }
   bool is_used_up(uint64_t index) const noexcept {
     const entry* const e = keeps_tags() ? find(index) : nullptr;
     return e != nullptr && tag_of(e->state.load(std::memory_order_relaxed)) == tag_max;
   }
-  // Of what recovery has found; gone when there is a serializer.
+  // The places that recovery has found; dropped once there is a serializer.
   std::unique_ptr<chunked<location>> found;
 
  private:

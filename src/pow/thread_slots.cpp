@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which thread sits where (pow/state.hpp).
+// Assigns slots to threads (pow/state.hpp).
 #include <unistd.h>
 #include <csignal>
 
@@ -25,8 +25,8 @@ bool is_gone(pid_t thread) noexcept {
   return gone;
 }
 
-// Its thread has ended, as far as the system says so. (Another thread that has got its number hides
-// it.)
+// Whether its thread has ended, as far as the system says. (Another thread that has got its number
+// hides that.)
 bool is_orphan(const thread_slot& s) noexcept {
   const pid_t thread = s.task.load(std::memory_order_relaxed);
   return thread != 0 && is_gone(thread);
@@ -86,7 +86,7 @@ inline thread_slot* state::own_slot() noexcept {
   return own_slot_elsewhere(me);
 }
 
-// At another store the thread has another one.
+// The thread may have another slot at this store.
 thread_slot* state::own_slot_elsewhere(uint64_t me) noexcept {
   const auto is_mine = [&](uint32_t i) {
     return slots_[i].thread.load(std::memory_order_relaxed) == me;
@@ -109,8 +109,8 @@ thread_slot* state::own_slot_elsewhere(uint64_t me) noexcept {
 thread_slot& state::find_slot() {
   if (read_only)
     throw failure(SCUTE_E_READONLY, name + " is open read-only, so nothing in it can be changed");
-  // A pause would wait for ever for slots that are taken again at once. (A section inside of
-  // another one is not kept waiting: the pause waits for the outer one.)
+  // A pause would wait for ever for slots that are taken again at once. (A section inside another
+  // one does not wait here, since the pause waits for the outer one.)
   if (pauses_.load(std::memory_order_relaxed) != 0 && part_of_this_thread().newest == nullptr)
       [[unlikely]]
     for (unsigned spins = 0; pauses_.load(std::memory_order_relaxed) != 0;) spin_pause(spins);
@@ -128,7 +128,7 @@ thread_slot& state::wait_for_slot() {
     }
     const locked guard(slots_lock_);
     slots_wanted_.fetch_add(1);
-    // (A thread that leaves at this very moment may not have seen that another one waits.)
+    // A thread that leaves at this moment may not have seen that another one waits.
     slot_left_.wait_for(slots_lock_, std::chrono::milliseconds(5));
     slots_wanted_.fetch_sub(1);
   }
@@ -155,11 +155,11 @@ thread_slot* state::other_slot() {
   return nullptr;
 }
 
-// In a slot that was taken: it is this thread's from now on.
+// Makes a taken slot this thread's.
 thread_slot& state::occupy(uint32_t i) {
   thread_slot& s = slots_[i];
   // Batches that the slot's thread has seen must be durable, since that thread will use another
-  // slot. A thread that has ended will not: then this one continues as if it had seen them.
+  // slot. If that thread has ended, this one continues as if it had seen them.
   if (!s.seen.empty() && !is_orphan(s)) {
     try {
       sync(writer_of(s));
@@ -189,7 +189,7 @@ state::pause::pause(state& s) : s_(s) {
     }
     spin_pause(spins);
     if (clock::now() < until) continue;
-    const pause those(s, taken_);  // gives them back
+    const pause those(s, taken_);  // it releases them
     throw failure(SCUTE_E_BUSY,
                   "sections of " + s.name +
                       " are open and do not end; end them, and do not hold a lock that one of them "

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Several threads that divide numbered work among themselves, while a file is opened.
+// Threads that divide numbered work among themselves, while a file is opened.
 #pragma once
 
 #include <atomic>
@@ -11,8 +11,8 @@
 
 namespace scute::core::pow {
 
-// Calls work(next) in several threads. next() returns the numbers from 0 on, each of them once in
-// all threads. If one of them throws, the others end, and this throws the same.
+// Calls work(next) in several threads. next() returns the numbers from 0 on, each once over all
+// threads. If one throws, the others end, and this throws the same.
 template <typename Work>
 void in_threads(uint32_t threads, uint64_t count, const Work& work) {
   std::atomic<uint64_t> number{0};
@@ -31,7 +31,7 @@ void in_threads(uint32_t threads, uint64_t count, const Work& work) {
   try {
     others.reserve(threads);
     for (uint32_t i = 1; i < threads && i < count; ++i) others.emplace_back(run);
-  } catch (...) {  // NOLINT(bugprone-empty-catch): fewer threads do it as well
+  } catch (...) {  // NOLINT(bugprone-empty-catch): fewer threads suffice
   }
   run();
   for (std::thread& t : others) t.join();

@@ -61,8 +61,8 @@
 // bytes that the backing reads.
 //
 // About VIEW-11 and VIEW-12: for flushes a coming page counts as loaded. A thread that needs its
-// bytes waits until it is loaded. After a death, a coming page that is a hole had not been placed,
-// or it was evicted; no thread had touched it, and nothing is lost.
+// bytes waits until it is loaded. After a death, a coming page that is a hole had either not been
+// placed, so no thread had touched it; or it was evicted, so its bytes are on the medium.
 //
 // Threads: any thread with a flusher of its own may call flush, nt_store, fence, clflush and the
 // windows, also in signal handlers (VIEW-7); these allocate nothing. The other calls are not for

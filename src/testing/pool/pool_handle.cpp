@@ -65,7 +65,7 @@ void lose_page(scute_pool* pool, uint64_t offset) {
 
 void prefer_lane(unsigned lane) noexcept {
   thread_state& me = this_thread();
-  me.take_part();  // which gives the thread an ordinal of its own, once
+  me.take_part();  // gives the thread its ordinal, once
   me.ordinal = lane;
   me.last_pool = 0;
   me.last_lane = -1;
