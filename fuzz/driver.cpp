@@ -46,8 +46,8 @@ Exit status: 0 nothing failed; 1 an input failed (a crash, a hang, a broken prom
 of a sanitizer build have statuses of their own); 2 wrong usage, or a file cannot be read.
 
 Examples
-  scute-fuzz fuzz/corpus fuzz/regressions     what the test fuzz/corpus does
-  scute-fuzz --runs 100000 --seed 7 fuzz/corpus
+  scute-fuzz FOLDER...                 the inputs in them, as the test fuzz/corpus does
+  scute-fuzz --runs 100000 --seed 7 FOLDER
   scute-fuzz --explain failure-0123456789abcdef
 )";
 

@@ -33,7 +33,7 @@ GROUPS = {
 }
 KINDS = ("phrases", "columns", "sentences")
 # The phrase book names the phrases itself; the others are data, or what a program has printed.
-UNREAD = re.compile(r"^tests/layout/phrases|\.(csv|json|svg|png|golden|in)$|^fuzz/corpus/|^(bench/report|sim/report)/")
+UNREAD = re.compile(r"^tests/layout/phrases|\.(csv|json|svg|png|gz|golden|in)$|^(bench/report|sim/report)/")
 
 
 def group_of(path):
