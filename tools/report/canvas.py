@@ -19,13 +19,12 @@ from matplotlib.artist import Artist  # noqa: E402
 from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 from matplotlib.patches import Patch  # noqa: E402
+from matplotlib.text import Text  # noqa: E402
 from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator  # noqa: E402
 
 import palette  # noqa: E402
 
 plt.rcParams.update({
-    "svg.fonttype": "none",
-    "svg.hashsalt": "scute",
     "font.family": "DejaVu Sans",
     "font.size": 9,
     "axes.titlesize": 10,
@@ -49,13 +48,13 @@ Panel = Mapping[str, Mapping[str, Point]]
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure that was written: the name of its files without the ending, and its text."""
+    """A figure that was written: the name of its file without the ending, and its text."""
     stem: str
     title: str
     caption: str = ""
 
     def markdown(self) -> str:
-        return f"![{self.title}]({self.stem}.png)\n\n*{self.title}.* {self.caption} ([SVG]({self.stem}.svg))\n"
+        return f"![{self.title}]({self.stem}.png)\n\n*{self.title}.* {self.caption}".rstrip() + "\n"
 
 
 @dataclass
@@ -83,10 +82,9 @@ class Canvas:
         figure.draw_without_rendering()
         figure.set_layout_engine(None)  # not "none", which would have each file drawn twice
         box = figure.get_tightbbox().padded(0.1)
+        texts = [t.get_text() for t in figure.findobj(Text) if t.get_visible() and t.get_text().strip()]
         figure.savefig(self.folder / f"{stem}.png", dpi=150, bbox_inches=box,
-                       metadata={"Software": None})
-        figure.savefig(self.folder / f"{stem}.svg", bbox_inches=box,
-                       metadata={"Date": None, "Creator": None})
+                       metadata={"Software": None, "Description": "\n".join(texts)})
         plt.close(figure)
         picture = Picture(stem, title, caption)
         self.written.append(picture)

@@ -112,8 +112,7 @@ def write(folder: Path, rows: Rows, machine: dict[str, Any], counts: instruction
 
 def remove_plots(folder: Path, stems: Iterable[str]) -> None:
     for stem in stems:
-        for ending in ("png", "svg"):
-            (folder / f"{stem}.{ending}").unlink(missing_ok=True)
+        (folder / f"{stem}.png").unlink(missing_ok=True)
 
 
 def named(report: Path) -> set[str]:
