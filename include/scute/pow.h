@@ -231,9 +231,6 @@ typedef struct scute_pow_serializer {
   /* An object that was found in the file; 0 or a negative code, which ends
    * scute_pow_table_open(). */
   int (*load)(void *arg, uint64_t id, const void *bytes, uint32_t n);
-  /* of a table in a file of format 2 or older that may be found instead of `type`; 0: none */
-  uint32_t type_before;
-  uint32_t reserved; /* 0 */
   /* Null, or called instead of encode(): writes `size` bytes, as many as measure() has said. 0, or
    * a negative code if they would be more or less, which ends the section with nothing written. */
   int (*write)(void *arg, uint64_t index, void *to, uint32_t size);

@@ -172,13 +172,12 @@ int check_with(scute_pow* store, uint32_t flags, uint64_t* lost, Fn&& report) no
 }
 
 scute_pow_table& attach(scute_pow& p, const char* name, uint32_t type, uint32_t size, bool chooses,
-                        std::unique_ptr<pow::serializer> k, uint32_t type_before,
-                        std::span<const uint32_t> earlier_types, bool recurs) {
+                        std::unique_ptr<pow::serializer> k, std::span<const uint32_t> earlier_types,
+                        bool recurs) {
   auto t = std::make_unique<scute_pow_table>();
   t->owner = &p;
   t->serializer = std::move(k);
-  t->in =
-      &p.in->attach(name, type, size, chooses, *t->serializer, type_before, earlier_types, recurs);
+  t->in = &p.in->attach(name, type, size, chooses, *t->serializer, earlier_types, recurs);
   pow::table& in = *t->in;
   return list(p, p.tables, std::move(t), in);
 }
@@ -278,7 +277,7 @@ int scute_pow_table_open(scute_pow* store, const char* name, const scute_pow_ser
     need_out(name, "name");
     const scute_pow_serializer& given = need_out(serializer, "serializer");
     need_out(table, "table");
-    if (given.struct_size < offsetof(scute_pow_serializer, type_before) ||
+    if (given.struct_size < offsetof(scute_pow_serializer, write) ||
         given.struct_size > sizeof given)
       throw failure(SCUTE_E_INVALID, "serializer->struct_size is not sizeof(scute_pow_serializer)");
     scute_pow_serializer k{};
@@ -290,7 +289,7 @@ int scute_pow_table_open(scute_pow* store, const char* name, const scute_pow_ser
       throw failure(SCUTE_E_INVALID, "serializer->earlier_types is null");
     *table =
         &attach(p, name, k.type, k.size, k.chooses_indexes != 0, std::make_unique<c_serializer>(k),
-                k.type_before, {k.earlier_types, k.earlier_count}, k.ids_may_recur != 0);
+                {k.earlier_types, k.earlier_count}, k.ids_may_recur != 0);
   });
 }
 

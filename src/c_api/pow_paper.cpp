@@ -100,7 +100,7 @@ int scute_pow_alloc(scute_pow* store, const char* name, uint32_t size, scute_pow
     f->owner = &p;
     // Earlier libraries used 0, the type without a name.
     static constexpr uint32_t type = 0x616c6c00, earlier[] = {0};
-    f->table = &p.in->attach(name, type, size, true, *f, 0, earlier);
+    f->table = &p.in->attach(name, type, size, true, *f, earlier);
     pow::table& in = *f->table;
     *file = &list(p, p.files, std::move(f), in);
   });

@@ -20,7 +20,7 @@ void put(medium::writer& w, uint32_t copy, const file_head& h) {
 bool makes_sense(const file_head& h) noexcept {
   const bool tracks = h.protect == static_cast<uint32_t>(protection::always);
   const bool sealed = h.protect == static_cast<uint32_t>(protection::sealed);
-  return (!sealed || (h.version >= version_with_seals && h.segment_size >= sealed_least)) &&
+  return (!sealed || h.segment_size >= sealed_least) &&
          h.segment_size >= (tracks ? tracks_least : head_page) && h.segment_size % head_page == 0 &&
          h.segment_size <= uint64_t{1} << 32 && h.segments <= uint64_t{1} << 32 &&
          h.protect <= static_cast<uint32_t>(protection::always) &&
@@ -56,6 +56,11 @@ file_head read_head(const medium::medium& m, uint64_t file_size, const std::stri
       throw failure(SCUTE_E_VERSION, name + " was made by a newer library (format " +
                                          std::to_string(h.version) + "); use that one");
     if (h.version == 0 || !makes_sense(h)) continue;
+    if (h.version < file_version)
+      throw failure(SCUTE_E_VERSION,
+                    name + " has format " + std::to_string(h.version) +
+                        " of a store, which Scute 0.1 was the last to read; copy its objects into "
+                        "a new store with a program that was built with 0.1");
     if (!*newest || (*newest)->update < h.update) *newest = h;
   }
   if (!ours) throw failure(SCUTE_E_FORMAT, name + " is not a persist-on-write file");

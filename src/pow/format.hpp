@@ -109,17 +109,12 @@
 namespace scute::core::pow {
 
 inline constexpr char file_magic[8] = {'S', 'c', 'u', 't', 'e', 'P', 'O', 'W'};
-inline constexpr uint32_t file_version = 3;
-inline constexpr uint32_t version_with_ends =
-    2;  // files before have segments that do not say where they end
-inline constexpr uint32_t version_with_kinds =
-    3;  // in files before, tables, vectors and single objects of one type have one number
+inline constexpr uint32_t file_version = 3;  // the only one that is read
 inline constexpr uint64_t head_page = 4096;
 inline constexpr uint32_t head_copies = 3;
 inline constexpr uint64_t first_segment = 4 * head_page;
 inline constexpr uint64_t tracks_least =
     9 * head_page;  // bytes of a segment that lies on nine pages side by side
-inline constexpr uint32_t version_with_seals = 3, version_with_use = 3;
 inline constexpr uint64_t segments_least = 6;  // of a file
 inline constexpr uint64_t segments_spare = 4;  // that a file which was compacted has
 inline constexpr uint32_t lanes_max = 128;     // that of the cleaner included
@@ -150,7 +145,7 @@ struct file_head {
   uint32_t protect;       // enum protection
   uint32_t clean;         // 1: closed properly, so nothing is torn
   uint32_t last_valid_count;
-  uint32_t in_use;  // clean: segments in use; 0: not known (files before version 3)
+  uint32_t in_use;  // clean: segments in use; 0: not known
   uint32_t tags;    // POW-23: the highest tag that an id without records may have had
   // the low half of the session to which `tags` applies: older libraries do not keep it
   uint32_t tags_session;

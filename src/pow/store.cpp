@@ -16,7 +16,7 @@ log::segment_layout layout_of(const file_head& h) {
                        ? log::redundancy::tracks
                        : log::redundancy::one_copy;
   const bool sealed = h.protect == static_cast<uint32_t>(protection::sealed);
-  return {how, h.segment_size, h.version >= version_with_ends, sealed ? lines_kept_for_seals : 0};
+  return {how, h.segment_size, true, sealed ? lines_kept_for_seals : 0};
 }
 
 const char* name_of(protection p) {
@@ -100,7 +100,7 @@ std::unique_ptr<store> store::create(std::unique_ptr<medium::medium> m, const st
   state& s = made->s_;
   file_head& h = s.head;
   std::memcpy(h.magic, file_magic, sizeof h.magic);
-  h.version = how.version;
+  h.version = file_version;
   std::memcpy(h.uuid, how.uuid, sizeof h.uuid);
   h.session = 1;
   h.tags = tag_of_none;
@@ -228,8 +228,7 @@ void store::load_again(table& t, serializer& k) {
 }
 
 table& store::attach(const std::string& name, uint32_t type, uint32_t size, bool chooses,
-                     serializer& k, uint32_t type_before, std::span<const uint32_t> earlier,
-                     bool recurs) {
+                     serializer& k, std::span<const uint32_t> earlier, bool recurs) {
   if (section::of_thread(s_) != nullptr)
     throw failure(SCUTE_E_INVALID, "table " + name + " is opened inside a section");
   if (name.empty() || name.size() > 255)
@@ -243,11 +242,9 @@ table& store::attach(const std::string& name, uint32_t type, uint32_t size, bool
       continue;
     }
     if (t->name != name) continue;
-    const bool as_before =
-        type_before != 0 && t->type == type_before && s_.head.version < version_with_kinds;
     const bool was_earlier =
         t->type != type && std::ranges::find(earlier, t->type) != earlier.end();
-    if ((t->type != type && !as_before && !was_earlier) || t->size != size)
+    if ((t->type != type && !was_earlier) || t->size != size)
       throw failure(SCUTE_E_TYPE, "table " + name + " of " + s_.name + " has objects of type " +
                                       std::to_string(t->type) + " and size " +
                                       std::to_string(t->size) + ", not " + std::to_string(type) +

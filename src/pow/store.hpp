@@ -25,7 +25,6 @@ struct shape {  // of a new file
   uint64_t segment_size = 256 * 1024;
   uint64_t segments = 16;
   uint8_t uuid[16]{};
-  uint32_t version = file_version;  // of the format; older ones are for tests
 };
 
 // Properties that an existing file must have; nothing, or 0: any.
@@ -65,13 +64,11 @@ class store {
 
   // The table of that name, made if there is none. Its serializer gets its objects by load(), and
   // must outlive the store or be detached by detach(). Not inside a section. Throws failure:
-  // SCUTE_E_TYPE (another type or size), SCUTE_E_BUSY (it has a serializer). type_before: a type
-  // that the table may have in a file older than version_with_kinds; 0: none. earlier: types that
-  // it may have in any file, and that are replaced. recurs: ids may recur after their object
-  // (POW-23 does not apply).
+  // SCUTE_E_TYPE (another type or size), SCUTE_E_BUSY (it has a serializer). earlier: types
+  // that the table may have in the file, and that are replaced. recurs: ids may recur after their
+  // object (POW-23 does not apply).
   table& attach(const std::string& name, uint32_t type, uint32_t size, bool chooses, serializer& k,
-                uint32_t type_before = 0, std::span<const uint32_t> earlier = {},
-                bool recurs = false);
+                std::span<const uint32_t> earlier = {}, bool recurs = false);
   void detach(table& t) noexcept;
 
   void sync();

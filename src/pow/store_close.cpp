@@ -23,10 +23,8 @@ void store::close() {
   medium::writer w(*s_.medium);
   s_.head.clean = 1;
   s_.head.in_use = 0;
-  // Libraries that know only older versions keep what they find there.
-  if (s_.head.version >= version_with_use)
-    for (uint32_t i = 0; i < s_.space->count(); ++i)
-      s_.head.in_use += s_.space->note(i).what.load() != use::free;
+  for (uint32_t i = 0; i < s_.space->count(); ++i)
+    s_.head.in_use += s_.space->note(i).what.load() != use::free;
   s_.head.decided = s_.head.session;
   drop_unneeded_last_valid();
   write_head(w, s_.head);

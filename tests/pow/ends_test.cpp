@@ -188,22 +188,5 @@ TEST_P(Ends, OneOfTwoPlacesIsEnough) {
   for_each_used([&](uint32_t, const log::segment_contents& in) { EXPECT_FALSE(in.stated_flawed); });
 }
 
-// Files of version 1 have no ends. They are read, and written, as they are.
-TEST_P(Ends, FilesOfVersionOne) {
-  version = 1;
-  make();
-  fill(0, 40);
-  db->close();
-  for (int i = 0; i < 2; ++i) {
-    reopen();
-    EXPECT_EQ(c->texts.size(), 40U);
-    EXPECT_EQ(db->recovered().lost + db->recovered().repaired, 0U);
-    EXPECT_EQ(db->parts().head.version, 1U);
-    for_each_used([&](uint32_t, const log::segment_contents& in) { EXPECT_FALSE(in.stated); });
-    fill(0, 5);
-    if (i == 0) db->close();
-  }
-}
-
 }  // namespace
 }  // namespace scute::core::pow

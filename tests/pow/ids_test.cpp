@@ -16,7 +16,7 @@ class Ids : public Seals {
   ~Ids() override { plain_medium::before_fence = {}; }
   void attach_free(bool recurs = false) {
     free = std::make_unique<cells>();
-    free->t = &db->attach("free", 8, 0, false, *free, 0, {}, recurs);
+    free->t = &db->attach("free", 8, 0, false, *free, {}, recurs);
   }
   void open_again() {
     db->close();

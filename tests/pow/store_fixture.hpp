@@ -25,7 +25,6 @@ class Store : public ::testing::TestWithParam<protection> {
     how.protect = GetParam();
     how.segment_size = 72 * 1024;
     how.segments = segments;
-    how.version = version;
     for (uint8_t& b : how.uuid) b = static_cast<uint8_t>(b + 3);
     store_options w;
     w.limit.max_size = bytes.size();
@@ -69,8 +68,7 @@ class Store : public ::testing::TestWithParam<protection> {
     }
   }
 
-  uint32_t version = file_version;  // that make() makes
-  uint64_t segments = 8;            // of these; there is room for eight
+  uint64_t segments = 8;  // of these; there is room for eight
   static constexpr size_t file_bytes = first_segment + size_t{8} * 72 * 1024;
   struct given_back {
     void operator()(std::byte* p) const { std::free(p); }

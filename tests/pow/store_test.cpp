@@ -58,8 +58,10 @@ TEST_P(Store, HeadPages) {
   }
   db.reset();
   std::ranges::copy(sound, bytes.begin());
-  change_heads([](file_head& h) { h.version = 99; });
-  EXPECT_EQ(open_fails(), SCUTE_E_VERSION);
+  for (const uint32_t version : {1U, 2U, 99U}) {
+    change_heads([&](file_head& h) { h.version = version; });
+    EXPECT_EQ(open_fails(), SCUTE_E_VERSION) << version;
+  }
   std::ranges::copy(sound, bytes.begin());
   change_heads([](file_head& h) { h.segments = 1000; });
   EXPECT_EQ(open_fails(), SCUTE_E_TRUNCATED);

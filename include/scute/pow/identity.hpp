@@ -137,24 +137,23 @@ constexpr uint32_t number_of(bool layouts) {
 /// Of a table.
 struct identity {
   uint32_t type;
-  uint32_t earlier;   // that libraries without layouts gave it
-  uint32_t unkinded;  // that files of format 2 or older may have; 0: none
+  uint32_t earlier;  // that libraries without layouts gave it
 };
 template <class T>
-inline constexpr identity table_of{number_of<T>(true), number_of<T>(false), 0};
+inline constexpr identity table_of{number_of<T>(true), number_of<T>(false)};
 /// Vectors and single objects.
 template <class T>
 constexpr identity kind_of_table(uint32_t kind) {
-  return {number_of<T>(true) ^ kind, number_of<T>(false) ^ kind, number_of<T>(false)};
+  return {number_of<T>(true) ^ kind, number_of<T>(false) ^ kind};
 }
 template <class T>
 constexpr identity queue_of(uint32_t kind) {
-  return {number_of<T>(true) ^ kind, number_of<T>(false) ^ kind, 0};
+  return {number_of<T>(true) ^ kind, number_of<T>(false) ^ kind};
 }
 template <class K, class V>
 constexpr identity map_of(uint32_t kind) {
   return {number_of<K>(true) * 31 ^ number_of<V>(true) ^ kind,
-          number_of<K>(false) * 31 ^ number_of<V>(false) ^ kind, 0};
+          number_of<K>(false) * 31 ^ number_of<V>(false) ^ kind};
 }
 
 }  // namespace scute::pow::detail

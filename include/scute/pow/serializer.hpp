@@ -146,7 +146,6 @@ class serializer {
     k_.size = size;
     k_.chooses_indexes = chooses;
     k_.ids_may_recur = recurs;
-    k_.type_before = what.unkinded;
     earlier_ = what.earlier;
     k_.earlier_types = &earlier_;
     k_.earlier_count = what.earlier != what.type;
