@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "engine/common/lane_log.hpp"
+#include "core/engine/common/lane_log.hpp"
+#include "core/shared/superblock.hpp"
 #include "open_pool.hpp"
-#include "pool/superblock.hpp"
 #include "spec_log.hpp"
 
 namespace scute::fuzz {

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "pool/fragment.hpp"
-#include "pool/state.hpp"
+#include "core/shared/fragment.hpp"
+#include "core/shared/state.hpp"
 #include "ram_medium.hpp"
 
 namespace scute::fuzz {

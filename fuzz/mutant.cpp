@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "engine/common/lane_log.hpp"
-#include "pool/superblock.hpp"
+#include "core/engine/common/lane_log.hpp"
+#include "core/shared/superblock.hpp"
 #include "spec_log.hpp"
 
 namespace scute::fuzz {

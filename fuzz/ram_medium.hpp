@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-#include "medium/medium.hpp"
+#include "core/medium/medium.hpp"
 
 namespace scute::fuzz {
 using namespace core;

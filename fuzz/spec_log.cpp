@@ -5,8 +5,8 @@
 
 #include "base/rounding.hpp"
 #include "codec/crc32c.hpp"
-#include "engine/speculative/truncation_point.hpp"
-#include "log/segment_reader.hpp"
+#include "core/engine/speculative/truncation_point.hpp"
+#include "core/log/segment_reader.hpp"
 
 namespace scute::fuzz {
 namespace {

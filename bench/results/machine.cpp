@@ -5,7 +5,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "medium/persist.hpp"
+#include "core/medium/persist.hpp"
 #include "results/results.hpp"
 #include "scute/scute.h"
 #include "systems/file_system.hpp"

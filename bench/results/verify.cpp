@@ -11,7 +11,7 @@ namespace {
 // Without a log there is one, for the objects: the next transaction's fence makes the parity
 // durable. One more is due only where two transactions in a row have columns in common, or when the
 // thread was held up for so long that the pool's own thread made the parity durable meanwhile
-// (session/idle_drain.hpp). With a speculative log there is one, for the log, and at times a
+// (core/session/idle_drain.hpp). With a speculative log there is one, for the log, and at times a
 // checkpoint's two.
 template <typename Complain>
 void verify_commit(const row& r, const Complain& complain, const std::string& name) {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "medium/persist.hpp"
+#include "core/medium/persist.hpp"
 #include "row.hpp"
 #include "systems/warm_file.hpp"
 #include "workloads/stores/append_store.hpp"

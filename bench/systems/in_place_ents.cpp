@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "medium/persist.hpp"
+#include "core/medium/persist.hpp"
 #include "systems/ents_system.hpp"
 #include "systems/warm_file.hpp"
 #include "workloads/ents/work.hpp"

@@ -3,7 +3,7 @@
 // and a fence waits for them. Nothing is atomic, nothing is found after a crash.
 #include <sys/mman.h>
 
-#include "medium/persist.hpp"
+#include "core/medium/persist.hpp"
 #include "systems/mapped_file.hpp"
 #include "systems/object_system.hpp"
 

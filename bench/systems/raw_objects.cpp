@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "codec/parity.hpp"
-#include "medium/fused.hpp"
-#include "medium/persist.hpp"
+#include "core/medium/fused.hpp"
+#include "core/medium/persist.hpp"
 #include "systems/mapped_file.hpp"
 #include "systems/object_system.hpp"
 

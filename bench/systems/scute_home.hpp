@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "medium/persist.hpp"
+#include "core/medium/persist.hpp"
 #include "systems/scute_pool.hpp"
 #include "workloads/stores/flushing_store.hpp"
 #include "workloads/stores/scute_store.hpp"

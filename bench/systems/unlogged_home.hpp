@@ -7,7 +7,7 @@
 #include <cstring>
 #include <string>
 
-#include "medium/persist.hpp"
+#include "core/medium/persist.hpp"
 #include "row.hpp"
 #include "systems/mapped_file.hpp"
 #include "systems/pmemobj_huge.hpp"

@@ -10,7 +10,7 @@
 #include <span>
 #include <string>
 
-#include "medium/persist.hpp"
+#include "core/medium/persist.hpp"
 #include "systems/mapped_file.hpp"
 #include "systems/pmemobj_huge.hpp"
 

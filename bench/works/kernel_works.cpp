@@ -7,8 +7,8 @@
 #include <algorithm>
 
 #include "codec/parity.hpp"
-#include "medium/persist.hpp"
-#include "pool/stripes.hpp"
+#include "core/medium/persist.hpp"
+#include "core/shared/stripes.hpp"
 #include "random.hpp"
 #include "systems/mapped_file.hpp"
 #include "works/works.hpp"

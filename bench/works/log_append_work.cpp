@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The costs of a sequential log's redundancy (log/segment.hpp): records are appended to segments
-// and fenced one by one, in one copy, in two copies, and in tracks. The floor is the same bytes
-// stored one after the other, without frames or checksums. All take turns.
+// The costs of a sequential log's redundancy (core/log/segment.hpp): records are appended to
+// segments and fenced one by one, in one copy, in two copies, and in tracks. The floor is the same
+// bytes stored one after the other, without frames or checksums. All take turns.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -9,8 +9,8 @@
 #include <memory>
 #include <stdexcept>
 
-#include "log/segment_writer.hpp"
-#include "medium/mapped_medium.hpp"
+#include "core/log/segment_writer.hpp"
+#include "core/medium/mapped_medium.hpp"
 #include "random.hpp"
 #include "systems/mapped_file.hpp"
 #include "works/works.hpp"

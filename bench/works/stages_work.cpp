@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Where the time of a transaction goes (CodePM Fig. 11, Pangolin section 4.3): random overwrites of
-// one object with the library's stage clock on (medium/cost_clock.hpp), one thread. Reading the
-// clock takes time too: how much, is measured first and taken off each stage as often as it was
+// one object with the library's stage clock on (core/medium/cost_clock.hpp), one thread. Reading
+// the clock takes time too: how much, is measured first and taken off each stage as often as it was
 // entered. So the sum comes near the time of overwrite_random, without the program's own part.
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include <array>
 #include <numeric>
 
-#include "medium/cost_clock.hpp"
+#include "core/medium/cost_clock.hpp"
 #include "random.hpp"
 #include "systems/object_system.hpp"
 #include "works/works.hpp"

@@ -3,8 +3,8 @@
 
 #include <cstring>
 
-#include "log/segment.hpp"
-#include "pool/superblock.hpp"
+#include "core/log/segment.hpp"
+#include "core/shared/superblock.hpp"
 #include "spec_log.hpp"
 
 namespace scute::fuzz {

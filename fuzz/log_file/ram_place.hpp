@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/failure.hpp"
-#include "medium/log_paths.hpp"
+#include "core/medium/log_paths.hpp"
 #include "ram_medium.hpp"
 
 namespace scute::fuzz {

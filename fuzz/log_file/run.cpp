@@ -11,9 +11,9 @@
 #include <string>
 
 #include "codec/crc32c.hpp"
-#include "engine/speculative/truncation_point.hpp"
+#include "core/engine/speculative/truncation_point.hpp"
+#include "core/log/segment.hpp"
 #include "images.hpp"
-#include "log/segment.hpp"
 
 namespace scute::fuzz {
 namespace {

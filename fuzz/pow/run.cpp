@@ -8,7 +8,7 @@
 #include <string>
 
 #include "codec/crc32c.hpp"
-#include "log/segment.hpp"
+#include "core/log/segment.hpp"
 #include "store_image.hpp"
 
 namespace scute::fuzz {

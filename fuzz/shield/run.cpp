@@ -11,8 +11,8 @@
 #include <initializer_list>
 #include <set>
 
-#include "pool/format.hpp"
-#include "pool/superblock.hpp"
+#include "core/layout/format.hpp"
+#include "core/shared/superblock.hpp"
 #include "scute/scute.h"
 #include "shielded_image.hpp"
 

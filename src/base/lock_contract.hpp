@@ -4,9 +4,9 @@
 // are empty.
 //
 // The macros name locks that are members or globals, one by one. Locks that are chosen at run time
-// from many, and sets of them, cannot be named: stripes (pool/stripes.hpp), object locks
-// (pool/object_locks.hpp), the window of a log-free commit and lanes. Assertions, the explorer and
-// ThreadSanitizer check the rules of those.
+// from many, and sets of them, cannot be named: stripes (core/shared/stripes.hpp), object locks
+// (core/shared/object_locks.hpp), the window of a log-free commit and lanes. Assertions, the
+// explorer and ThreadSanitizer check the rules of those.
 #pragma once
 
 #if defined(__clang__)

@@ -26,8 +26,8 @@
 // in this case a program that closes all descriptors ends its locks.
 //
 // Locks that are held for moments only are not here: guard_lock (base/open_guarded.hpp), which is
-// taken inside of the program's open(), and the tests of require_unused() (medium/user_file.hpp).
-// Both unlock before they close.
+// taken inside of the program's open(), and the tests of require_unused()
+// (core/medium/user_file.hpp). Both unlock before they close.
 #pragma once
 
 #include <sys/types.h>

@@ -21,7 +21,7 @@ constinit process_page this_process_page;
 
 namespace {
 
-// As many as pools may be open (repair/fault_handler.cpp), and some for pools that are being
+// As many as pools may be open (core/repair/fault_handler.cpp), and some for pools that are being
 // opened.
 constexpr size_t descriptors_max = 1280;
 

@@ -26,12 +26,12 @@ struct thread_block {
     std::byte bytes[Size];
   };
 
-  place<88> session;          // session/thread_state.hpp
-  place<80> in_flight_write;  // pool/in_flight_write.hpp
-  place<16> rebuilding;       // repair/page_repair.cpp
+  place<88> session;          // core/session/thread_state.hpp
+  place<80> in_flight_write;  // core/shared/in_flight_write.hpp
+  place<16> rebuilding;       // core/repair/page_repair.cpp
   place<24> pow;              // pow/thread_part.hpp
-  uint32_t finder;            // pool/event_log.hpp
-  uint32_t cell;              // pool/accounting.hpp; 0: none yet
+  uint32_t finder;            // core/shared/event_log.hpp
+  uint32_t cell;              // core/shared/accounting.hpp; 0: none yet
   uint32_t for_supervisor;    // base/supervisor_lock.hpp
   bool end_is_watched;        // at_end is called, and the block freed, when the thread ends
   void (*at_end)() noexcept;

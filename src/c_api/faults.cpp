@@ -2,7 +2,7 @@
 #include <csignal>
 
 #include "c_api/guard.hpp"
-#include "repair/fault_handler.hpp"
+#include "core/repair/fault_handler.hpp"
 
 extern "C" int scute_handle_fault(int signal, void* info, void* /*context*/) {
   if (info == nullptr) return 0;

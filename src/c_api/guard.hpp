@@ -13,9 +13,9 @@
 #include "base/failure.hpp"
 #include "base/process.hpp"
 #include "base/uncancelled.hpp"
-#include "pool/library_call.hpp"
-#include "session/instance.hpp"
-#include "session/thread_state.hpp"
+#include "core/session/instance.hpp"
+#include "core/session/thread_state.hpp"
+#include "core/shared/library_call.hpp"
 
 // The opaque types of the C interface.
 struct scute_pool final {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Damage on purpose, for drills.
 #include "c_api/guard.hpp"
-#include "scrub/injection.hpp"
+#include "core/scrub/injection.hpp"
 
 using namespace scute::core;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Enumeration, and the look inside a pool that tools and drills need.
 #include "c_api/guard.hpp"
-#include "pool/foreign_parts.hpp"
-#include "tx/verify.hpp"
+#include "core/shared/foreign_parts.hpp"
+#include "core/tx/verify.hpp"
 
 using namespace scute::core;
 

@@ -3,8 +3,8 @@
 
 #include "base/rounding.hpp"
 #include "c_api/guard.hpp"
-#include "tx/canary.hpp"
-#include "tx/verify.hpp"
+#include "core/tx/canary.hpp"
+#include "core/tx/verify.hpp"
 
 using namespace scute::core;
 

@@ -4,8 +4,8 @@
 #include "c_api/arguments.hpp"
 #include "c_api/guard.hpp"
 #include "codec/cpu.hpp"
-#include "scrub/check.hpp"
-#include "scrub/scrub_mark.hpp"
+#include "core/scrub/check.hpp"
+#include "core/scrub/scrub_mark.hpp"
 
 using namespace scute::core;
 

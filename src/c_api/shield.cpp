@@ -6,10 +6,10 @@
 
 #include "c_api/arguments.hpp"
 #include "c_api/guard.hpp"
-#include "medium/user_file.hpp"
-#include "shield/foreign_file.hpp"
-#include "shield/making.hpp"
-#include "shield/outlook.hpp"
+#include "core/medium/user_file.hpp"
+#include "shield/sidecar/foreign_file.hpp"
+#include "shield/sidecar/making.hpp"
+#include "shield/sidecar/outlook.hpp"
 
 using namespace scute::core;
 

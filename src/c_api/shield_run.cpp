@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "c_api/guard.hpp"
-#include "supervisor/supervisor.hpp"
+#include "shield/supervisor/supervisor.hpp"
 
 using namespace scute::core;
 

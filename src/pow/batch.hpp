@@ -6,7 +6,7 @@
 #include <span>
 
 #include "base/byte_buffer.hpp"
-#include "log/segment_reader.hpp"
+#include "core/log/segment_reader.hpp"
 #include "pow/format.hpp"
 
 namespace scute::core::pow {

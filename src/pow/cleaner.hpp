@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "base/byte_buffer.hpp"
-#include "log/segment_reader.hpp"
+#include "core/log/segment_reader.hpp"
 #include "pow/batch.hpp"
 #include "pow/state.hpp"
 

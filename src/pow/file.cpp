@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "medium/mapped_medium.hpp"
-#include "medium/new_file.hpp"
+#include "core/file/new_file.hpp"
+#include "core/medium/mapped_medium.hpp"
 
 namespace scute::core::pow {
 namespace {

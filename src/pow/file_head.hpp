@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <string>
 
-#include "medium/medium.hpp"
+#include "core/medium/medium.hpp"
 #include "pow/format.hpp"
 
 namespace scute::core::pow {

@@ -3,10 +3,10 @@
 //
 //   head page x3 | segment | segment | ...
 //
-// A *batch* holds the changes of one section: one frame of log/segment.hpp. If it is large, or was
-// streamed while the section was still running (eager), it has several *parts* and a *trailer*. The
-// trailer says how many parts there are and whether they count. Each lane numbers its batches from
-// 1 in every session. A frame's head holds
+// A *batch* holds the changes of one section: one frame of core/log/segment.hpp. If it is large, or
+// was streamed while the section was still running (eager), it has several *parts* and a *trailer*.
+// The trailer says how many parts there are and whether they count. Each lane numbers its batches
+// from 1 in every session. A frame's head holds
 //
 //   sequence      version of its records (records after a `group` record have that one's version)
 //   transaction   number of the batch, and of the part: number << 16 | part
@@ -104,7 +104,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "log/format.hpp"
+#include "core/log/format.hpp"
 
 namespace scute::core::pow {
 

@@ -12,7 +12,7 @@
 #include "base/byte_buffer.hpp"
 #include "base/lock.hpp"
 #include "base/spin_lock.hpp"
-#include "log/segment_writer.hpp"
+#include "core/log/segment_writer.hpp"
 #include "pow/format.hpp"
 #include "pow/space.hpp"
 

@@ -7,7 +7,7 @@
 
 #include "base/planted.hpp"
 #include "codec/parity.hpp"
-#include "log/segment_reader.hpp"
+#include "core/log/segment_reader.hpp"
 #include "pow/seal.hpp"
 #include "pow/seal_layout.hpp"
 

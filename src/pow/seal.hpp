@@ -41,7 +41,7 @@
 #include <optional>
 #include <vector>
 
-#include "log/segment_reader.hpp"
+#include "core/log/segment_reader.hpp"
 #include "pow/state.hpp"
 
 namespace scute::core::pow {

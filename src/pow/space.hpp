@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "base/waiting.hpp"
-#include "log/segment.hpp"
+#include "core/log/segment.hpp"
 #include "pow/format.hpp"
 
 namespace scute::core::pow {

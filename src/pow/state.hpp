@@ -14,7 +14,7 @@
 #include "base/lock.hpp"
 #include "base/process.hpp"
 #include "base/waiting.hpp"
-#include "medium/medium.hpp"
+#include "core/medium/medium.hpp"
 #include "pow/file_head.hpp"
 #include "pow/lane.hpp"
 #include "pow/lock_table.hpp"

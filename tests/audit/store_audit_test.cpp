@@ -12,10 +12,10 @@
 #include <thread>
 #include <vector>
 
-#include "audit/call_site.hpp"
-#include "audit/report_clock.hpp"
-#include "audit/store_audit.hpp"
 #include "base/failure.hpp"
+#include "shield/audit/call_site.hpp"
+#include "shield/audit/report_clock.hpp"
+#include "shield/audit/store_audit.hpp"
 
 namespace scute::audit_tests {
 namespace {

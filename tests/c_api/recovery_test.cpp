@@ -252,7 +252,7 @@ TEST(drain, HappensByItselfWhenNothingElseDoes) {
 // As in a large pool: a range in place holds the lock of blocks that are still to be resolved. The
 // blocks of another range are resolved when it is opened, those of a new object when the
 // transaction commits. No thread can take the lock from the lane by then
-// (engine/logfree/column_reservation.hpp, RESERVE-2). In a child, since a failure would hang.
+// (core/engine/logfree/column_reservation.hpp, RESERVE-2). In a child, since a failure would hang.
 TEST_F(recovery, RangesInPlaceWhereBlocksShareLocks) {
   f.close();
   for (const uint32_t stripes : {1u, 2u, 8u}) {

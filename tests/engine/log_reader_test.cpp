@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Lanes as long as the format allows, with a plausible head in every line: reading one takes time
-// in proportion to its length (AREA-1, CHAIN-2 in engine/common/log_reader.hpp). Were every body
-// summed up by itself, each of these tests would sum up terabytes, and run into the time limit of
-// its program.
+// in proportion to its length (AREA-1, CHAIN-2 in core/engine/common/log_reader.hpp). Were every
+// body summed up by itself, each of these tests would sum up terabytes, and run into the time limit
+// of its program.
 #include <gtest/gtest.h>
 
 #include "codec/crc32c.hpp"
-#include "engine/common/lane_log.hpp"
-#include "engine/common/log_reader.hpp"
+#include "core/engine/common/lane_log.hpp"
+#include "core/engine/common/log_reader.hpp"
 #include "support/pool_file.hpp"
 
 namespace scute::test {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The short way into a window (engine/logfree/short_commit.hpp): what goes it, what does not, and
-// that what it writes is what the general way writes.
+// The short way into a window (core/engine/logfree/short_commit.hpp): what goes it, what does not,
+// and that what it writes is what the general way writes.
 #include <gtest/gtest.h>
 
 #include <unistd.h>

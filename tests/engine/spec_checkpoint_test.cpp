@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Checkpoints of engine spec, step by step.
-#include "engine/speculative/checkpoint.hpp"
+#include "core/engine/speculative/checkpoint.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <optional>
 #include <thread>
 
-#include "engine/speculative/log_in_pool.hpp"
+#include "core/engine/speculative/log_in_pool.hpp"
 #include "support/pool_file.hpp"
 #include "support/wait.hpp"
 

@@ -3,7 +3,7 @@
 // which little is ever touched.
 #include <gtest/gtest.h>
 
-#include "engine/speculative/block_table.hpp"
+#include "core/engine/speculative/block_table.hpp"
 #include "support/pool_file.hpp"
 
 namespace scute::test {

@@ -6,8 +6,8 @@
 #include <ctime>
 #include <optional>
 
-#include "engine/speculative/commit_log.hpp"
-#include "engine/speculative/log_in_pool.hpp"
+#include "core/engine/speculative/commit_log.hpp"
+#include "core/engine/speculative/log_in_pool.hpp"
 #include "support/pool_file.hpp"
 #include "support/seed.hpp"
 

@@ -2,7 +2,7 @@
 // Status words that damage has made and that pass their check, which has 16 bits (LOG-5, LOG-6).
 #include <gtest/gtest.h>
 
-#include "engine/common/lane_log.hpp"
+#include "core/engine/common/lane_log.hpp"
 #include "support/pool_file.hpp"
 
 namespace scute::test {

@@ -49,7 +49,7 @@ class torn_log : public testing::TestWithParam<pool_kind> {
       std::copy_n(after.begin() + static_cast<long>(at), g.lane_size,
                   crash.begin() + static_cast<long>(at));
       // Its status line had not been written back; that of the entry before had not either, but
-      // with engine logfree, where it is fenced (engine/logfree/logged.hpp, LOGGED-1).
+      // with engine logfree, where it is fenced (core/engine/logfree/logged.hpp, LOGGED-1).
       const auto status = crash.begin() + static_cast<long>(at);
       if (GetParam().engine == SCUTE_ENGINE_LOGFREE)
         std::copy_n(before.begin() + static_cast<long>(at), 64, status);

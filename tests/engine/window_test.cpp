@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Windows of log-free commits, step by step: their locks, their fences, and which threads may
 // take a deferred window away from its lane.
-#include "engine/logfree/window.hpp"
+#include "core/engine/logfree/window.hpp"
 
 #include <gtest/gtest.h>
 
 #include <thread>
 
-#include "pool/columns.hpp"
-#include "pool/in_flight_write.hpp"
+#include "core/shared/columns.hpp"
+#include "core/shared/in_flight_write.hpp"
 #include "support/pool_file.hpp"
 
 namespace scute::test {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Chunks that stay lent between two logs (heap/chunk_cache.hpp).
+// Chunks that stay lent between two logs (core/heap/chunk_cache.hpp).
 #include <gtest/gtest.h>
 
 #include <atomic>

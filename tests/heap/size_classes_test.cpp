@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "heap/size_classes.hpp"
+#include "core/heap/size_classes.hpp"
 
 #include <gtest/gtest.h>
 
-#include "heap/chunk_record.hpp"
+#include "core/heap/chunk_record.hpp"
 
 namespace scute::core::heap {
 namespace {

@@ -8,9 +8,9 @@
 #include <cerrno>
 #include <thread>
 
+#include "core/medium/mapped_medium.hpp"
 #include "hostile/fault_injector.hpp"
 #include "hostile/lossy_disk.hpp"
-#include "medium/mapped_medium.hpp"
 #include "support/page.hpp"
 #include "support/pool_file.hpp"
 #include "support/wait.hpp"

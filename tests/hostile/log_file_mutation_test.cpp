@@ -8,9 +8,9 @@
 #include <set>
 
 #include "codec/crc32c.hpp"
-#include "engine/speculative/log_in_file.hpp"
-#include "log/segment.hpp"
-#include "pool/superblock.hpp"
+#include "core/engine/speculative/log_in_file.hpp"
+#include "core/log/segment.hpp"
+#include "core/shared/superblock.hpp"
 #include "support/pool_file.hpp"
 #include "support/seed.hpp"
 

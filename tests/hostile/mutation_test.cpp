@@ -5,8 +5,8 @@
 #include <sys/wait.h>
 
 #include "codec/crc32c.hpp"
-#include "engine/common/lane_log.hpp"
-#include "pool/superblock.hpp"
+#include "core/engine/common/lane_log.hpp"
+#include "core/shared/superblock.hpp"
 #include "support/pool_file.hpp"
 #include "support/seed.hpp"
 

@@ -172,7 +172,7 @@ constexpr operation operations[] = {
 }  // namespace
 
 // In the place of the C library's: no thread can be made, which a pool bears
-// (session/idle_drain.hpp).
+// (core/session/idle_drain.hpp).
 extern "C" int pthread_create(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*) {
   return EAGAIN;
 }

@@ -8,7 +8,7 @@
 #include <map>
 #include <vector>
 
-#include "interpose/signal_order.hpp"
+#include "shield/interpose/signal_order.hpp"
 #include "support/seed.hpp"
 
 namespace scute::test {

@@ -11,10 +11,10 @@
 #include <random>
 #include <vector>
 
-#include "interpose/flush_scan.hpp"
-#include "interpose/instruction.hpp"
-#include "interpose/mappings.hpp"
-#include "interpose/unflushed_lines.hpp"
+#include "shield/interpose/flush_scan.hpp"
+#include "shield/interpose/instruction.hpp"
+#include "shield/interpose/mappings.hpp"
+#include "shield/interpose/unflushed_lines.hpp"
 
 using namespace scute::core::interpose;
 

@@ -77,11 +77,11 @@ awk -v arrows="$temp/arrows" '
     for (i = 1; i <= n; i++) if ((path = normalize(candidates[i] name)) in exists) return path
     return ""
   }
-  # src/engine has a room for each engine. The other folders are rooms themselves, and a folder in
-  # one of them is a room of its own if there is a line for it.
-  function room_of(path,    parts, n) {
-    n = split(path, parts, "/")
-    return parts[2] == "engine" || n > 3 && (parts[2] "/" parts[3]) in rooms ? parts[2] "/" parts[3] : parts[2]
+  # The room of a file is the innermost of its folders that has a line.
+  function room_of(path,    room) {
+    sub(/^src\//, "", path)
+    for (room = path; sub(/\/[^\/]*$/, "", room);) if (room in rooms) return room
+    return path
   }
   BEGIN {
     while ((getline line < arrows) > 0) {
@@ -138,7 +138,7 @@ cmp -s "$temp/arrows" "$temp/shown" ||
 if [ -d tests ]; then
   find tests -mindepth 2 -type f | cut -d/ -f2 | sort -u | while IFS= read -r folder; do
     case " $test_folders " in *" $folder "*) continue ;; esac
-    [ -d "src/$folder" ] || echo "tests/$folder: mirrors no folder of src/"
+    [ -n "$(find src -type d -name "$folder" -print -quit)" ] || echo "tests/$folder: mirrors no folder of src/"
   done >>"$violations"
 fi
 

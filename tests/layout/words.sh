@@ -17,7 +17,7 @@ export LC_ALL=C
 
 root=$1
 
-rooms="base codec medium log pow pool repair heap tx engine scrub session shield c_api"
+rooms="base codec core pow shield/sidecar c_api"
 list=tests/layout/words.txt
 glossary=docs/internals/architecture.md
 

@@ -35,13 +35,13 @@ grep -Fqx 'words: 2 of the glossary are used in one meaning' <<<"$output" ||
 
 another='in another meaning than the glossary'"'"'s, or tests/layout/words.txt lacks the file'
 echo 'struct slot_claim {' >>tree/src/heap/heap.hpp
-expect_violation "src/heap/heap.hpp: \"slot_claim\" uses \"claim\" $another"
+expect_violation "src/core/heap/heap.hpp: \"slot_claim\" uses \"claim\" $another"
 echo '  bool is_settled() const noexcept;' >>tree/src/heap/heap.hpp
-expect_violation "src/heap/heap.hpp: \"is_settled\" uses \"settle\" $another"
+expect_violation "src/core/heap/heap.hpp: \"is_settled\" uses \"settle\" $another"
 echo 'enum class settling : int {' >>tree/src/heap/heap.cpp
-expect_violation "src/heap/heap.cpp: \"settling\" uses \"settle\" $another"
+expect_violation "src/core/heap/heap.cpp: \"settling\" uses \"settle\" $another"
 echo 'struct grip_scope {' >>tree/src/heap/heap.hpp
-expect_violation 'src/heap/heap.hpp: "grip_scope" uses "grip", a former name: say in_flight_write'
+expect_violation 'src/core/heap/heap.hpp: "grip_scope" uses "grip", a former name: say in_flight_write'
 sed -i 's/class claims/class locks/' tree/src/pool/claims.hpp
 expect_violation 'tests/layout/words.txt: pool/claims.hpp declares no name with "claim"'
 sed -i '/claim/d' tree/docs/internals/architecture.md

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The smallest thing that is kept in segments, as a subject of the explorer: one number, of which
 // every frame has the whole. Two segments take turns. With mistakes to choose from, each against
-// one rule of log/segment.hpp.
+// one rule of core/log/segment.hpp.
 #pragma once
 
 #include <scute/exploration.hpp>
@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "log/segment_reader.hpp"
-#include "log/segment_writer.hpp"
+#include "core/log/segment_reader.hpp"
+#include "core/log/segment_writer.hpp"
 
 namespace scute::testing {
 

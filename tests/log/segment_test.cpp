@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Segments: what was appended is read, whatever one page, one line or a crash takes away, and
 // nothing else is.
-#include "log/segment.hpp"
+#include "core/log/segment.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "codec/crc32c.hpp"
-#include "log/segment_reader.hpp"
-#include "log/segment_writer.hpp"
+#include "core/log/segment_reader.hpp"
+#include "core/log/segment_writer.hpp"
 
 namespace scute::core::log {
 namespace {

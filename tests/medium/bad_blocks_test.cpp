@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The kernel's bad-block lists, made up, and the pages of a file that they mean.
-#include "medium/bad_blocks.hpp"
+#include "core/medium/bad_blocks.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

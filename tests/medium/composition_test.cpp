@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A medium of two files: every way to its bytes reaches the right file, and both are made durable
 // (JOIN-1 to JOIN-3).
-#include "medium/composition.hpp"
+#include "core/medium/composition.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 
 #include <cstring>
 
-#include "medium/mapped_medium.hpp"
+#include "core/medium/mapped_medium.hpp"
 #include "support/pool_file.hpp"
 
 namespace scute::test {

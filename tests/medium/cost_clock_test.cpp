@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The stage clock: off it collects nothing, on it accounts for all the time between start and stop,
 // and a transaction passes through the stages of its engine.
-#include "medium/cost_clock.hpp"
+#include "core/medium/cost_clock.hpp"
 
 #include <gtest/gtest.h>
 

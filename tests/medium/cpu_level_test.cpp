@@ -8,8 +8,8 @@
 #include <string>
 
 #include "codec/cpu.hpp"
-#include "medium/fused.hpp"
-#include "medium/persist.hpp"
+#include "core/medium/fused.hpp"
+#include "core/medium/persist.hpp"
 #include "support/pool_file.hpp"
 
 namespace scute::test {

@@ -2,7 +2,7 @@
 // The fused kernels of log-free commits, every variant that this machine can run: what they write,
 // what they leave alone, and what *done says whenever the pool is accessed, which a fault in the
 // middle shows.
-#include "medium/fused.hpp"
+#include "core/medium/fused.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Group commit (SYNC-1 to SYNC-4 of medium/group_sync.hpp): which thread waits for which sync,
+// Group commit (SYNC-1 to SYNC-4 of core/file/group_sync.hpp): which thread waits for which sync,
 // and that no thread is left waiting. The syncs here are functions that a test holds up as long
 // as it likes.
-#include "medium/group_sync.hpp"
+#include "core/file/group_sync.hpp"
 #include "support/wait.hpp"
 
 #include <gtest/gtest.h>

@@ -20,8 +20,8 @@
 
 #include "base/failure.hpp"
 #include "base/lock_keeper.hpp"
-#include "medium/file_handle.hpp"
-#include "medium/new_file.hpp"
+#include "core/file/file_handle.hpp"
+#include "core/file/new_file.hpp"
 #include "support/child.hpp"
 #include "support/filtered.hpp"
 #include "support/mounts.hpp"

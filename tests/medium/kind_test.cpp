@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <sys/vfs.h>
 
-#include "medium/persist.hpp"
+#include "core/medium/persist.hpp"
 #include "support/pool_file.hpp"
 
 namespace scute::test {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pool files in the making (medium/new_file.hpp), and what the library's descriptors may not be.
+// Pool files in the making (core/file/new_file.hpp), and what the library's descriptors may not be.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -9,8 +9,8 @@
 #include <cstdio>
 #include <functional>
 
-#include "medium/new_file.hpp"
-#include "medium/our_file.hpp"
+#include "core/file/new_file.hpp"
+#include "core/file/our_file.hpp"
 #include "support/pool_file.hpp"
 
 namespace scute::test {

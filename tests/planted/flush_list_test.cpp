@@ -2,7 +2,7 @@
 // A list of flushed lines that several threads share, one of which is off the processor for as long
 // as the others need to go round the whole ring (FLUSH-1). On the planted core, which has the
 // moment in between.
-#include "view/flush_list.hpp"
+#include "shield/view/flush_list.hpp"
 
 #include <gtest/gtest.h>
 

@@ -9,9 +9,9 @@
 #include <optional>
 
 #include "base/waiting.hpp"
-#include "pool/library_call.hpp"
-#include "repair/repair.hpp"
-#include "scrub/suspect_repair.hpp"
+#include "core/repair/repair.hpp"
+#include "core/scrub/suspect_repair.hpp"
+#include "core/shared/library_call.hpp"
 #include "support/damage.hpp"
 #include "support/wait.hpp"
 

@@ -6,8 +6,8 @@
 #include <future>
 #include <random>
 
+#include "core/scrub/damage_classifier.hpp"
 #include "planted/repaired_meanwhile.hpp"
-#include "scrub/damage_classifier.hpp"
 
 namespace scute::test {
 namespace {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which engine SCUTE_ENGINE_AUTO stands for, by protection and by where the pool is.
-#include "pool/engines.hpp"
+#include "core/layout/engines.hpp"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
-#include "pool/geometry.hpp"
+#include "core/layout/geometry.hpp"
 #include "support/pool_file.hpp"
 
 namespace scute::core::pool {

@@ -3,8 +3,8 @@
 // and superblocks that lie.
 #include <gtest/gtest.h>
 
-#include "pool/foreign.hpp"
-#include "pool/object_place.hpp"
+#include "core/layout/foreign.hpp"
+#include "core/shared/object_place.hpp"
 #include "support/pool_file.hpp"
 #include "support/seed.hpp"
 

@@ -3,7 +3,7 @@
 // a superblock that claims it is read back as.
 #include <gtest/gtest.h>
 
-#include "pool/geometry.hpp"
+#include "core/layout/geometry.hpp"
 #include "support/pool_file.hpp"
 #include "support/seed.hpp"
 

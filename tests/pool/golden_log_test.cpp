@@ -6,7 +6,7 @@
 
 #include <sstream>
 
-#include "engine/speculative/segment_list.hpp"
+#include "core/engine/speculative/segment_list.hpp"
 #include "support/golden.hpp"
 #include "support/pool_file.hpp"
 

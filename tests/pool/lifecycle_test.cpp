@@ -9,7 +9,7 @@
 #include <map>
 #include <thread>
 
-#include "pool/superblock.hpp"
+#include "core/shared/superblock.hpp"
 #include "support/pool_file.hpp"
 
 namespace scute::test {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which cells a cell is made of (pool/recipe.hpp), against sums by hand; and decoding with cells
-// unknown.
-#include "pool/recipe.hpp"
+// Which cells a cell is made of (core/layout/recipe.hpp), against sums by hand; and decoding with
+// cells unknown.
+#include "core/layout/recipe.hpp"
 
 #include <gtest/gtest.h>
 
 #include <bit>
 
 #include "codec/galois.hpp"
-#include "pool/columns.hpp"
+#include "core/shared/columns.hpp"
 #include "support/pool_file.hpp"
 #include "support/seed.hpp"
 

@@ -6,7 +6,7 @@
 
 #include <map>
 
-#include "medium/medium.hpp"
+#include "core/medium/medium.hpp"
 
 namespace scute::testing {
 

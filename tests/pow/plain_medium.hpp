@@ -9,7 +9,7 @@
 #include <span>
 #include <utility>
 
-#include "medium/medium.hpp"
+#include "core/medium/medium.hpp"
 
 namespace scute::core::pow {
 

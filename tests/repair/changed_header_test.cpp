@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/waiting.hpp"
-#include "pool/library_call.hpp"
+#include "core/shared/library_call.hpp"
 #include "support/damage.hpp"
 #include "support/page.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which fragments have bytes in a page: compared, page by page, with what the heap's own tables
 // say.
-#include "repair/page_layout.hpp"
+#include "core/repair/page_layout.hpp"
 
 #include <gtest/gtest.h>
 

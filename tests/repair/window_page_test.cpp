@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pages lost in the middle of a log-free commit (PAGE-3, pool/in_flight_write.hpp): laid out by
-// hand at every phase, in real commits before and between the phases, and by another thread at any
-// moment.
+// Pages lost in the middle of a log-free commit (PAGE-3, core/shared/in_flight_write.hpp): laid out
+// by hand at every phase, in real commits before and between the phases, and by another thread at
+// any moment.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -10,11 +10,11 @@
 
 #include "codec/galois.hpp"
 #include "codec/reed_solomon.hpp"
-#include "engine/logfree/window.hpp"
-#include "pool/columns.hpp"
-#include "pool/in_flight_write.hpp"
-#include "pool/library_call.hpp"
-#include "repair/page_repair.hpp"
+#include "core/engine/logfree/window.hpp"
+#include "core/repair/page_repair.hpp"
+#include "core/shared/columns.hpp"
+#include "core/shared/in_flight_write.hpp"
+#include "core/shared/library_call.hpp"
 #include "support/page.hpp"
 #include "support/pool_file.hpp"
 #include "support/seed.hpp"

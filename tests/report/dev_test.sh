@@ -3,7 +3,7 @@
 # --all leaves. No test is run: cmake and ctest are others'.
 . "$SCUTE_SOURCE_DIR/tests/report/lib.bash"
 
-mkdir -p tree/tests/tx tree/src/engine tree/src/tx tools
+mkdir -p tree/tests/tx tree/src/core/engine tree/src/core/tx tools
 cp "$SCUTE_SOURCE_DIR/dev" tree/
 mkdir tree/tools tree/cmake
 cp -r "$SCUTE_SOURCE_DIR/tools/verdict" tree/tools/
@@ -35,7 +35,7 @@ git -C tree init -q && git -C tree config user.email test@example.org && git -C 
 printf 'build/\n__pycache__/\n' >tree/.gitignore
 mkdir -p tree/build/release
 echo run >result
-touch tree/tests/tx/one_test.cpp tree/src/engine/one.cpp tree/src/tx/one.cpp
+touch tree/tests/tx/one_test.cpp tree/src/core/engine/one.cpp tree/src/core/tx/one.cpp
 commit() { git -C tree add -A && git -C tree commit -qm "$1"; }
 printf '# which\n0000000000000000000000000000000000000000\n' >tree/tests/all_passed.txt
 commit first
@@ -66,14 +66,14 @@ lacks out.txt 'Test #1'
 asks 0 --tenth 4 -LE slow
 has_asked '-LE ^(only_all|engines|tenth[^4])$|slow'
 # A change elsewhere, and one of an engine: in the tree, committed, or unknown to git.
-echo >>tree/src/tx/one.cpp
+echo >>tree/src/core/tx/one.cpp
 asks 0
 has_asked rotate
-touch tree/src/engine/two.cpp
+touch tree/src/core/engine/two.cpp
 asks 0
 lacks_asked rotate
 lacks_asked '|engines|'
-rm tree/src/engine/two.cpp
+rm tree/src/core/engine/two.cpp
 git -C tree checkout -q src
 
 # A folder, a test, cases, and what ctest is given.

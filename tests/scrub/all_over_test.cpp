@@ -4,7 +4,7 @@
 // Without RES-14 the searches would go with the square of the damage.
 #include <gtest/gtest.h>
 
-#include "engine/logfree/resolution.hpp"
+#include "core/engine/logfree/resolution.hpp"
 #include "support/power_failure.hpp"
 #include "support/seed.hpp"
 

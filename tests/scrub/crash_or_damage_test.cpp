@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reports after an unclean end: damage as damage, and the traces of a crash as nothing else.
-#include "engine/logfree/crash_or_damage.hpp"
+#include "core/engine/logfree/crash_or_damage.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -10,7 +10,7 @@
 #include <csignal>
 #include <thread>
 
-#include "engine/logfree/extents.hpp"
+#include "core/engine/logfree/extents.hpp"
 #include "scrub/crash_image.hpp"
 #include "support/seed.hpp"
 #include "support/wait.hpp"

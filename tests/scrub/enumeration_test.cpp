@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Enumeration of damaged pools: all objects, or an error that says how many are missing.
-#include "scrub/enumeration.hpp"
+#include "core/scrub/enumeration.hpp"
 
 #include <gtest/gtest.h>
 

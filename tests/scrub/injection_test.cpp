@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Damage on purpose: it hits the requested places, the same ones with the same seed, and nothing
 // else.
-#include "scrub/injection.hpp"
+#include "core/scrub/injection.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <set>
 #include <thread>
 
-#include "heap/regions.hpp"
+#include "core/heap/regions.hpp"
 #include "support/damage.hpp"
 
 namespace scute::test {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Rings through further fragments of objects that are freed, or whose first header is torn or
 // damaged, before the ring's parity is durable. Only the chunk headers and the fragments
-// themselves identify such members then (repair/page_layout.hpp, LAYOUT-2).
+// themselves identify such members then (core/repair/page_layout.hpp, LAYOUT-2).
 #include <gtest/gtest.h>
 
 #include <functional>

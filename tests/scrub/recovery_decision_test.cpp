@@ -2,7 +2,7 @@
 // The decision table of resolution. The test derives the required decision of each row from a
 // model of the protocol: all states of a member, of its ring and of its columns that a crash can
 // leave, and the required result of each.
-#include "engine/logfree/recovery_decision.hpp"
+#include "core/engine/logfree/recovery_decision.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 // Resolution of crash images: transactions of every kind cut short in both phases. Before the fence
 // any subset of the words of data may be there, and nothing of the parity; after it all data, and
 // any subset of the parity.
-#include "engine/logfree/resolution.hpp"
+#include "core/engine/logfree/resolution.hpp"
 
 #include <gtest/gtest.h>
 

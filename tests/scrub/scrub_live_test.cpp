@@ -2,8 +2,8 @@
 // Scrubs while transactions run, and how scrubs begin, end and continue.
 #include <gtest/gtest.h>
 
-#include "scrub/rate_limit.hpp"
-#include "scrub/scrub_mark.hpp"
+#include "core/scrub/rate_limit.hpp"
+#include "core/scrub/scrub_mark.hpp"
 #include "scrub/scrubbing.hpp"
 #include "support/wait.hpp"
 

@@ -8,8 +8,8 @@
 #include <map>
 #include <vector>
 
-#include "engine/speculative/segment_list.hpp"
-#include "log/segment_reader.hpp"
+#include "core/engine/speculative/segment_list.hpp"
+#include "core/log/segment_reader.hpp"
 #include "support/pool_file.hpp"
 #include "support/seed.hpp"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Engine spec computes the parity of columns after the opening
-// (engine/speculative/unresolved.hpp, UNRES-1 to UNRES-5). Any call that comes before that is
+// (core/engine/speculative/unresolved.hpp, UNRES-1 to UNRES-5). Any call that comes before that is
 // done finds its log, and columns that do not add up cause no report.
 #include <gtest/gtest.h>
 
-#include "pool/engines.hpp"
+#include "core/layout/engines.hpp"
 #include "scrub/spec_image.hpp"
 
 namespace scute::test {

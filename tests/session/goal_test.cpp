@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cstring>
 
-#include "pool/superblock.hpp"
+#include "core/shared/superblock.hpp"
 #include "session/log_file.hpp"
 #include "support/child.hpp"
 #include "support/wait.hpp"

@@ -5,7 +5,7 @@
 
 #include <thread>
 
-#include "pool/idle_watch.hpp"
+#include "core/shared/idle_watch.hpp"
 #include "support/pool_file.hpp"
 #include "support/wait.hpp"
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/rounding.hpp"
-#include "heap/regions.hpp"
+#include "core/heap/regions.hpp"
 #include "support/seed.hpp"
 #include "support/shielded.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A file under the shield: read, changed and made longer, on both kinds of media, with every
 // engine.
-#include "shield/foreign_file.hpp"
+#include "shield/sidecar/foreign_file.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include <thread>
 #include <utility>
 
-#include "pool/foreign_limits.hpp"
+#include "core/layout/foreign_limits.hpp"
 #include "support/child.hpp"
 #include "support/seed.hpp"
 #include "support/shielded.hpp"

@@ -9,7 +9,7 @@
 #include <memory>
 #include <optional>
 
-#include "pool/foreign.hpp"
+#include "core/layout/foreign.hpp"
 #include "scute/scute.h"
 
 namespace scute::testing {

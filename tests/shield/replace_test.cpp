@@ -8,12 +8,12 @@
 #include <thread>
 #include <utility>
 
-#include "pool/library_call.hpp"
-#include "shield/foreign_file.hpp"
+#include "core/shared/library_call.hpp"
+#include "core/tx/object_lock_guard.hpp"
+#include "core/tx/replacer.hpp"
+#include "shield/sidecar/foreign_file.hpp"
 #include "support/seed.hpp"
 #include "support/shielded.hpp"
-#include "tx/object_lock_guard.hpp"
-#include "tx/replacer.hpp"
 
 namespace scute::test {
 namespace {

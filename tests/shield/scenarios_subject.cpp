@@ -5,10 +5,10 @@
 
 #include "c_api/guard.hpp"
 #include "codec/crc32c.hpp"
-#include "engine/speculative/segment_list.hpp"
+#include "core/engine/speculative/segment_list.hpp"
+#include "core/layout/foreign_limits.hpp"
+#include "core/medium/user_file.hpp"
 #include "foreign_subject.hpp"
-#include "medium/user_file.hpp"
-#include "pool/foreign_limits.hpp"
 #include "testing/pool/pool_handle.hpp"
 #include "testing/pool/simulated_medium.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The place of a log file, in a folder and in a simulated memory: what the explorer sees of a log
 // file has to be what a disk does (STREAM-1, PLACE-2, CLOG-7). Each test runs on both.
-#include "medium/log_paths.hpp"
+#include "core/medium/log_paths.hpp"
 
 #include <gtest/gtest.h>
 

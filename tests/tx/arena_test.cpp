@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Buffers of large objects: which memory an arena keeps from one transaction to the next.
-#include "tx/arena.hpp"
+#include "core/tx/arena.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>

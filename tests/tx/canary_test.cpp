@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "codec/parity.hpp"
+#include "core/tx/arena.hpp"
 #include "support/pool_file.hpp"
-#include "tx/arena.hpp"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define SCUTE_TEST_ASAN 1

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "base/failure.hpp"
-#include "pool/library_call.hpp"
+#include "core/shared/library_call.hpp"
+#include "core/tx/verify.hpp"
 #include "support/pool_file.hpp"
-#include "tx/verify.hpp"
 
 namespace scute::test {
 using namespace core;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sets of ranges against sets of bytes: whatever is added, both say the same.
-#include "tx/range_set.hpp"
+#include "core/tx/range_set.hpp"
 
 #include <gtest/gtest.h>
 

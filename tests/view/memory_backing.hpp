@@ -12,8 +12,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "view/backing.hpp"
-#include "view/line.hpp"
+#include "shield/view/backing.hpp"
+#include "shield/view/line.hpp"
 
 namespace scute::view_tests {
 using namespace core;

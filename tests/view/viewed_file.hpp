@@ -10,8 +10,8 @@
 #include <optional>
 
 #include "memory_backing.hpp"
-#include "view/file_view.hpp"
-#include "view/line_copy.hpp"
+#include "shield/view/file_view.hpp"
+#include "shield/view/line_copy.hpp"
 
 namespace scute::view_tests {
 

@@ -26,7 +26,7 @@
 #include <string>
 #include <vector>
 
-#include "view/line.hpp"
+#include "shield/view/line.hpp"
 
 namespace scute::view_tests {
 

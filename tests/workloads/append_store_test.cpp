@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "medium/persist.hpp"
+#include "core/medium/persist.hpp"
 #include "workloads/maps/locked_hashmap.hpp"
 #include "workloads/maps/paper_sizes.hpp"
 

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "medium/persist.hpp"
+#include "core/medium/persist.hpp"
 #include "workloads/ents/requests.hpp"
 #include "workloads/ents/work.hpp"
 #include "workloads/stores/append_store.hpp"

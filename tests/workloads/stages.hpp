@@ -12,7 +12,7 @@
 #include <scute/scute.hpp>
 
 #include "api/temp_pool.hpp"
-#include "medium/persist.hpp"
+#include "core/medium/persist.hpp"
 #include "workloads/stores/flushing_store.hpp"
 #include "workloads/stores/scute_store.hpp"
 #include "workloads/stores/volatile_store.hpp"

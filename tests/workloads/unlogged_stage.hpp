@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "medium/persist.hpp"
+#include "core/medium/persist.hpp"
 #include "workloads/stores/unlogged_store.hpp"
 
 namespace scute::test {

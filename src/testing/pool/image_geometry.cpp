@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "base/failure.hpp"
-#include "pool/superblock.hpp"
+#include "core/shared/superblock.hpp"
 
 namespace scute::testing {
 using namespace core;

@@ -6,7 +6,7 @@
 #include <optional>
 #include <span>
 
-#include "pool/geometry.hpp"
+#include "core/layout/geometry.hpp"
 
 namespace scute::testing {
 using namespace core;

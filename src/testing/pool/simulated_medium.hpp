@@ -5,7 +5,7 @@
 #include <cstring>
 #include <vector>
 
-#include "medium/medium.hpp"
+#include "core/medium/medium.hpp"
 #include "model/simulated_memory.hpp"
 
 namespace scute::testing {

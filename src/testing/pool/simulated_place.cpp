@@ -12,10 +12,10 @@
 namespace scute::testing {
 namespace {
 
-// Simulates medium/log_file.hpp, a file that is synced as a whole. A fence makes durable what any
-// thread has streamed before, if its own thread has streamed anything; otherwise it does nothing.
-// No thread reads streamed bytes back before a fence writes them. A crash may leave any of them all
-// the same, since other threads' fences write them.
+// Simulates core/medium/log_file.hpp, a file that is synced as a whole. A fence makes durable what
+// any thread has streamed before, if its own thread has streamed anything; otherwise it does
+// nothing. No thread reads streamed bytes back before a fence writes them. A crash may leave any of
+// them all the same, since other threads' fences write them.
 class sized_medium final : public simulated_medium {
  public:
   sized_medium(model::simulated_memory& m, uint64_t from, uint64_t size, uint64_t number)

@@ -7,7 +7,7 @@
 
 #include <memory>
 
-#include "medium/log_paths.hpp"
+#include "core/medium/log_paths.hpp"
 #include "model/simulated_memory.hpp"
 
 namespace scute::testing {

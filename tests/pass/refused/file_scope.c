@@ -3,7 +3,7 @@
 #ifdef CONTROL
 __asm__(".text\nkeep: ret\n");
 #else
-__asm__(
-    ".text\nkeep: clwb (%rdi)\nret\n");  // refused: 'clwb' in assembly at file scope cannot be instrumented
+// refused: 'clwb' in assembly at file scope cannot be instrumented
+__asm__(".text\nkeep: clwb (%rdi)\nret\n");
 #endif
 int nothing;

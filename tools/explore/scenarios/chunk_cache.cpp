@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Logs that overflow their lanes again and again, in chunks that stay lent between them
-// (heap/chunk_cache.hpp).
+// (core/heap/chunk_cache.hpp).
 #include <stdexcept>
 
 #include "scenarios/catalogue.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Threads whose log-free commits meet in columns: windows
-// that are deferred, and made durable by the thread that needs them (engine/logfree/window.hpp).
+// Threads whose log-free commits meet in columns: windows that are deferred, and made durable by
+// the thread that needs them (core/engine/logfree/window.hpp).
 #include <algorithm>
 
 #include <memory>

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Switches a pool to another engine. The superblock names the engine that the pool has. If an
+// engine's log is lost, or is to be made again elsewhere or in another size, the switch goes by way
+// of another engine, the lender of logs (core/layout/engines.hpp). Then the superblock also names
+// the engine that the pool is to get back: its goal.
+//
+//   spec --superblock: lender, goal spec--> --log is durable--> superblock: spec, no goal
+//
+// A crash leaves one of these. The next opening for writing handles it so:
+//
+//   superblock with the goal not durable     pool of engine spec: refused, or log given up
+//   it is; no log yet, or one at `coming`    opened with lender, recovered, switched to goal
+//   superblock of the switch durable         pool of engine spec, whose log gets its name
+//   no room for the log                      opening fails and says why; goal stays, reads work
+//   older library has opened it meanwhile    it has kept the goal, and the lender
+//
+// GOAL-1 The superblock that takes away the engine that the pool is to get back names the goal
+//    itself; the one that gives it back names none. Between them log_cap is that of the coming
+//    engine.
+// GOAL-2 A goal counts only if the engine is the lender: if an older library, which ignores goals,
+//    has switched the pool to another engine, the pool keeps that. Each opening for writing writes
+//    the goal that counts, or none.
+// GOAL-3 An opening for writing that finds a goal completes the switch before its caller has the
+//    pool. It may be killed, and be repeated, at any moment.
+#include <exception>
+
+#include "base/planted.hpp"
+#include "core/engine/speculative/log_in_file.hpp"
+#include "core/session/factory.hpp"
+#include "core/session/instance.hpp"
+#include "core/shared/session_number.hpp"
+#include "core/shared/superblock.hpp"
+
+namespace scute::core {
+
+// No other operation is running. A crash before the superblock is written leaves the pool with its
+// old engine and some chunks lent, which the next open takes back. A crash after it leaves a pool
+// of the other engine that has nothing to recover.
+void instance::switch_engine(const pool::engine_facts& to, uint64_t log_cap,
+                             const pool::engine_facts* goal) {
+  pool::lane& l = s.lanes.front();
+  heap->make_pending(l);  // the next engine may not take it along
+  drain();
+  s.require_healthy();
+  heap->clear_chunk_cache(l);
+  const bool apart = to.log_in_chunks && wants_log_file();
+  if (apart) {
+    if (!SCUTE_PLANTED(log_file_late)) engine::log_in_file::make(s, log_cap, s.sb.epoch + 1);
+    s.sb.incompat |= format::incompat_log_file;
+  } else {
+    if (to.log_in_chunks) engine::lend_log(s, *heap, l, s.service_alone(), log_cap);
+    if (SCUTE_PLANTED(log_file_early) && (s.sb.incompat & format::incompat_log_file) != 0)
+      s.log_paths->remove(medium::log_paths::name::named);
+    s.sb.incompat &= ~format::incompat_log_file;
+  }
+  s.sb.engine = static_cast<uint32_t>(to.id);
+  pool::number_session(s, s.sb.epoch + 1);
+  tell_goal(goal);
+  if (goal == nullptr) s.sb.log_cap = to.log_in_chunks ? log_cap : 0;
+  s.sb.resolved_epoch = s.sb.epoch++;
+  pool::write_superblock(s.service_alone(), s.sb);
+  s.require_healthy();
+  if (apart && SCUTE_PLANTED(log_file_late)) engine::log_in_file::make(s, log_cap, s.sb.epoch);
+  s.know_engine(to);
+  std::unique_ptr<tx::engine> next = make_engine(to, s, *heap);
+  relay.target = next.get();
+  for (tx::transaction& t : transactions) t.use(*next);
+  engine = std::move(next);  // which lets go of the old one's log
+  if (!apart) engine::log_in_file::remove_stale(s);
+  if (!to.log_in_chunks || apart) heap->retain({});
+  engine->start();
+  if (!to.log_in_chunks || apart) heap->reclaim_lent(l);
+}
+
+void instance::set_engine(const pool::engine_facts& to, uint64_t log_cap) {
+  engine::require_log_to_cap(s.path, to, log_cap);
+  const bool same = static_cast<uint32_t>(to.id) == s.sb.engine;
+  const bool apart = (s.sb.incompat & format::incompat_log_file) != 0;
+  if (same && (!to.log_in_chunks || (log_cap == 0 && apart == wants_log_file()))) return;
+  if (static_cast<scute_protection>(s.sb.protection) < to.least)
+    throw failure(SCUTE_E_INVALID, s.path + ": engine " + to.name +
+                                       " needs more protection than this pool was made with");
+  if (s.geo.parity > to.parities_max)
+    throw failure(SCUTE_E_INVALID,
+                  s.path + ": engine " + to.name + " knows " + std::to_string(to.parities_max) +
+                      " parity row, and this pool has " + std::to_string(s.geo.parity));
+  resolving.finish(nullptr, nullptr);
+  resolving.stop();
+  idle.stop();
+  scrubs.close();
+  const auto to_it = [&](uint64_t cap) {
+    switch_engine(to, cap);
+    name_log();
+  };
+  if (!same) return to_it(log_cap);
+  // A log of another size, or elsewhere: the old one goes first.
+  uint64_t before = apart ? engine->log().cap : 0;
+  if (const auto list = engine::read_list(s); list && !apart)
+    before = list->kept * uint64_t{s.geo.chunk_size};
+  switch_engine(pool::lender_of_logs(s.geo.parity), 0, &to);
+  try {
+    to_it(log_cap);
+  } catch (const failure&) {
+    // There was room for the old log.
+    if (before != 0) to_it(before);
+    throw;
+  }
+}
+
+// The log is complete and durable by then, so a failure does no harm: an opening finds the log
+// under its other name too.
+void instance::name_log() {
+  try {
+    engine::log_in_file::name(s);
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the next opening names it
+  }
+}
+
+void instance::name_log_of(const std::string& path, const format::superblock& sb) {
+  engine::log_in_file::name_unopened(*medium::log_paths_of(path, 0), sb);
+}
+
+void instance::remove_log_of(const std::string& path, const format::superblock& sb) {
+  engine::log_in_file::remove_unopened(*medium::log_paths_of(path, 0), sb);
+}
+
+bool instance::wants_log_file() const noexcept {
+  return s.log_paths != nullptr && s.log_paths->is_wanted(*s.medium);
+}
+
+// GOAL-1
+void instance::tell_goal(const pool::engine_facts* goal) noexcept {
+  if (SCUTE_PLANTED(goal_unnoted)) return;
+  s.sb.goal = goal == nullptr ? 0 : static_cast<uint32_t>(goal->id);
+}
+
+// Handles a log that cannot be found. After a clean close it holds nothing that is needed: the pool
+// is opened with the lender of logs, which takes the chunks back, and switched.
+//
+// After an unclean end the same is done if the caller asks for it (SCUTE_WITHOUT_LOG) and a log in
+// a file is lost. The pool then holds at least what checkpoints have written back. Its parity is
+// wrong where commits were interrupted half way; a check repairs that.
+void instance::look_for_log(const pool::engine_facts& kind, const scute_options& o) {
+  s.salt = pool::pool_salt(s.sb);
+  if (s.read_only) return;
+  if (!kind.log_in_chunks) {
+    const pool::engine_facts* const goal = pool::find_engine(s.sb.goal);
+    const bool is_lender = kind.id == pool::lender_of_logs(s.geo.parity).id;
+    if (goal != nullptr && goal->log_in_chunks && is_lender && !SCUTE_PLANTED(goal_unread))
+      goal_ = goal;
+    return;
+  }
+  const bool apart = (s.sb.incompat & format::incompat_log_file) != 0;
+  const bool gives_up = (o.flags & SCUTE_WITHOUT_LOG) != 0;
+  if (was_clean ? apart || engine::read_list(s).has_value()
+                : !apart || !gives_up || engine::log_in_file::give_up(s))
+    return;
+  goal_ = &kind;
+  s.sb.engine = static_cast<uint32_t>(pool::lender_of_logs(s.geo.parity).id);
+  if (was_clean) {
+    s.repaired.fetch_add(1, std::memory_order_relaxed);
+  } else {
+    s.sb.incompat &= ~format::incompat_log_file;
+    s.sb.resolved_epoch = s.sb.epoch;  // the lender has nothing to resolve in it
+  }
+  s.events.post({SCUTE_EVENT_LOG, was_clean ? SCUTE_OUTCOME_REPAIRED : SCUTE_OUTCOME_LOST,
+                 SCUTE_FINDER_OPEN, s.geo.lanes_offset, s.geo.lane_size});
+  was_clean = false;
+}
+
+}  // namespace scute::core
