@@ -80,8 +80,10 @@ awk -v arrows="$temp/arrows" '
   # The room of a file is the innermost of its folders that has a line.
   function room_of(path,    room) {
     sub(/^src\//, "", path)
-    for (room = path; sub(/\/[^\/]*$/, "", room);) if (room in rooms) return room
-    return path
+    sub(/\/[^\/]*$/, "", path)
+    room = path
+    while (!(room in rooms)) if (!sub(/\/[^\/]*$/, "", room)) return path
+    return room
   }
   BEGIN {
     while ((getline line < arrows) > 0) {
