@@ -7,7 +7,7 @@
 #include <csignal>
 #include <cstdint>
 
-#include "shield/interpose/signal_free_region.hpp"
+#include "shield/interpose/signals/signal_free_region.hpp"
 
 using namespace scute::core::interpose;
 

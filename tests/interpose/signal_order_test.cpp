@@ -8,7 +8,7 @@
 #include <map>
 #include <vector>
 
-#include "shield/interpose/signal_order.hpp"
+#include "shield/interpose/signals/signal_order.hpp"
 #include "support/seed.hpp"
 
 namespace scute::test {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The signals that are blocked where a handler returns to (DEFER-1): all that can wait. Of those
 // that a fault raises, only the ones that were blocked before.
-#include "shield/interpose/signals_wait.hpp"
+#include "shield/interpose/signals/signals_wait.hpp"
 
 #include <gtest/gtest.h>
 

@@ -11,10 +11,10 @@
 #include <random>
 #include <vector>
 
-#include "shield/interpose/flush_scan.hpp"
-#include "shield/interpose/instruction.hpp"
-#include "shield/interpose/mappings.hpp"
-#include "shield/interpose/unflushed_lines.hpp"
+#include "shield/interpose/memory/mappings.hpp"
+#include "shield/interpose/stores/flush_scan.hpp"
+#include "shield/interpose/stores/instruction.hpp"
+#include "shield/interpose/stores/unflushed_lines.hpp"
 
 using namespace scute::core::interpose;
 
