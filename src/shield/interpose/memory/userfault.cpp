@@ -18,7 +18,7 @@
 namespace scute::core::interpose {
 namespace {
 
-constexpr size_t page_size = 4096;
+constexpr size_t fault_page = 4096;
 
 // Newer than the headers of some systems on which this is built (Linux 6.6).
 struct poison_request {
@@ -125,12 +125,12 @@ userfault::outcome userfault::copy(uintptr_t to, const std::byte* from, size_t p
                                    size_t& count) const noexcept {
   for (count = 0; count < pages;) {
     uffdio_copy request{};
-    request.dst = to + count * page_size;
-    request.src = reinterpret_cast<uintptr_t>(from) + count * page_size;
-    request.len = (pages - count) * page_size;
+    request.dst = to + count * fault_page;
+    request.src = reinterpret_cast<uintptr_t>(from) + count * fault_page;
+    request.len = (pages - count) * fault_page;
     request.mode = UFFDIO_COPY_MODE_DONTWAKE;
     const int result = ::ioctl(fd_, UFFDIO_COPY, &request);
-    if (request.copy > 0) count += static_cast<size_t>(request.copy) / page_size;
+    if (request.copy > 0) count += static_cast<size_t>(request.copy) / fault_page;
     if (result == 0) continue;
     // EAGAIN: another thread is changing mappings, or only a part was done.
     if (errno == EAGAIN || errno == EINTR) continue;
@@ -142,7 +142,7 @@ userfault::outcome userfault::copy(uintptr_t to, const std::byte* from, size_t p
 userfault::outcome userfault::zero(uintptr_t page) const noexcept {
   for (;;) {
     uffdio_zeropage request{};
-    request.range = {page, page_size};
+    request.range = {page, fault_page};
     if (::ioctl(fd_, UFFDIO_ZEROPAGE, &request) == 0) return outcome::done;
     if (errno != EAGAIN && errno != EINTR) return outcome_of(errno);
   }
@@ -151,7 +151,7 @@ userfault::outcome userfault::zero(uintptr_t page) const noexcept {
 userfault::outcome userfault::poison(uintptr_t page) const noexcept {
   for (;;) {
     poison_request request{};
-    request.range = {page, page_size};
+    request.range = {page, fault_page};
     if (::ioctl(fd_, poison_call, &request) == 0) return outcome::done;
     if (errno != EAGAIN && errno != EINTR) return outcome_of(errno);
   }

@@ -18,11 +18,11 @@ namespace {
 
 // The kernel checks for its mark before the address to resume at, though no thread ever resumes
 // there.
-struct marked {
+struct marked_address {
   uint32_t mark;
   uint32_t behind;
 };
-constinit const marked nowhere{RSEQ_SIG, 0};
+constinit const marked_address nowhere{RSEQ_SIG, 0};
 
 // A sequence that contains no address.
 struct sequence : rseq_cs {
