@@ -5,8 +5,8 @@
 // WALK-1 Nothing is locked and nothing is written. Bytes that look wrong may be those of a running
 //    commit. They are noted as a suspect, and the suspect repairer decides
 //    (core/scrub/suspect_repair.hpp).
-// WALK-2 Pages are fetched ahead, and a fragment is tested with the page in which it ends: its part
-//    in the page before was read with the column block before. So each byte comes from memory about
+// WALK-2 Pages are fetched ahead. A fragment that spans two pages is tested with the second one.
+//    Its first part was read with the previous column block, so each byte is read from memory about
 //    once.
 #pragma once
 

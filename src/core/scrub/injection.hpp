@@ -10,11 +10,10 @@
 // INJECT-4 A page is lost only where it can be rebuilt: nowhere in the zones of a pool without
 //    parity, except pages of a log. Its loss is noted in the pool first, so that it counts after
 //    closing, too.
-// INJECT-5 In an engine's log only segments that count are hit, if there are any: injuries
-//    elsewhere would prove nothing.
-// INJECT-6 Bytes in no file are neither hit nor reported: those between the end of a user's file
-//    and the end of its last page are in memory only. An injury that reaches the end of the file
-//    ends there.
+// INJECT-5 In an engine's log only segments that count are hit, if there are any. An injury to an
+//    unused segment would test nothing.
+// INJECT-6 The bytes between the end of a user's file and the end of its last page are never hit or
+//    reported: they exist in memory only. An injury that reaches the end of the file ends there.
 // INJECT-7 Every byte of a scribble changes: a byte that equals the noise already is inverted.
 #pragma once
 
@@ -35,7 +34,7 @@ namespace scute::core::scrub {
 // Tests the program's request; throws failure.
 void require_sensible(const pool::state& s, const scute_injection& what);
 
-// Returns the number of injuries. pages: loses pages, and notes that they are lost.
+// Returns the number of injuries. pages: makes them unreadable, and notes them as lost.
 uint64_t inject(pool::state& s, heap::zone_table& zones, repair::page_repairer& pages,
                 tx::engine& engine, const scute_injection& what,
                 const std::function<void(uint64_t offset, uint64_t length)>& visit);

@@ -6,10 +6,8 @@
 // that it will change before it seals them, and unlocks them when its engine has made them durable.
 //
 // OBJLOCK-1 A commit takes all of its object locks at once, in ascending order. It then holds no
-//    stripe that could not be taken from it
-//    (core/engine/logfree/column_reservation.hpp, RESERVE-1), and no user code runs. A thread with
-//    an object lock may wait for stripes; a thread with a stripe waits for no object lock. So there
-//    is no deadlock.
+//    stripe that could not be taken from it (RESERVE-1), and no user code runs. A thread with an
+//    object lock may wait for stripes; a thread with a stripe waits for no object lock.
 // OBJLOCK-2 Engine redo writes its log entry and then the object, piece by piece, all under the
 //    object lock. In engine logfree the window covers whole fragments: objects of one fragment,
 //    which are most, need no object lock. For larger ones the object lock keeps the object from

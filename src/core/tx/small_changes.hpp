@@ -10,8 +10,8 @@
 
 namespace scute::core::tx {
 
-// CONFLICT-1: the caller has its object lock. If anything is wrong with a header, the general way
-// finds out and repairs it.
+// CONFLICT-1: the caller has its object lock. If the header was changed or damaged this returns
+// false, and the general path repairs it.
 bool is_unchanged(const pool::state& s, const pool::lane& l, const small_member& m) noexcept;
 
 // Whether its header is written. Without checksums a change leaves it as it is (CONFLICT-4).
@@ -22,14 +22,14 @@ inline bool writes_header(const pool::state& s, const small_member& m) noexcept 
 // Puts the new header into the image, with the tag of the lane's next entry.
 void seal_small(const pool::state& s, const pool::lane& l, const small_member& m) noexcept;
 
-// Finds the first range of bytes of [from, end) in which the two differ; join_gap equal bytes end
-// it. Returns false if they do not differ.
+// Finds the first range of bytes of [from, end) in which the two differ. The range ends at the
+// first run of join_gap equal bytes. Returns false if they do not differ.
 bool find_change(const std::byte* there, const std::byte* here, uint64_t from, uint64_t end,
                  codec::diff_range& d) noexcept;
 
-// A range is written in at most this many parts, which at least join_gap equal bytes divide: each
-// record costs 16 bytes and a piece. The first change is one part with the header if it begins
-// within join_head bytes.
+// A range is written in at most this many parts. At least join_gap equal bytes lie between two of
+// them, since each record costs 16 bytes and a piece. The first change is one part with the header
+// if it begins within join_head bytes.
 inline constexpr size_t small_parts_max = 8;
 inline constexpr uint64_t small_join_gap = 64, small_join_head = 64;
 

@@ -11,8 +11,8 @@
 
 namespace scute::core::supervisor {
 
-// Reports nothing if the view has no audit by sites. Returns the names of objects whose stores are
-// not instrumented.
+// Reports nothing if the view was opened without an audit by source location. Returns the names of
+// objects whose stores are not instrumented.
 std::string report_sites(const held_view& view, uint32_t process,
                          const scute_shield_run_options& options, scute_shield_counts& counts);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The hook of stores (scute/shield_hooks.h). Separate from the others, since it is called most
-// often, and so its stub saves no vector registers.
+// The hook of stores (scute/shield_hooks.h). It has a file of its own: it is the hook that is
+// called most often, so its stub does not save vector registers.
 #pragma once
 
 #include <cstddef>
