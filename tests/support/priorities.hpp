@@ -61,8 +61,13 @@ void with_two_priorities(Prepare&& prepare, Body&& body, End&& end) {
         take_priority(high ? 20 : 10);
         for (unsigned round = 0; high ? round < 400 : higher != 0; ++round) {
           body(t, round);
-          // In the middle of something of the lower one's it wakes up.
-          if (high) pause(std::chrono::microseconds(20 + round * 37 % 200));
+          // In the middle of something of the lower one's it wakes up. The lower ones sleep as
+          // well, but seldom: of two threads of one priority a thread that never sleeps runs
+          // alone.
+          if (high)
+            pause(std::chrono::microseconds(20 + round * 37 % 200));
+          else if (round % 16 == 15)
+            pause(std::chrono::microseconds(10));
         }
         if (high) --higher;
       });
