@@ -233,7 +233,7 @@ int scute_pow_close(scute_pow* store) {
   return guarded([&] {
     if (pow::section::of_thread(store->in->parts()) != nullptr)
       throw failure(SCUTE_E_INVALID, "this thread has a section of the store open");
-    if (store->in->parts().is_any_slot_taken())
+    if (store->in->parts().is_in_use())
       throw failure(SCUTE_E_BUSY, "another thread has a section of " + store->in->parts().name +
                                       " open; close it when all have ended");
     const std::unique_ptr<scute_pow> end(store);

@@ -141,8 +141,9 @@ class state {
     if (slots_wanted_.load(std::memory_order_relaxed) != 0) [[unlikely]]
       notify_slot_left();
   }
-  // Whether some thread has a section open, or is making something durable.
-  bool is_any_slot_taken() const noexcept;
+  // Whether some thread has a section open, or is making something durable. The cleaner takes an
+  // idle thread's slot for the time of a fence, which this waits for.
+  bool is_in_use() const noexcept;
   lane& lane_of(const thread_slot& s) { return lane_at(limit.one_stream ? stream_lane : s.number); }
   waiting_mutex stream_lock;  // where all threads have one lane
   // The writer with which the thread in the slot writes back and fences.

@@ -62,9 +62,12 @@ void state::notify_slot_left() noexcept {
   slot_left_.notify_one();
 }
 
-bool state::is_any_slot_taken() const noexcept {
+bool state::is_in_use() const noexcept {
+  using clock = std::chrono::steady_clock;
+  const auto until = clock::now() + std::chrono::milliseconds(500);
   for (const thread_slot& s : slots_)
-    if (s.busy.load(std::memory_order_acquire)) return true;
+    for (unsigned turns = 0; s.busy.load(std::memory_order_acquire); spin_pause(turns))
+      if (clock::now() >= until) return true;
   return false;
 }
 

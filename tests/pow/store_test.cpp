@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <thread>
 #include <vector>
 
@@ -333,6 +334,25 @@ TEST_P(Store, NothingIsKeptOfLocksUnderWhichAllIsDurable) {
 
 // POW-14: without an index that is free for certain there is another one, and when there is none
 //         what was erased becomes durable.
+// The cleaner ends segments of idle threads under their slots: that is no section.
+TEST_P(Store, ASlotTakenForAMomentIsNoUse) {
+  make();
+  state& s = db->parts();
+  std::atomic<bool> go{true};
+  std::thread taker([&] {
+    while (go) s.leave_slot(s.take_slot());
+  });
+  unsigned busy = 0;
+  for (int i = 0; i < 2000; ++i) busy += s.is_in_use();
+  go = false;
+  taker.join();
+  EXPECT_EQ(busy, 0U);
+  thread_slot& mine = s.take_slot();
+  EXPECT_TRUE(s.is_in_use());
+  s.leave_slot(mine);
+  EXPECT_FALSE(s.is_in_use());
+}
+
 TEST_P(Store, IndexesComeBackWhenTheirEraseIsDurable) {
   make();
   cells free;
