@@ -18,13 +18,13 @@ namespace {
 constexpr const char* footer = R"(
 Examples
   scute-bench --quick                            everything, in a few minutes
-  scute-bench --filter overwrite --sizes 64,256  two works at two sizes
+  scute-bench --filter overwrite --sizes 64,256  two workloads at two sizes
   scute-bench --systems redo-mlpc,libpmemobj     one against the other
   scute-bench --filter parity,medium             the kernels' thresholds on this machine
   scute-bench --quick --json rows.jsonl --machine machine.json
                                                  what ./dev bench makes its report from
   scute-bench --dir /mnt/pmem                    on another file system
-  scute-bench --list                             the works and systems there are
+  scute-bench --list                             the available workloads and systems
 
 Results go to standard output, progress to standard error. Times are medians over the rounds.
 Exit status: 0 success; 1 something failed; 2 wrong usage.)";
@@ -96,7 +96,7 @@ bool parse(int argc, char** argv, options& o, int& exit_code) {
   auto* tiny = app.add_flag("--tiny", o.tiny, "Seconds: checks that everything runs; for tests");
   auto* quick = app.add_flag("--quick", o.quick, "A few minutes");
   tiny->excludes(quick);
-  app.add_flag("--list", o.list, "Print the works and the systems, and do nothing");
+  app.add_flag("--list", o.list, "Print the workloads and the systems, and do nothing");
   app.add_option("--filter", o.filter, "Only works whose name contains one of these")
       ->delimiter(',');
   app.add_option("--systems", o.systems, "Only these systems")->delimiter(',');

@@ -34,7 +34,7 @@ std::string load_table(const std::vector<row>& rows, style s) {
     }
   }
   if (lines.size() == 1) return "";
-  const char* const head = "stamp_load, beside Table 2 of SpecPMT";
+  const char* const head = "stamp_load, compared with Table 2 of SpecPMT";
   return (s == style::markdown ? std::string("### ") + head : std::string(head)) + "\n\n" +
          render(lines, s) + "\n";
 }

@@ -129,7 +129,7 @@ def run(a: argparse.Namespace, progress: Progress) -> None:
         pools = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="scute-shield-bench-", dir=a.dir)))
         if a.machine:
             medium = f"{a.dir}, in pages of 4 KiB (of 2 MiB: {huge_pages()})"
-            a.machine.write_text(json.dumps({"medium": medium, "clock": "processor time, and wall time beside it",
+            a.machine.write_text(json.dumps({"medium": medium, "clock": "processor time and wall time",
                                              "scale": a.scale}))
         progress("building the programs")
         programs = Programs(a.build / "tools" / "scute" / "scute", work, pools, plan.values_mib)
@@ -157,12 +157,12 @@ def main() -> int:
     parser.add_argument("--json", type=Path, required=True, help="where the rows go")
     parser.add_argument("--machine", type=Path, help="where the medium and the way of measuring are described")
     parser.add_argument("--dir", type=Path, default=Path("/dev/shm") if os.access("/dev/shm", os.W_OK) else Path("."),
-                        help="where the pools lie (default: shared memory); what is measured of space lies where temporary files do")
+                        help="where the pools lie (default: shared memory); files for the measurement of space are temporary files")
     parser.add_argument("--quick", action="store_const", dest="scale", const="quick", default="full",
                         help="fewer maps, operations and rounds")
     parser.add_argument("--tiny", action="store_const", dest="scale", const="tiny", help="for tests: whether all parts work")
     parser.add_argument("--minutes", type=float,
-                        help="about so long: a set of configurations makes no further round behind its share of it, but "
+                        help="about so long: a set of configurations makes no further round after its share of it, but "
                         "three rounds if the whole time allows it, and one in any case (default: 12; 1.5 with --quick)")
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
     a = parser.parse_args()
@@ -172,7 +172,7 @@ def main() -> int:
         run(a, progress)
     except KeyboardInterrupt:
         progress.end()
-        print(f"shield: interrupted; what was measured until then is in {a.json}", file=sys.stderr)
+        print(f"shield: interrupted; the results so far are in {a.json}", file=sys.stderr)
         return INTERRUPTED
     except (Failed, OSError) as e:
         progress.end()

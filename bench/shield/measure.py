@@ -194,7 +194,7 @@ def _connected(run: _Run, name: Path) -> socket.socket:
             client.close()
             run.fail_if_ended()
             if time.monotonic() > until:
-                run.fail("nobody listens")
+                run.fail("the server does not listen")
             time.sleep(0.002)
 
 

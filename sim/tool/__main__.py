@@ -22,7 +22,7 @@ from runs import ENGINES, SCHEMES, Tools, play_all  # noqa: E402
 SIM = Path(__file__).resolve().parent.parent
 
 DESCRIPTION = """\
-Programs on machines that are not at hand: what the SpecPMT paper's hardware would do (--figure), and what this
+Programs on machines that are not available: what the SpecPMT paper's hardware would do (--figure), and what this
 library's engines and libpmemobj cost on other memory (otherwise). A machine is a file of sim/machines, or one of
 yours; --set changes one number of it, --sweep a row of values."""
 
@@ -33,11 +33,11 @@ examples:
   ./dev sim --engines --set pm.write=300   what one number (of optane) does to every engine
   ./dev sim --engines --machine cxl --set pm.link=200
                                            and one of another machine
-  ./dev sim --sweep pm.write=100..1000     a row of values, on four works
+  ./dev sim --sweep pm.write=100..1000     a row of values, on four workloads
   ./dev sim --figure 13                    SpecHPMT and the others over EDE, on STAMP
   ./dev sim --sweep pm.banks=1,4,16 --works stamp-ssca2 --systems ede,spec,hoop
-  ./dev sim --validate                     the model beside measured benchmarks
-  ./dev sim --report                       all of sim/report anew
+  ./dev sim --validate                     the model next to measured benchmarks
+  ./dev sim --report                       all of sim/report again
 """
 
 
@@ -51,9 +51,9 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     p.add_argument("--figure", choices=("1", "13", "14", "15", "all"))
     p.add_argument("--sensitivity", action="store_true", help="what each number of optane and cxl does to every engine")
     p.add_argument("--grid", action="store_true", help="the means of Figure 13 over banks, queue and write times")
-    p.add_argument("--report", action="store_true", help="sim/report anew: figures, sweeps, engines")
+    p.add_argument("--report", action="store_true", help="write sim/report again: figures, sweeps, engines")
     p.add_argument("--validate", action="store_true",
-                   help="the model of the machine at hand (--machine, default: here) beside that machine: the same "
+                   help="the model of this machine (--machine, default: here) next to the machine itself: the same "
                         "program, in the emulator and without it")
     p.add_argument("--rounds", type=int, default=9, help="of measuring, with --validate")
     p.add_argument("--measured", metavar="FILE", help="with --validate: measure nothing, take what an earlier run "
@@ -69,7 +69,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     p.add_argument("--threads", type=int, choices=(1, 2), default=1, help="cores; of STAMP's applications that can")
     p.add_argument("--jobs", type=int, default=int(os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL", "2")))
     p.add_argument("--kept", metavar="FILE", help="take results that this file has of the same programs and machines, and "
-                   "add what is made: an interrupted command goes on")
+                   "add what is made: an interrupted command continues")
     p.add_argument("--out", help="folder for tables, plots and results.jsonl")
     p.add_argument("--json", help="file for the results, a line each")
     p.add_argument("--list", action="store_true", help="the numbers of the machine")

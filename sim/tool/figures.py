@@ -124,7 +124,7 @@ def figure_14(results: dict) -> Table:
                             ("hoop", "spec-dp", "spec", "no-log"), value, PAPER_TRAFFIC)
     table.notes.append("More is less traffic. Lines that the memory's queue has accepted, log and data together. "
                        "Of the paper's, one is in its text: HOOP writes 18.9 percent less than EDE. Besides: EDE and "
-                       "SpecHPMT-DP write most, SpecHPMT least but for one, HOOP as little as SpecHPMT on half of the "
+                       "SpecHPMT-DP write most, SpecHPMT least except one, HOOP as little as SpecHPMT on half of the "
                        "applications.")
     return table
 
@@ -157,7 +157,7 @@ def footprints(results: dict) -> Table:
     """Shows why Figure 15 needs more memory than the paper's: its programs have other data next to
     their records."""
     epoch = EPOCHS[4]
-    table = Table(f"What the programs of Figure 15 have in persistent memory, and records with epochs of {epoch[0]} KiB",
+    table = Table(f"Persistent memory of the programs of Figure 15, and records with epochs of {epoch[0]} KiB",
                   ["application", "the program's (KiB)", "records alive (KiB)", "percent"], "KiB")
     table.picture = False
     for application in APPLICATIONS:

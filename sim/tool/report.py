@@ -28,10 +28,10 @@ the time of a write (500 ns); it does not give the banks.
 [docs/internals/simulator.md](../../docs/internals/simulator.md#figures) says what explains what.
 """
 EVERY_ENGINE = """\
-# Every engine on memory that is not at hand
+# Every engine on memory that is not available
 
-Made by `./dev sim --report`; `./dev sim --engines` makes the same tables from smaller works (STAMP's are the small ones
-here, too). What the machines are is in [sim/machines](../machines), what was run and what to make of it in
+Made by `./dev sim --report`; `./dev sim --engines` makes the same tables from smaller workloads (STAMP's are the small ones
+here, too). The machines are described in [sim/machines](../machines), the runs and their meaning in
 [docs/benchmarks.md](../../docs/benchmarks.md#on-simulated-memory).
 """
 SENSITIVITY = """\
@@ -40,13 +40,13 @@ SENSITIVITY = """\
 `./dev sim --sensitivity`: one number at a time, halved and doubled or more, on `optane` and `cxl`.
 """
 VALIDATION = """\
-# The model of the machine at hand beside that machine
+# The model of this machine next to the machine itself
 
 The program in the emulator on `here` (`./dev sim --report`), and the same program without the emulator on an AMD
 EPYC (Zen 4, virtual machine with two processors) in turns, [validation.jsonl](validation.jsonl): processor time, 5 rounds, 2026-11-25,
 while others kept both CPUs busy (load 20). (`./dev sim --validate --out DIR`, which
 measures; the file has the instructions of each program, so that a test sees when it has to be measured again).
-[docs/internals/simulator.md](../../docs/internals/simulator.md#validation) says what to make of it.
+[docs/internals/simulator.md](../../docs/internals/simulator.md#validation) explains the result.
 """
 
 

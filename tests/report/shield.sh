@@ -52,7 +52,7 @@ grep -q '^| Pavise with its ignore-list, PMDK benchmarks, mean *| 2\.16× *| map
   fail "Figure 11 next to ours"
 grep -q '^| run time at N = 1, over that at 100 *| higher *| N = 1: 1\.14× ' "$r" || fail "Figure 13 next to ours"
 has "$r" 'rtree 2.10×, '
-grep -q '^| main source of the overhead .*| parity: 25 % of what is added ' "$r" || fail "Figure 15 next to ours"
+grep -q '^| main source of the overhead .*| parity: 25 % of the added time ' "$r" || fail "Figure 15 next to ours"
 grep -q '^| 512 MiB | *2\.59 % | *6\.59 % | *3\.59 % |$' "$r" || fail "space"
 lacks "$r" 'not in this run'
 

@@ -22,11 +22,10 @@ EXPLANATIONS = "explanations.md"
 ABOUT = f"""\
 # Benchmark reports
 
-Written by `./dev bench`: one full run per kind of processor that was at hand, and in `…-pow` the works of persist-on-write
-files alone. Times and their ratios are of
-that kind alone; instruction counts and the counters of fences, lines and bytes are the same everywhere.
-Throughput is held against `{PEER_HUGE}`. What the works and systems are says
-[docs/benchmarks.md](../../docs/benchmarks.md).
+Written by `./dev bench`: one full run per kind of processor that was available, and in `…-pow` the workloads
+of stores alone. Times and their ratios are of that kind alone; instruction counts and the counters of fences, lines
+and bytes are the same everywhere. Throughput is held against `{PEER_HUGE}`.
+[docs/benchmarks.md](../../docs/benchmarks.md) describes the workloads and systems.
 
 """
 

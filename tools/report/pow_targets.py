@@ -107,7 +107,7 @@ def _cleaner(rows: Rows) -> Iterator[Verdict]:
         return rows.first(work=CLEAN, structure=f"live_{live}", threads=1, name=name)
 
     free = at("none")
-    for name, who in ((BARE, "a thread that cleans"), (INLINE, "whoever needs room")):
+    for name, who in ((BARE, "a thread that cleans"), (INLINE, "the thread that needs room")):
         row = at("33", name)
         taken = (1 - free.ns / row.ns) * 100 if row is not None and free is not None and row.ns > 0 else None
         yield Verdict(f"pow cleaner 33{'' if name == BARE else ' inline'}",

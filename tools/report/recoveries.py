@@ -131,7 +131,7 @@ def _recovery_curve(c: Canvas, rows: Rows) -> list[Picture]:
         a.set_xlabel("size of an object")
         a.set_ylabel("GiB / s")
     canvas.legend(figure, names, lines=True)
-    return [c.save(figure, stem, title, "Beside ENTS's Table 4, which has no times of its own.")]
+    return [c.save(figure, stem, title, "For ENTS's Table 4, which states no times.")]
 
 
 def _clean_curve(c: Canvas, rows: Rows) -> list[Picture]:
@@ -155,5 +155,5 @@ def _clean_curve(c: Canvas, rows: Rows) -> list[Picture]:
         a.set_xlabel("live share")
         a.set_ylabel("M sections / s")
     canvas.legend(figure, (BARE, INLINE), lines=True)
-    return [c.save(figure, stem, title, f"Sections of one object of 256 bytes. {BARE}: a thread cleans; {INLINE}: whoever "
-                   "needs room does. Dashed: nobody cleans.")]
+    return [c.save(figure, stem, title, f"Sections of one object of 256 bytes. {BARE}: a thread cleans; {INLINE}: the "
+                   "thread that needs room does. Dashed: no thread cleans.")]

@@ -23,15 +23,15 @@ from rows import DEFAULT, PEER, PEER_HUGE, Rows
 FILE = "report.md"
 TIMES = f"""\
 Times are those of one operation in one thread: the median over the rounds, ± half the interquartile
-range. **1.42×** (1.71×) behind a time is the *throughput* relative to `{PEER_HUGE}` and, in brackets, to `{PEER}`
+range. **1.42×** (1.71×) after a time is the *throughput* relative to `{PEER_HUGE}` and, in brackets, to `{PEER}`
 in the same run: above 1, Scute is faster. {PEER} keeps one undo log, without a copy, and protects neither objects
 nor pages; `{DEFAULT}`, the default, survives lost pages, silent corruption and stray writes as well.
 In shared memory Scute asks for pages of 2 MiB, which both libraries have on a DAX file; `{PEER_HUGE}` is
 {PEER} with its pool brought into such pages from outside, and so the fair peer.
 `raw-logfree`, `raw-log` and `raw-redo` are floors: what the engines have to load, store, write back and fence, with no
-library around it. `raw-pow` and its variants are those of a log of whole objects beside structures in DRAM.
+library around it. `raw-pow` and its variants are those of a log of whole objects next to structures in DRAM.
 Absolute times mean little on another machine; ratios mean more, and the counters are the same everywhere.
-docs/benchmarks.md says what each work and system is."""
+docs/benchmarks.md describes each workload and system."""
 
 # Heading, works (exact names, or beginnings that end in "_"), plots, tables.
 Section = tuple[str, tuple[str, ...], tuple[Callable[[Canvas, Rows], list[Picture]], ...],
@@ -79,7 +79,7 @@ def _sections(rows: Rows, canvas: Canvas) -> str:
         out += table(here, "###") + "\n"
     others = rows.filter(lambda r: r.work not in shown)
     if len(others):
-        out += "## Other works\n\n" + tables.by_size(others, "###")
+        out += "## Other workloads\n\n" + tables.by_size(others, "###")
     return out
 
 
@@ -99,11 +99,11 @@ def write(folder: Path, rows: Rows, machine: dict[str, Any], counts: instruction
                f"an engine is named.\n\n{short}" if short else "\n")
             + "\n## Targets\n\n"
             + targets.section(rows, machine, counts, explained) + "\n" + body
-            + "## Ours beside the papers' figures\n\n"
+            + "## Ours next to the papers' figures\n\n"
             "The papers measured Optane modules; our pools are in memory that the CPU flushes as if it "
             "were persistent, on another processor and with few threads. So only ratios can be "
-            "compared, and those of writes tend to be smaller here: what a system writes too much "
-            "costs less. Figures of the papers are given where their text or tables state a number.\n\n"
+            "compared, and those of writes tend to be smaller here: superfluous writes of a "
+            "system cost less. Figures of the papers are given where their text or tables state a number.\n\n"
             + papers.section(rows, papers.load(), "###"))
     (folder / FILE).write_text(text.rstrip("\n") + "\n", encoding="utf-8")
     remove_plots(folder, old - {p.stem for p in canvas.written})

@@ -51,13 +51,13 @@ def _largest_part(r: Results) -> str:
     if not means:
         return papers.NOT_HERE
     name = max(means, key=lambda n: means[n])
-    return f"{name}: {means[name] * 100:.0f} % of what is added"
+    return f"{name}: {means[name] * 100:.0f} % of the added time"
 
 
 def _protection_parts(r: Results) -> str:
     means = shield_parts.means(r)
     found = [f"{n}: {means[n] * 100:.0f} %" for n in ("checksums", "parity") if n in means]
-    return ", ".join(found) + " of what is added" if found else papers.NOT_HERE
+    return ", ".join(found) + " of the added time" if found else papers.NOT_HERE
 
 
 def _space(r: Results) -> str:

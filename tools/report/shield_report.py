@@ -40,8 +40,8 @@ map was read back without the shield and held the same, and the shielded file wa
 ABSENT = """\
 - *Redis, memcached and vacation* of Figure 11, which are not ours to ship; `docs/internals/shield.md` says how to run a program under the
   shield.
-- *Pangolin and the paper's programs on this machine*: the paper's numbers stand beside ours as they were published, of another
-  processor, of Optane and of other programs. Only ratios are beside each other, and those say less than ratios of one run.
+- *Pangolin and the paper's programs on this machine*: the paper's numbers stand next to ours as they were published, of another
+  processor, of Optane and of other programs. Only ratios are compared, and those say less than ratios of one run.
 - *Chunks of other sizes* (Figure 16): there is no such option.
 - *Time inside a commit by its own clocks*: the shield has none. The parts of the breakdown are differences of runs.
 """
@@ -110,8 +110,8 @@ def _openings(results: Results) -> str:
             medians = [statistics.median(t for c in cells for t in getattr(c, what)) for what in ("open_cpu", "open_wall", "close_cpu")]
             pools = ", ".join(units.size(n) for n in sorted({c.pool_bytes for c in cells}))
             lines.append([name, config, pools, *(f"{m:.0f} ms" for m in medians)])
-    return ("### Opening and closing\n\nFrom the start of the program, and of its supervisor, to its first answer; and what both do when it has "
-            "been told to end. Under the shield all of the file is read. Work that an engine has put off is done in closing.\n\n"
+    return ("### Opening and closing\n\nFrom the start of the program, and of its supervisor, to its first answer; and what both do when it "
+            "ends on request. Under the shield all of the file is read. Work that an engine has put off is done in closing.\n\n"
             + markdown.table(["", "", "pool", "opening, processor", "opening, wall", "closing, processor"], lines, left=2) + "\n")
 
 
@@ -150,7 +150,7 @@ def _section_faults(results: Results, c: Canvas) -> str:
                         for r in rates)])
     f = results.faults
     return ("In how many per cent of the trials every page of the file came back, and in brackets in how many the geometry "
-            "permits it: no column of bytes has more damaged cells than there are parities. What fails its checksum in few places is found by it, so "
+            "permits it: no column of bytes has more damaged cells than there are parities. A checksum finds damage in few places, so "
             "more can come back than that. "
             f"Files of {units.size(f[0].size)}, {f[0].trials} trials of each. Errors invert so many bits, at so many errors per bit of the file "
             "and of all that FILE.scute has in use. Then the pool is checked and repaired, each page is read and compared with what "
@@ -158,7 +158,7 @@ def _section_faults(results: Results, c: Canvas) -> str:
             + markdown.table(["", "bits", *(f"{r:.0e}" for r in rates)], lines, left=1)
             + f"\nOf {sum(x.pages for x in f):,} pages {sum(x.right for x in f):,} came back, the others were refused with an error, and "
             f"{sum(x.silent for x in f)} read wrong. Every page came back in {sum(x.within_back for x in f)} of the {sum(x.within for x in f)} trials "
-            f"that the geometry permits. Of {sum(x.errors for x in f):,} errors {sum(x.beside for x in f):,} fell beside "
+            f"that the geometry permits. Of {sum(x.errors for x in f):,} errors {sum(x.beside for x in f):,} fell outside of "
             "the file. `scute-campaign rest --shielded` does it; [docs/internals/testing.md](../../../../docs/internals/testing.md) has more.\n\n")
 
 
@@ -222,7 +222,7 @@ def write(folder: Path, results: Results, machine: dict[str, Any], progress: Cal
             body += f"## {head}\n\n{shown}{shield_paper.section(results, name, paper)}"
     (folder / report.FILE).write_text(
         f"# What the shield costs: {machine.get('processor', 'unknown processor')}\n\n"
-        "Written by `./dev bench --shield`. What the shield is, says [docs/internals/shield.md](../../../../docs/internals/shield.md).\n\n"
+        "Written by `./dev bench --shield`. [docs/internals/shield.md](../../../../docs/internals/shield.md) describes the shield.\n\n"
         + machines.table(machine) + "\n## Goals\n\n" + shield_goals.section(results)
         + "\n## How to read this\n\n" + READING + "\n" + body
         + f"## What is not here, or cannot be compared\n\nThe paper: {paper['source']}. Measured on: {paper['setting']}.\n\n" + ABSENT,

@@ -128,7 +128,7 @@ def section(rows: Rows, machine: dict[str, object], counts: instructions.Counts,
            + (f" ({counts.how}; `./dev test -R instructions/` counts them).\n\n" if counts.how else
               ". The tree of this run did not count them; tests/instructions/golden.txt has today's.\n\n")
            + instructions.table(counts) + "\n### Times\n\n"
-           f"Against {PEER_HUGE}; {PEER} as it comes stands beside it and decides nothing. One thread, unless "
+           f"Against {PEER_HUGE}; {PEER} with its defaults is shown too, and decides nothing. One thread, unless "
            "more are named.\n\n")
     head = ["target", "what", "wanted", "measured", f"over {PEER}'s", ""]
     out += markdown.table(head, [v.line() for v in timed], left=2) + "\n"

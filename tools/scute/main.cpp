@@ -106,7 +106,7 @@ int flushed(exit_code status) {
 int main(int argc, char** argv) {
   if (!open_standard_streams()) return exit_error;
   leave_the_shield(argv);
-  CLI::App app{"Scute keeps objects in persistent memory: crash-consistent and self-healing.",
+  CLI::App app{"Scute keeps objects in persistent memory: crash-consistent and self-repairing.",
                "scute"};
   exit_code status = exit_ok;
   try {

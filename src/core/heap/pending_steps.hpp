@@ -7,7 +7,7 @@
 //   pending --a transaction that allocates, or make_pending()--> in one record
 //   in one record --decided and applied--> no longer pending
 //
-// What a crash, or closing, leaves:
+// The state after a crash, or after closing:
 //   pending               nothing. The medium has the chunks as they were, and no durable object
 //                         lies in a pending slot or chunk
 //   in a transaction      all of it, or nothing, as of the transaction

@@ -18,7 +18,7 @@
 
 namespace scute::core::scrub {
 
-// Counts of what was examined.
+// Counts of the examined fragments, columns and bytes.
 struct walk_tally {
   uint64_t bytes = 0, parity_bytes = 0;
   uint64_t objects = 0, object_bytes = 0;

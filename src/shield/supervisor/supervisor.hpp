@@ -8,7 +8,7 @@
 // SUPER-3 The supervisor touches no file of the program while the program has it open. Of
 //    FILE.scute it has a lock (SUPLOCK-1), and no byte.
 // SUPER-4 An image may inherit a descriptor of a view's bytes whose view no image has any more; it
-//    is told the file's name. Bytes written there before the view's end are in the file. Nothing
+//    gets the file's name. Bytes written there before the view's end are in the file. Nothing
 //    can be written there afterwards (F_SEAL_FUTURE_WRITE).
 // SUPER-5 A signal sent to the supervisor goes to the program.
 #pragma once

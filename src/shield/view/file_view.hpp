@@ -3,7 +3,7 @@
 // reports its flushes and fences to the view. The view groups the flushed lines into sets (commit
 // sets) and commits each set to the backing. A commit set leaves a state that x86 permits the
 // program after a power failure, had the file been on persistent memory. docs/internals/shield.md,
-// "View and commit sets", says why; page 55 of the design has the paper behind it.
+// "View and commit sets", says why.
 //
 // SHIELD-1 The medium changes only in backing::commit() and backing::grow().
 // SHIELD-2 Every state of the medium is one that x86 permits the unprotected program after a power

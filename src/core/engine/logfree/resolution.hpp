@@ -153,7 +153,7 @@ class resolution final : public pool::resolver {
     uint64_t zone, block;
     bool operator==(const block_number&) const = default;
   };
-  // What remains of a block when nothing more can be explained.
+  // The part of a block that no decision explains.
   struct remains {
     bool adds_up = false;
     std::vector<found> open;  // invalid, and neither of its versions is known

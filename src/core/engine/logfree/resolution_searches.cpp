@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What other blocks can explain of one that would otherwise be given up (RES-10), and which
-// searches need not be repeated (RES-14).
+// Decides a block with the help of other blocks, before it is given up (RES-10), and skips searches
+// that would find the same again (RES-14).
 #include "codec/checksum.hpp"
 #include "core/engine/logfree/extents.hpp"
 #include "core/engine/logfree/resolution.hpp"

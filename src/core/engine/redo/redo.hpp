@@ -7,7 +7,7 @@
 //   4. fence                                                            -- applied --
 //   5. note in the lane's status line, by plain stores, neither flushed nor fenced
 //
-// What a crash leaves, and what recovery does:
+// The state after a crash at each step, and its recovery:
 //   before the fence of 2   the entry may be torn or whole. Torn: nothing happened. Whole: as
 //                           below.
 //   between 2 and 4         any subset of the new data and parity. Replay writes all of the data

@@ -10,7 +10,7 @@
 //   2. frames with all new bytes to the lane's segment; one fence         -- decided, durable --
 //   3. cached stores to data and parity, block by block under stripes
 //
-// What a crash leaves, and what recovery does:
+// The state after a crash at each step, and its recovery:
 //   before the fence of 2       frames torn or whole. Torn: the newest record of each byte says
 //                               what it was. Whole: as below
 //   after it, until checkpointed
