@@ -6,6 +6,8 @@
 //    one: the core opens FILE, while programs get a view of it.
 // OWN-2 Our descriptors have high numbers: a program may dup2() to any low one, and relies on
 //    getting the lowest free one.
+// OWN-3 An object that defines an interposed function is compiled from one source: the linker does
+//    not redirect calls of a function to itself, and so none inside the object that defines it.
 #include <fcntl.h>
 
 #include <cerrno>
