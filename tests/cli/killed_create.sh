@@ -4,11 +4,19 @@
 pool=$pools/a.pool
 records 40 >records.tsv
 
-# kill_soon COMMAND...: kills it after a random time of up to some milliseconds.
-kill_soon() {
+# micros COMMAND...: how long it takes, in microseconds, to choose moments of kills from.
+micros() {
+  local begin=${EPOCHREALTIME/[.,]/}
+  expect 0 "$@"
+  took=$((${EPOCHREALTIME/[.,]/} - begin))
+}
+# kill_within MICROSECONDS COMMAND...: kills it at a random moment of that time.
+kill_within() {
+  local moment=$((RANDOM * $1 / 32768))
+  shift
   "$@" >/dev/null 2>&1 &
   local victim=$!
-  pause "0.00$((RANDOM % 10))"
+  pause "$(printf '%d.%06d' $((moment / 1000000)) $((moment % 1000000)))"
   kill -9 "$victim" 2>/dev/null || true
   wait "$victim" 2>/dev/null || true
 }
@@ -17,10 +25,18 @@ only() { equal "$(ls "$pools")" "$*"; }
 seed=${SCUTE_TEST_SEED:-$RANDOM}
 echo "seed $seed"
 RANDOM=$seed
-half=0
-for round in $(seq 25); do
+micros "$scute" kv load "$pool" records.tsv --create --size 16M --quiet --batch 5
+load=$took
+rm -f "$pool"*
+micros "$scute" create "$pool" --size 16M --preallocate
+create=$took
+# At least 25 rounds, and until five kills have met a load whose pool had its name.
+half=0 round=0
+while [ "$round" -lt 25 ] || [ "$half" -lt 5 ]; do
+  round=$((round + 1))
+  [ "$round" -le 300 ] || fail "only $half of 300 loads were killed after their pool had its name"
   rm -f "$pool"*
-  kill_soon "$scute" kv load "$pool" records.tsv --create --size 16M --quiet --batch 5
+  kill_within "$load" "$scute" kv load "$pool" records.tsv --create --size 16M --quiet --batch 5
   [ ! -e "$pool" ] || half=$((half + 1))
   expect 0 "$scute" kv load "$pool" records.tsv --create --size 16M --quiet
   expect 0 "$scute" kv scan "$pool"
@@ -28,19 +44,19 @@ for round in $(seq 25); do
   only a.pool
 
   rm -f "$pool"
-  kill_soon "$scute" create "$pool" --size 16M --preallocate
+  kill_within "$create" "$scute" create "$pool" --size 16M --preallocate
   [ ! -e "$pool" ] || expect 0 "$scute" check "$pool"
   expect 0 "$scute" create "$pool" --size 16M --overwrite
   only a.pool
 
   # The old pool, or the new one.
   expect 0 "$scute" kv put "$pool" k v
-  kill_soon "$scute" create "$pool" --size 8M --overwrite
+  kill_within "$create" "$scute" create "$pool" --size 8M --overwrite
   expect "0 4" "$scute" kv get "$pool" k
   expect 0 "$scute" create "$pool" --size 4M --overwrite
   only a.pool
 done
-echo "$half of 25 loads had made their pool"
+echo "$half of $round loads had made their pool"
 
 # Other versions have left a file of zeros, of any length.
 for size in 0 4096 16M; do
