@@ -117,8 +117,8 @@ class scenario : public basic_scenario {
   /// there is. Otherwise each block of a small pool has one of its own.
   scenario& share_locks(unsigned locks);
   /// The number of column blocks that one checkpoint of engine spec resolves after a crash. A small
-  /// value simulates a large pool, where a fold resolves only a part of them. Otherwise it is 64,
-  /// which is all that a small pool has.
+  /// value simulates a large pool, where a checkpoint resolves only a part of them. Otherwise it is
+  /// 64, which is all that a small pool has.
   scenario& resolve_at_once(unsigned blocks);
   /// The pool is on a disk, as far as that can be simulated: it has a folder, in which engine spec
   /// keeps its log in a file of its own. Durable bytes in one file say nothing about the other one.

@@ -23,7 +23,7 @@
 // a filter of system calls keeps it in the program's table. The file cannot be opened without
 // /proc, or if its permissions let no process open it twice. Such a lock is unlocked, not only
 // closed. So a child that has the descriptor until it runs another program does not keep it. Only
-// in this case a program that closes all descriptors ends its locks.
+// in this case does a program that closes all descriptors end its locks.
 //
 // Locks that are held for moments only are not here: guard_lock (base/open_guarded.hpp), which is
 // taken inside of the program's open(), and the tests of require_unused()

@@ -9,8 +9,8 @@
 // durable. If recovery could need it, a mark that says so is fenced. The victim's head is made void
 // and fenced. Only then is the segment free.
 //
-// If a batch continues from another segment into this one, this one waits until the other is void:
-// its trailer says whether the parts in the other count.
+// A batch may begin in one segment and continue in another one. The first becomes void before the
+// second: the trailer in the second says whether the parts in the first count.
 #pragma once
 
 #include <cstdint>

@@ -52,9 +52,9 @@
 //    so for all open segments, and recovery for those cut short by a crash. The record is durable
 //    before the head page says that the session is decided. So recovery reports what is missing
 //    after the last frame found.
-// POW-13 Parts of an aborted section prove nothing about batches before them in the lane. But if
-//    all of these are known to be durable, then the parts are too once they are. A gap in the
-//    numbers is no gap if everything after it counts.
+// POW-13 Parts of an aborted section prove nothing about batches before them in the lane. Their
+//    fence makes them known to be durable only if all of those are. Missing numbers are no gap if
+//    every batch after them counts.
 // POW-14 An index is reused only when the batch that erased its object is known to be durable: a
 //    thread that makes the new object needs no lock of the old one's section, and so would not name
 //    that batch.
@@ -94,7 +94,8 @@
 //   released, no sync yet      a batch that lacks a dependency is dropped, and all after it in its
 //                              lane
 //   cleaner's copies torn      the victim is intact, and the torn copies are void
-//   copies durable, victim not void   two records with one version: either
+//   copies durable, victim not void
+//                              two records with one version: either
 //   victim's head torn         its records are copied or dead: void
 //   growth                     the head names the segments after they are durably void
 //   recovery                   decision not yet in the head page: the same again; otherwise by the

@@ -47,9 +47,9 @@ class rebuilding {
     head_lost_ = true;
   }
 
-  // First replaces unreadable pages. Then, one page after the other, those that no valid frame
-  // uses, so that intact pages stay, about which the others may be wrong. Then all of these
-  // together, since a frame may have lost several.
+  // First replaces the unreadable pages. Then, one at a time, pages with lines that no valid frame
+  // takes: the other members may be wrong about an intact page, so a replacement stays only if more
+  // lines become valid. Then all of these together, since a frame may have lost several.
   rebuilt run() {
     uint64_t replaced = replace_all();
     judge();

@@ -47,8 +47,8 @@ class section {
   // it is unknown what is durable.
   void commit();
   void abort() noexcept;
-  // Undoes everything now, like an abort. The section ends later, and can only abort: a table that
-  // it has changed is detached.
+  // Undoes everything now, like an abort, since a table that the section has changed is being
+  // detached. The section ends later, and can only abort.
   void give_up() noexcept;
   bool changes(const table& t) const noexcept;
   bool is_open() const noexcept { return depth_ != 0; }

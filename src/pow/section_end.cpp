@@ -107,9 +107,9 @@ void section::leave_dependencies() noexcept {
   }
 }
 
-// Called if memory lacks to name the batches that this section has seen or leaves undurable. They
-// become durable now; if that fails, no thread continues. (The slot has its writer, so this takes
-// no memory.)
+// Called if there is no memory to name the batches that this section has seen or leaves undurable.
+// They become durable now; if that fails, no thread continues. (The slot has its writer, so this
+// takes no memory.)
 void section::make_seen_durable() noexcept {
   try {
     s_.sync(s_.writer_of(slot_));

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The kinds of charts, and how a figure becomes files.
 
-A figure is a grid of panels that share one legend outside of them. It is written twice: PNG at 150
-dots per inch, and SVG whose text stays text. Neither holds a date or a random name, so the same
-results give the same files."""
+A figure is a grid of panels that share one legend outside of them. It is written as PNG at 150 dots
+per inch, with its texts as the description. The file holds no date and no random name, so the same
+results give the same file."""
 from __future__ import annotations
 
 from dataclasses import dataclass, field

@@ -133,8 +133,8 @@ int file_handle::grow(uint64_t offset, uint64_t n) const noexcept {
   struct stat st{};
   const auto end = static_cast<off_t>(offset + n);
   if (::fstat(fd(), &st) != 0) return errno;
-  // Bytes there were left by an opener that did not use them. After a cut the file grows with
-  // zeros.
+  // Bytes after `offset` are those of an opener that did not use them. The file is cut there first,
+  // so that it grows by zeros.
   if (st.st_size > static_cast<off_t>(offset) && ::ftruncate(fd(), static_cast<off_t>(offset)) != 0)
     return errno;
   const int e = reserve(offset, n);

@@ -230,7 +230,7 @@ std::vector<uint64_t> heap::lend(pool::lane& l, size_t n) {
       chunks.push_back(c);
       s_.overlaid.add(offset, s_.geo.chunk_size, nullptr);
       // A thread that is decoding a column of this chunk now reads its zeros; a thread that comes
-      // later sees the overlay. Only then the chunk may hold anything else.
+      // later sees the overlay. Only then may the chunk hold anything else.
       for (uint64_t at = 0; at < s_.geo.chunk_size; at += pool::column_block) {
         const uint32_t stripe = pool::stripe_of(s_, offset + at);
         s_.locks.lock_exclusive(stripe);

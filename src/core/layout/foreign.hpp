@@ -17,8 +17,8 @@
 //    mark, without blocks, and never read. So room to grow costs only headers.
 // FOREIGN-4 The sizes of the spans' objects say how much of FILE is covered: the first zones have
 //    their full share, one has the rest, and the later ones have one byte, a zero that is in no
-//    file. A growth is one step for each zone, in this order, so that a beginning of FILE is always
-//    covered.
+//    file. A growth is one step for each zone, in this order, so that the covered bytes are always
+//    a beginning of FILE, without gaps.
 #pragma once
 
 #include "core/layout/geometry.hpp"

@@ -83,7 +83,7 @@ inline cell cell_of(const geometry& g, uint64_t offset) noexcept {
 // failure(SCUTE_E_INVALID) if it cannot have the requested one.
 const engine_facts& choose_engine(const scute_options& options, bool on_disk);
 
-// The most bytes of a zone's rows and one parity row.
+// The most bytes of a zone that choose_geometry() makes, with all of its parity rows.
 inline constexpr uint64_t zone_max = uint64_t{16} << 30;
 // Checks the requested options for a new pool that do not depend on its size: throws
 // failure(SCUTE_E_INVALID) if they do not fit together.

@@ -19,7 +19,7 @@
 //    new head makes everything of an earlier use void.
 // SEG-3 Only the writer that has begun the segment in this session appends frames, and never after
 //    a frame that may be torn: after a crash no writer appends to an existing segment.
-// SEG-4 The contents of each page are known without it, except in one copy: each of two copies is
+// SEG-4 Each page can be rebuilt from the others, except in one_copy: each of two copies is
 //    complete, and no two lines of a row lie in one page.
 // SEG-5 An invalid place does not end a segment. Whether a valid frame after one proves damage
 //    depends on the writer's fences; the reader reports the gap.

@@ -93,9 +93,9 @@ class composition {
   int sync() const noexcept;
   // Makes the kernel drop the files' pages from memory, as far as they are durable.
   void drop_cache() const noexcept;
-  // Writes the pages that the kernel has kept again (another process is reading a file, or the file
-  // system drops nothing), so that the device has them. base: where everything is mapped. False
-  // with errno.
+  // Writes again those pages that the kernel has kept (another process is reading a file, or the
+  // file system drops nothing), so that the device has them. base: where everything is mapped.
+  // False with errno.
   bool rewrite_resident(std::byte* base, uint64_t size) const;
   // The pages that the kernel knows to be bad, as offsets in the medium.
   std::vector<uint64_t> bad_pages() const;

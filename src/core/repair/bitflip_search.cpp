@@ -26,9 +26,9 @@ void change(std::vector<std::byte>& image, const syndrome_run& x, size_t which) 
   for (size_t k = 0; k < by.size(); ++k) image[x.at + k] ^= by[k];
 }
 
-// Returns c such that all choices that cost less than c are no more than `attempts`. Of the
-// syndrome runs, each with others(i) ways besides the likeliest one, cost 0 takes every run the
-// likeliest way, cost 1 takes one run another way, and so on.
+// The costs 0 to c - 1 have at most `attempts` choices together; returns the greatest such c. Cost
+// 0 takes each syndrome run the likeliest way, cost 1 takes one of them another way, and so on; run
+// i has others(i) other ways.
 template <typename Others>
 size_t costs_within(size_t runs, Others&& others, uint64_t attempts) {
   std::array<uint64_t, 65> count{1};  // higher costs are not counted
@@ -133,7 +133,7 @@ size_t bitflip_search::of_each_cell(size_t runs) const noexcept {
   return (runs + cells / 2) / cells;
 }
 
-// BITFLIP-4: choices that do not exceed this cost are of no use.
+// BITFLIP-4: choices have to reach this cost to be of any use.
 size_t bitflip_search::least_cost(size_t runs) const noexcept {
   return s_.geo.parity > 1 ? 0 : std::max<size_t>(1, of_each_cell(runs));
 }
@@ -280,7 +280,8 @@ bool find_bitflips(pool::state& s, const pool::fragment& f, std::vector<std::byt
     return ok;
   };
   const bool alone = beside.empty() || beside.size() > beside_fragments_max;
-  // With a quarter of the attempts; then again without the damage of the other fragments.
+  // If other fragments are damaged, first with a quarter of the attempts. Then with the rest, if
+  // damage of the others was found, without that damage.
   if (found(alone ? bitflip_search::attempts_max : bitflip_search::attempts_max / 4)) return true;
   if (!alone && !crowded) {
     beside.push_back(f);  // the others must count it as damaged, too

@@ -14,10 +14,10 @@
 // BITFLIP-3 Wrong bytes are accepted once in 2^32 choices, and attempts_max choices are tried. All
 //    are tried, whatever is found: two that the checksum accepts refute each other, and neither is
 //    believed. So only a fragment whose truth is not among the choices can get wrong bytes.
-// BITFLIP-4 Nothing is tried if the truth is hardly among the choices. With one parity that is so
-//    if they reach fewer syndrome runs than a cell of these columns has on average. The average
-//    counts the fragment's own cells, those of fragments that are known to be damaged, those that
-//    no checksum vouches for, and a parity.
+// BITFLIP-4 Nothing is tried if the choices hardly include the truth: with one parity, if they
+//    cannot take as many syndrome runs for the fragment as a cell of these columns has on average.
+//    The average counts the fragment's own cells, those of fragments that are known to be damaged,
+//    those that no checksum vouches for, and a parity.
 // BITFLIP-5 If that is not enough the other damaged fragments of the columns are searched, in
 //    memory, with beside_max choices for each: a run that one of them certainly has is not this
 //    fragment's.

@@ -30,10 +30,11 @@
 //
 // On ERASE-1: where the syndromes are zero nothing is damaged.
 //
-// On ERASE-2: all other damage is one of these sets or a part of one, and a part decodes to the
-// same bytes. A vouched cell may be in a set if its columns may have the parity of before: its
-// fragment may be the open cell of a transaction that a crash has cut short (its tag is in doubt),
-// or no first header claims it (core/repair/page_layout.hpp, LAYOUT-2). The order of likelihood is:
+// On ERASE-2: the damaged cells of a column, the fragment's own included, are one of these sets or
+// a part of one, and sound cells in a set do no harm: they decode to the same bytes. A vouched cell
+// may be in a set if its columns may have the parity of before: its fragment may be the open
+// cell of a transaction that a crash has cut short (its tag is in doubt), or no first header claims
+// it (core/repair/page_layout.hpp, LAYOUT-2). The order of likelihood is:
 // sets that were right before (hints); rows with a fragment that fails its checksum in this page;
 // rows with one that lies here in part and with nothing sound in the page; parities; pages with
 // nothing sound in them, as overwritten pages are; the other rows. Sets that decode to the same

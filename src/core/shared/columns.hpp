@@ -152,7 +152,8 @@ uint32_t wrong_parity(const state& s, const std::byte* syndrome, uint64_t length
 bool column_consistent(state& s, uint64_t zone, uint64_t column, uint64_t length);
 // Recomputes the parities of such a range while transactions may run. syndrome: writes only if the
 // columns still have this one, since other damage may have come after the caller's check; null:
-// always writes. Returns false if nothing was written. stripe: when it is released.
+// always writes. Returns false if nothing was written. stripe: whether the stripe is released once
+// the parity is stored, or only when it is durable.
 enum class freed : uint8_t { when_stored, when_durable };
 bool repair_parity(state& s, medium::writer& w, uint64_t zone, uint64_t column, uint64_t length,
                    const std::byte* syndrome = nullptr, freed stripe = freed::when_stored);

@@ -72,10 +72,10 @@ class overlays {
     count_open(offset, length, 1);
     revise(offset, length);
   }
-  // Changes whenever a part of these pages was opened or closed in place. A thread that reads
-  // between two equal numbers, and patches, has read no byte of an undecided transaction
-  // (core/tx/conflict.hpp, CONFLICT-2). In large pools some pages share a counter, so it may change
-  // without reason.
+  // Changes whenever a part of these pages was opened or closed in place. A thread that reads bytes
+  // between two equal numbers, and then applies substitute(), has no byte of an undecided
+  // transaction (core/tx/conflict.hpp, CONFLICT-2). In large pools some pages share a counter, so
+  // it may change without reason.
   uint64_t revision(uint64_t offset, uint64_t length) const noexcept {
     std::atomic_signal_fence(std::memory_order_seq_cst);  // earlier reads stay before
     uint64_t sum = 0;

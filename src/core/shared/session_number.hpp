@@ -5,8 +5,8 @@
 //
 // SESSION-1 A session that may write has a random number, which is not 0 and ends with the last 16
 //    bits of its epoch. Its superblock and the head of its log have this number and that of the
-//    previous session. A number is ignored if it does not end like the epoch next to it: then an
-//    older library has kept it.
+//    previous session. If the first does not end like the epoch next to it, both are ignored: an
+//    older library has kept them. The second is ignored if it does not end like the epoch before.
 // SESSION-2 0 means unknown and matches any number: then the epoch alone decides.
 // SESSION-3 The bytes check themselves: four of them give all of them the CRC-32C of zeros. So a
 //    superblock's checksum does not depend on its number, and for a torn copy it can be computed

@@ -17,8 +17,8 @@
 //
 // On SEAL-3, found by reading, while the live fault campaign was written. Another thread may repair
 // the fragment between any two of these steps. So the copy counts only if it is what was verified,
-// and so does the header; and only for a verified fragment it is true that nothing changes. (Found
-// by a second reading.)
+// and so does the header; and "nothing changes" may be concluded only for a verified fragment.
+// (Found by a second reading.)
 #pragma once
 
 #include <vector>

@@ -244,7 +244,7 @@ void hand_out(pool::state& s, pool::lane* l, const heap::object& o, uint64_t siz
   const bool first_known = is == first_fragment::known;
   if (from >= to) return;
   if (s.resolving->pending()) [[unlikely]] {
-    // Torn fragments as well: under no policy a program gets half of a transaction.
+    // Torn fragments as well: under no policy does a program get half of a transaction.
     for (uint64_t i = from / format::fragment_payload; i * format::fragment_payload < to; ++i) {
       const pool::fragment f = o.fragment(i);
       s.resolving->before_read(f);

@@ -54,7 +54,7 @@ class pool_backing final : public view::backing {
   bool read(uint64_t offset, std::span<std::byte> to) noexcept override;
   bool commit(std::span<const view::change> set) noexcept override;
   bool grow(uint64_t size) noexcept override;
-  bool reserve(uint64_t size) noexcept;  // memory for a commit of this size
+  bool reserve(uint64_t size) noexcept;  // room for the file to grow to that
   size_t lines_max() const noexcept override;
   std::span<const std::byte> raw(uint64_t offset) noexcept override;
   bool heal(uint64_t offset, size_t n) noexcept override;

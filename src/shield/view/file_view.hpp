@@ -41,9 +41,9 @@
 //    that no commit set has decided by then count as unflushed: flushed lines of later fences must
 //    not become durable without those of earlier fences.
 // VIEW-10 A failed commit may have been decided all the same; only the next opening of the backing
-//    finds out. So its lines stay in the in-set bits, and a death makes their digests again. Until
-//    a commit succeeds, no line counts as unchanged by its digest, so the backing decides each
-//    commit set.
+//    finds out. So its lines stay in the in-set bits, and their digests are made again after the
+//    process's death. Until a commit succeeds, no line counts as unchanged by its digest, so no
+//    commit set is decided without the backing.
 // VIEW-11 Pages that are loaded on first access are placed as a whole by a page_placer, which keeps
 //    other accesses waiting. First their digests are complete, then they count as coming, then they
 //    are placed, then they count as loaded. A coming page may be stored to and flushed.

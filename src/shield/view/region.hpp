@@ -7,8 +7,8 @@
 //   digests, 8 bytes per line
 //
 // REGION-1 The head's mark is written last: a region that has it is complete.
-// REGION-2 Every word during whose change a process may be killed is written by one store. Words
-//    that belong together are written in an order any prefix of which crash_writeback() can handle
+// REGION-2 A process may be killed at any store, so each word changes by one store. Words that
+//    belong together are stored in an order of which crash_writeback() can handle every prefix
 //    (VIEW-1, VIEW-3, VIEW-8).
 #pragma once
 

@@ -67,8 +67,8 @@ bool decode_header(pool::state& s, uint64_t at, format::chunk_header& h) {
 
 // Calls fn(file offset, header, how) for each chunk of a zone that is lent to a log; fn overlays
 // it. Damaged headers come last, since their decoding needs the chunks with sound headers to be
-// overlaid. `before`: chunks with a damaged header that count as lent if their column cannot decode
-// it any more.
+// overlaid. `before`: chunks with a damaged header that count as lent even if their column does not
+// decode to the header of a lent chunk any more.
 template <typename Fn>
 void overlay_lent_of(pool::state& s, uint64_t zone, const pool::zone_usage& x,
                      std::span<const uint64_t> before, Fn&& fn) {

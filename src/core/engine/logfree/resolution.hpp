@@ -47,7 +47,7 @@
 //    its ring testifies to that. The first decision is kept.
 // RES-13 A valid member in doubt cannot go back if its columns decode to no version before: they
 //    have torn parity, of a decided transaction, or other damage. If all headers of the ring are
-//    present, resolution takes it for torn parity. Otherwise the member stays as it is, and the
+//    present, resolution assumes torn parity. Otherwise the member stays as it is, and the
 //    others are rolled back (docs/internals/logfree.md, "Limits").
 // RES-14 A search that failed, and a look of RES-10 at a block that explained nothing, is not
 //    repeated while nothing that it rests on has changed. That is: resolution has written nothing,
@@ -80,11 +80,11 @@
 //
 // On RES-12: a member testifies by its header's columns, which have the new parity, even if its
 // payload is damaged. If the ring is closed, a valid member that cannot go back testifies too
-// (RES-13). A member of a decided transaction is lost if its columns cannot restore its new
+// (RES-13). A damaged member of a decided transaction is lost if its columns cannot restore its new
 // version. The parity of its columns is then recomputed, so that no thread takes the version before
 // for a repair. Everything else that is invalid in these columns is repaired first.
 //
-// On RES-13: if taking it for torn parity is wrong, the torn members are lost: that is better than
+// On RES-13: if torn parity was assumed wrongly, the torn members are lost: that is better than
 // half of a transaction without a report. If the member stays as it is, the parity of its columns
 // is recomputed, and testifies to nothing. A further fragment of a place that held no object before
 // says nothing: its head goes back.
@@ -257,9 +257,9 @@ class resolution final : public pool::resolver {
   std::set<uint64_t> losing_ SCUTE_GUARDED_BY(mutex_);           // RES-12: headers
   // RES-12: decisions about transactions, by tag.
   std::map<uint64_t, bool> decided_ SCUTE_GUARDED_BY(mutex_);
-  // By tag: rings that are complete, or broken, permanently. Then the complete rings whose members
-  // are durable and due, by tag; and such members of broken rings, by header.
+  // Rings that are complete, or broken, permanently, by tag.
   std::set<uint64_t> complete_ SCUTE_GUARDED_BY(mutex_), broken_ SCUTE_GUARDED_BY(mutex_);
+  // Members that are durable and due: of complete rings by tag, of broken rings by header.
   std::set<uint64_t> finished_tags_ SCUTE_GUARDED_BY(mutex_), finished_headers_
       SCUTE_GUARDED_BY(mutex_);
   bool without_decisions_ SCUTE_GUARDED_BY(mutex_) =

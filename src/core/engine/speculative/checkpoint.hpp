@@ -90,7 +90,7 @@ class checkpoint {
 
  private:
   // A thread that helps checkpoints at least help_least blocks, and at least this part of all.
-  // Except for a round over all, no round takes more than round_most.
+  // cycle_part() divides its part into rounds of at most round_most blocks.
   static constexpr size_t help_least = 64, help_part = 4, round_most = 4096;
   struct alignas(64) lane_lsn {
     std::atomic<uint64_t> lsn{none_active};

@@ -70,8 +70,8 @@ class commit_log {
 
   // While it lives no other thread appends to the stream that all lanes share, if they do
   // (log_location::is_apart()). A thread holds it from the question for room to the last frame, but
-  // neither over a fence nor after pinning anything. LSNs are drawn within, so those of the stream
-  // grow (CLOG-7). Taken before stripes, and before the checkpoint's lock.
+  // not over a fence, and has nothing pinned when it takes it. LSNs are drawn within, so those of
+  // the stream grow (CLOG-7). Taken before stripes, and before the checkpoint's lock.
   class stream_guard {
    public:
     explicit stream_guard(commit_log& log)
@@ -193,8 +193,8 @@ class commit_log {
   // Adds all segments of the list after those that are present. The list is durable.
   void add(const segment_list& longer);
   // Takes off the segments after the first `kept` chunks of the list. Returns false, with nothing
-  // changed, if one of them is not free. The same if the checkpoint would have fewer than are kept
-  // for it, or shall have more than the least. The segment of `lane`, the caller's, counts as free
+  // changed, if one of them is not free, if fewer would be left for the checkpoint than it keeps,
+  // or if it has to keep more than the least. The segment of `lane`, the caller's, counts as free
   // if it has no frames that are needed.
   bool take_off(uint32_t lane, const segment_list& shorter);
 

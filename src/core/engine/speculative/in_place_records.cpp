@@ -58,8 +58,8 @@ void speculative::apply_in_place(pool::lane& l, lane_state& mine, uint64_t lsn,
 }
 
 // Opens the parts of a range whose granules have images: nothing has to be logged for them
-// (SPEC-2). A checkpoint, under the stripe, sees either the image not yet used, or the range, which
-// it renews (SPEC-7). Returns true if all parts are open.
+// (SPEC-2). Both steps are under the stripe: a checkpoint comes before the test for images, or sees
+// the range, which it renews (SPEC-7). Returns true if all parts are open.
 bool speculative::open_imaged(pool::lane& l, const tx::inplace_range& r) {
   bool all = true;
   pool::for_each_block(s_.geo, r.offset, r.length, [&](uint64_t at, const pool::cell&, uint64_t n) {

@@ -30,9 +30,9 @@
 //    for each segment that any lane begins. So no commit waits for a checkpoint of the whole pool.
 //    A truncation point that others hold back does not cost a checkpoint with each commit.
 // ROOM-9 A log in a file of its own has its original length when nothing is in it any more. A
-//    closing and the background see to that, since a next commit may never come. So a look of the
-//    background that leaves the file longer is not its last one (IDLE-1), unless room for ranges in
-//    place is reserved.
+//    closing and the background see to that, since a next commit may never come. So the background
+//    looks again as long as the file is longer (IDLE-1), unless room for ranges in place is
+//    reserved.
 //
 // On ROOM-9: such room may be reserved for long. The end of the ranges, or the failure to open
 // them, wakes the background, as lending does.

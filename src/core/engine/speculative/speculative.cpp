@@ -233,8 +233,8 @@ void speculative::plan(lane_state& mine, std::span<const pool::patch> patches) {
         {p.offset, static_cast<const std::byte*>(p.src), p.length, format::record_kind::data});
 }
 
-// Makes room for all frames of the lane's records, before anything is pinned or drawn (SPEC-6). A
-// caller calls room_->help() before, without the stream.
+// Makes room for all frames of the lane's records, before anything is pinned or drawn (SPEC-6).
+// Callers call room_->help() first, before they take the stream.
 void speculative::make_room(pool::lane& l, lane_state& mine, commit_log::stream_guard& turn,
                             growth may) {
   if (log_->has_room(l.index, mine.records)) return;

@@ -12,9 +12,10 @@
 // SHIELD-9 An aborted transaction's lines are committed like others: libpmemobj restores them
 //    itself, from its log in the same file, and flushes them. Its window ends with the first fence
 //    of that.
-// OBJ-3 When pmemobj_tx_commit() or pmemobj_tx_abort() returns or jumps, the transaction's bytes
-//    are durable in the following stages and callbacks, as with libpmemobj alone: its window ends
-//    there with a commit, and later fences of the program commit at once.
+// OBJ-3 When pmemobj_tx_commit() or pmemobj_tx_abort() returns or jumps, the bytes that the
+//    transaction has committed, or had made durable itself before its abort, are durable in the
+//    following stages and callbacks, as with libpmemobj alone: its window ends there with a commit,
+//    and later fences of the program commit at once.
 // OBJ-4 The commit of an inner transaction makes nothing durable in libpmemobj, which drains only
 //    in that of the outermost. So an inner commit without a fence leaves the window open, until the
 //    program makes something durable in a stage of it (OBJ-1).

@@ -26,8 +26,8 @@ namespace scute::core::interpose {
 
 class guarded_file;
 
-// The end, towards the beginning of the stack, of the frame of the calling thread's innermost call
-// that flushes or fences; 0: there is none.
+// The frame address (the higher end) of the calling thread's innermost call that flushes or fences;
+// 0: there is none.
 uintptr_t call_under_way() noexcept;
 // In a child of fork(), perhaps made by a handler: its parent's interrupted calls do not concern
 // it.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The hook of stores (scute/shield_hooks.h). It has a file of its own: it is the hook that is
-// called most often, so its stub does not save vector registers.
+// The hook of stores (scute/shield_hooks.h), which is called most often. It has a file of its own,
+// compiled for general registers only, so that its stub need not save vector registers.
 #pragma once
 
 #include <cstddef>
