@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base_image.hpp"
-#include "c_api/guard.hpp"
+#include "c_api/pool/guard.hpp"
 #include "containers.hpp"
 #include "program.hpp"
 

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "c_api/guard.hpp"
+#include "c_api/pool/guard.hpp"
 #include "scute/scute.h"
 #include "support/project_paths.hpp"
 

@@ -4,8 +4,9 @@
 #   1. every source file is compiled by a target, every header is included by some other file
 #   2. a folder of tests/ mirrors one of src/ or is listed in test_folders below
 #   3. a public header includes no private one and no header of a library that users need not have
-#   4. a room of src/ includes only itself and what tests/layout/arrows.txt allows; no arrow there
-#      is unused, none makes a circle, and docs/internals/architecture.md shows the same table
+#   4. a room of src/ includes only itself and what tests/layout/arrows.txt allows, and calls no
+#      function of the C interface that another room defines; no arrow there is unused, none makes a
+#      circle, and docs/internals/architecture.md shows the same table
 #   5. no file of the library or the tools is longer than lines_max
 #   6. no unfinished work and no test that does not run: see the words below
 #   7. the root has no files but root_files below, of those that are committed
@@ -57,7 +58,20 @@ grep -E '\.(c|cpp)$' "$temp/files" | grep -Ev "$uncompiled" | comm -23 - "$temp/
 # Rules 1 (headers), 3 and 4, from every #include that leads to a file of the project.
 xargs -d '\n' grep -HE '^[[:space:]]*#[[:space:]]*include[[:space:]]*[<"]' <"$temp/files" \
   >"$temp/includes" || true
-awk -v arrows="$temp/arrows" '
+# Definitions in src/c_api begin at the left margin; a call is any other mention with a parenthesis.
+{ grep '^src/' "$temp/files" || true; } | xargs -r -d '\n' awk '
+  {
+    sub(/\/\/.*/, "")
+    gsub(/"([^"\\]|\\.)*"/, "")
+    defines = FILENAME ~ /^src\/c_api\// && /^[a-z].*[ *]scute_[a-z0-9_]+\(/
+    for (line = $0; match(line, /scute_[a-z0-9_]+\(/); line = substr(line, RSTART + RLENGTH)) {
+      name = substr(line, RSTART, RLENGTH - 1)
+      before = RSTART > 1 ? substr(line, RSTART - 1, 1) : ""
+      if (before ~ /[A-Za-z0-9_]/) continue
+      print (defines ? "defines" : "calls"), name, FILENAME
+    }
+  }' >"$temp/calls"
+awk -v arrows="$temp/arrows" -v calls="$temp/calls" '
   function normalize(path,    n, parts, i, out, depth) {
     n = split(path, parts, "/"); depth = 0
     for (i = 1; i <= n; i++) {
@@ -85,6 +99,12 @@ awk -v arrows="$temp/arrows" '
     while (!(room in rooms)) if (!sub(/\/[^\/]*$/, "", room)) return path
     return room
   }
+  function arrow(from, to, what,    a, b) {
+    a = room_of(from); b = room_of(to)
+    if (a == b || !(a in rooms) || !(b in rooms)) return
+    if (!((a " " b) in allowed)) print from ": src/" a " " what ", which tests/layout/arrows.txt does not allow"
+    used[a " " b] = 1
+  }
   BEGIN {
     while ((getline line < arrows) > 0) {
       n = split(line, names, " ")
@@ -111,17 +131,21 @@ awk -v arrows="$temp/arrows" '
       if (to == "" && name ~ /^(isa-l|fmt\/|nlohmann\/|CLI\/|gtest\/|gmock\/|libpmem)/)
         print from ": public header includes <" name ">, a library that users need not have"
     }
-    if (from ~ /^src\// && to ~ /^src\//) {
-      a = room_of(from); b = room_of(to)
-      if (a != b && (a in rooms) && (b in rooms)) {
-        if (!((a " " b) in allowed)) print from ": src/" a " includes " to ", which tests/layout/arrows.txt does not allow"
-        used[a " " b] = 1
-      }
-    }
+    if (from ~ /^src\// && to ~ /^src\//) arrow(from, to, "includes " to)
   }
   END {
-    for (arrow in allowed)
-      if (!(arrow in used)) print "tests/layout/arrows.txt: nothing uses the arrow " arrow
+    while ((getline line < calls) > 0) {
+      split(line, words, " ")
+      if (words[1] == "defines") defined_in[words[2]] = words[3]
+      else callers[words[2]] = callers[words[2]] " " words[3]
+    }
+    for (name in callers)
+      if (name in defined_in) {
+        n = split(callers[name], files_of, " ")
+        for (i = 1; i <= n; i++) arrow(files_of[i], defined_in[name], "calls " name "() of " defined_in[name])
+      }
+    for (pair in allowed)
+      if (!(pair in used)) print "tests/layout/arrows.txt: nothing uses the arrow " pair
     for (file in exists)
       if (file ~ /\.(h|hpp)$/ && !(file in included)) print file ": nobody includes this header"
   }

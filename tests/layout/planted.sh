@@ -71,6 +71,13 @@ echo '' >tree/src/tx/inner/part.hpp
 echo '#include "tx/inner/part.hpp"' >>tree/src/tx/begin.cpp
 expect_violation 'src/tx/begin.cpp: src/tx includes src/tx/inner/part.hpp, which tests/layout/arrows.txt does not allow'
 
+# A call through the C interface is an arrow as well. A message that names a function is none.
+mkdir -p tree/src/c_api/one && printf 'int scute_x(void) { return 0; }\n' >tree/src/c_api/one/x.cpp && list_compiled
+for each in tree/tests/layout/arrows.txt tree/docs/internals/architecture.md; do sed -i 's/^tx: medium/&\nc_api\/one:/' "$each"; done
+printf 'int scute_x(void);\nconst char* advice() { return "call scute_x()"; }\n' >>tree/src/medium/map.cpp
+printf 'int y() { return scute_x(); }\n' >>tree/src/tx/begin.cpp
+expect_violation 'src/tx/begin.cpp: src/tx calls scute_x() of src/c_api/one/x.cpp, which tests/layout/arrows.txt does not allow'
+
 mkdir tree/src/extra && echo '' >tree/src/extra/x.cpp && list_compiled
 expect_violation 'src/extra/x.cpp: src/extra is no room of tests/layout/arrows.txt'
 

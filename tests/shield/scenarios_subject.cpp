@@ -3,7 +3,7 @@
 #include <random>
 #include <stdexcept>
 
-#include "c_api/guard.hpp"
+#include "c_api/pool/guard.hpp"
 #include "codec/crc32c.hpp"
 #include "core/engine/speculative/segment_list.hpp"
 #include "core/layout/foreign_limits.hpp"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "c_api/guard.hpp"
+#include "c_api/pool/guard.hpp"
 #include "scute/scute.h"
 #include "support/engines.hpp"
 #include "support/scratch.hpp"

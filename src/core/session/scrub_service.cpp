@@ -113,8 +113,8 @@ void scrub_service::count_steps(const pool::lane& l) noexcept {
 void scrub_service::keep_policy() noexcept {
   block_all_but_faults();
   const pool::finder_scope as(SCUTE_FINDER_SCRUB);
-  scute_scrub_options o;
-  scute_scrub_options_init(&o);
+  scute_scrub_options o{};
+  o.struct_size = sizeof o;
   o.threads = 1;
   for (uint32_t seen = 0;;) {
     due_.wait(seen, std::memory_order_acquire);

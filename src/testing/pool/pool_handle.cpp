@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "base/rounding.hpp"
-#include "c_api/guard.hpp"
+#include "c_api/pool/guard.hpp"
 #include "testing/pool/simulated_medium.hpp"
 #include "testing/pool/simulated_place.hpp"
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include "c_api/guard.hpp"
+#include "c_api/pool/guard.hpp"
 
 namespace scute::core::c_api {
 namespace {

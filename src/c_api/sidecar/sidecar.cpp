@@ -4,8 +4,8 @@
 #include <cstring>
 #include <vector>
 
-#include "c_api/arguments.hpp"
-#include "c_api/guard.hpp"
+#include "c_api/pool/arguments.hpp"
+#include "c_api/pool/guard.hpp"
 #include "core/medium/user_file.hpp"
 #include "shield/sidecar/foreign_file.hpp"
 #include "shield/sidecar/making.hpp"

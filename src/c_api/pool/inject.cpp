@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Damage on purpose, for drills.
-#include "c_api/guard.hpp"
+#include "c_api/pool/guard.hpp"
 #include "core/scrub/injection.hpp"
 
 using namespace scute::core;

@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "base/rounding.hpp"
-#include "c_api/guard.hpp"
+#include "c_api/pool/guard.hpp"
 #include "core/tx/canary.hpp"
 #include "core/tx/verify.hpp"
 

@@ -6,8 +6,8 @@
 #include <span>
 #include <thread>
 
-#include "c_api/guard.hpp"
-#include "c_api/pow_handles.hpp"
+#include "c_api/pool/guard.hpp"
+#include "c_api/pow/handles.hpp"
 #include "pow/file.hpp"
 
 using namespace scute::core;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "c_api/guard.hpp"
+#include "c_api/pool/guard.hpp"
 
 using namespace scute::core;
 

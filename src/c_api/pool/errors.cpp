@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "c_api/guard.hpp"
+#include "c_api/pool/guard.hpp"
 
 #define SCUTE_STRING_(x) #x
 #define SCUTE_STRING(x) SCUTE_STRING_(x)

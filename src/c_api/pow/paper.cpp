@@ -3,7 +3,7 @@
 #include <cstring>
 #include <unordered_map>
 
-#include "c_api/pow_handles.hpp"
+#include "c_api/pow/handles.hpp"
 
 using namespace scute::core;
 using c_api::need_out;
@@ -52,14 +52,14 @@ scute_pow::~scute_pow() = default;
 namespace scute::core::c_api {
 namespace {
 
-scute_pow_file& need(scute_pow_file* file) {
+scute_pow_file& file_of(scute_pow_file* file) {
   if (file == nullptr) throw failure(SCUTE_E_INVALID, "the file handle is null");
   return *file;
 }
 
 template <typename Fn>
 int guarded_file(scute_pow_file* file, Fn&& body) noexcept {
-  return guarded_pow(file == nullptr ? nullptr : file->owner, [&] { body(need(file)); });
+  return guarded_pow(file == nullptr ? nullptr : file->owner, [&] { body(file_of(file)); });
 }
 
 void put(scute_pow_file& f, pow::section& s, const void* at) {

@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "c_api/pow_handles.hpp"
+#include "c_api/pow/handles.hpp"
 
 using namespace scute::core;
 using namespace scute::core::c_api;

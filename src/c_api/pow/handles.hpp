@@ -8,7 +8,7 @@
 #include "base/lock.hpp"
 #include "base/process.hpp"
 #include "base/uncancelled.hpp"
-#include "c_api/guard.hpp"
+#include "c_api/pool/guard.hpp"
 #include "pow/store.hpp"
 #include "scute/pow.h"
 

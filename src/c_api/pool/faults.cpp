@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <csignal>
 
-#include "c_api/guard.hpp"
+#include "c_api/pool/guard.hpp"
 #include "core/repair/fault_handler.hpp"
 
 extern "C" int scute_handle_fault(int signal, void* info, void* /*context*/) {

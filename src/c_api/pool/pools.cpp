@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cstring>
 
-#include "c_api/arguments.hpp"
-#include "c_api/guard.hpp"
+#include "c_api/pool/arguments.hpp"
+#include "c_api/pool/guard.hpp"
 #include "codec/cpu.hpp"
 #include "core/scrub/check.hpp"
 #include "core/scrub/scrub_mark.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Enumeration, and the look inside a pool that tools and drills need.
-#include "c_api/guard.hpp"
+#include "c_api/pool/guard.hpp"
 #include "core/shared/foreign_parts.hpp"
 #include "core/tx/verify.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cstring>
 
-#include "c_api/guard.hpp"
+#include "c_api/pool/guard.hpp"
 
 using namespace scute::core;
 

@@ -5,7 +5,7 @@
 #include <bit>
 #include <cstring>
 
-#include "c_api/guard.hpp"
+#include "c_api/pool/guard.hpp"
 #include "shield/supervisor/supervisor.hpp"
 
 using namespace scute::core;
