@@ -119,7 +119,10 @@ class map_model : public ::testing::Test {
         ASSERT_EQ(stage.objects(), objects) << "an aborted transaction left objects";
       }
     }
-    ASSERT_EQ(map_.check(stage.store().view()), "");
+    // A hash table's check visits every bucket, most of which are empty here.
+    if (kind::ordered || random.one_in(8)) {
+      ASSERT_EQ(map_.check(stage.store().view()), "");
+    }
   }
 
   void play(random_source& random, const key_list& keys, int transactions) {
