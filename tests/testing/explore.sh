@@ -19,8 +19,8 @@ expect() {
 
 # ThreadSanitizer is a hundred times slower; it looks for races, of which each run of a scenario
 # shows all that it has.
-states=$(budget 30000 110000) eadr_states=$(budget 8000 28000)
-if [ -n "${SCUTE_TEST_SLOW:-}" ]; then states=$(budget 15000 60000) eadr_states=$(budget 4000 15000); fi
+states=$(budget 16000 110000) eadr_states=$(budget 4000 28000)
+if [ -n "${SCUTE_TEST_SLOW:-}" ]; then states=$(budget 8000 60000) eadr_states=$(budget 2000 15000); fi
 "$explore" --quiet --states "$states" || fail "a violation; its story is above"
 "$explore" --quiet --states "$eadr_states" --seed 77 --eadr || fail "a violation; its story is above"
 
