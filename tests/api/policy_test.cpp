@@ -85,7 +85,7 @@ TEST_F(policy, default_gives_the_bytes_as_they_are) {
   EXPECT_EQ(pool.info().policy, SCUTE_POLICY_DEFAULT);
 }
 
-TEST_F(policy, conservative_heals_what_is_read) {
+TEST_F(policy, conservative_repairs_what_is_read) {
   start({.policy = scute::policy::conservative});
   EXPECT_EQ(pool.info().policy, SCUTE_POLICY_CONSERVATIVE);
   const auto p = make_one<small>();

@@ -25,7 +25,7 @@ expect 0 "$scute" inject "$pool" --kind flip --region object --seed 6
 ! cmp -s out first.out || fail "another seed hits the same place"
 
 # A check finds each kind and region of damage, and repairs it.
-heals() { # ARGUMENTS of inject
+is_repaired() { # ARGUMENTS of inject
   fresh
   expect 0 "$scute" inject "$pool" "$@" --json
   valid_json
@@ -36,12 +36,12 @@ heals() { # ARGUMENTS of inject
 for engine in redo logfree spec; do
   cp $engine.pool fresh.pool
   for region in superblock lane zone-header chunk-header object free parity notes; do
-    heals --kind flip --region "$region" --bits 8
-    heals --kind scribble --region "$region" --length 200
-    heals --kind lose-page --region "$region"
+    is_repaired --kind flip --region "$region" --bits 8
+    is_repaired --kind scribble --region "$region" --length 200
+    is_repaired --kind lose-page --region "$region"
   done
-  heals --kind scribble --offset 0x100000 --length 4096
-  heals --kind scribble --offset 1048576 --length 4K
+  is_repaired --kind scribble --offset 0x100000 --length 4096
+  is_repaired --kind scribble --offset 1048576 --length 4K
   fresh
   expect 0 "$scute" inject "$pool" --kind flip --region object --count 3 --bits 64
   in_out '^3 injuries$'

@@ -35,14 +35,14 @@ class plain_medium final : public medium::medium {
   static inline std::function<void()> before_read;    // each time
   static inline std::function<void()> before_fence;   // each time
   static inline uint64_t lost_from = 0, lost_to = 0;  // cannot be read
-  static inline bool stores_heal = false;             // until a store there
+  static inline bool stores_repair = false;           // until a store there
 
  protected:
   using writer = ::scute::core::medium::writer;
   void do_stream(writer&, void* dst, const void* src, size_t n) noexcept override {
     std::memcpy(dst, src, n);
     const auto at = static_cast<uint64_t>(static_cast<std::byte*>(dst) - base_);
-    if (stores_heal && at < lost_to && at + n > lost_from) lost_from = lost_to = 0;
+    if (stores_repair && at < lost_to && at + n > lost_from) lost_from = lost_to = 0;
   }
   void do_flush(writer&, const void*, size_t) noexcept override {}
   void do_store(void* dst, const void* src, size_t n) noexcept override {

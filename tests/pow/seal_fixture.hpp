@@ -24,7 +24,7 @@ class Seals : public ::testing::Test {
     size_t room = memory.size();
     std::align(head_page, memory.size() - head_page, at, room);
     bytes = {static_cast<std::byte*>(at), memory.size() - head_page};
-    plain_medium::stores_heal = true;
+    plain_medium::stores_repair = true;
     make();
   }
   void make(protection protect = protection::sealed) {
@@ -40,7 +40,7 @@ class Seals : public ::testing::Test {
   }
   ~Seals() override {
     plain_medium::lost_from = plain_medium::lost_to = 0;
-    plain_medium::stores_heal = false;
+    plain_medium::stores_repair = false;
   }
   store_options chosen(bool salvage = false) const {
     store_options w;

@@ -41,7 +41,7 @@ TEST(lost_page, EveryPageOfAPoolOneAfterTheOther) {
   }
 }
 
-TEST(lost_page, AccessesOfAllKindsHealInPassing) {
+TEST(lost_page, AccessesOfAllKindsRepairInPassing) {
   lossy_pool f;
   f.create(4 * mib);
   f.fill();
@@ -165,7 +165,7 @@ TEST(lost_page, ManyThreadsCommitWhilePagesAreLost) {
 }
 
 // PAGE-2.
-TEST(lost_page, TwoColumnsHealAtOnce) {
+TEST(lost_page, TwoColumnsAreRepairedAtOnce) {
   lossy_pool f;
   f.create(8 * mib);
   f.fill();

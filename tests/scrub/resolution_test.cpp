@@ -434,7 +434,7 @@ TEST_F(shared_columns, DamageAndCrashInOneColumnAreReported) {
 }
 
 // In different columns of the same objects it is not too much.
-TEST_F(shared_columns, DamageBesideACrashIsHealed) {
+TEST_F(shared_columns, DamageBesideACrashIsRepaired) {
   cut_b(2990, 10);
   bytes image = f.with(f.within(f.data, f.offset_of(b) - format::header_size, format::header_size));
   image[shared()] ^= 0x40;

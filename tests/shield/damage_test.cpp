@@ -40,7 +40,7 @@ class damage : public ::testing::TestWithParam<std::pair<scratch::where, scute_e
   shielded f;
 };
 
-TEST_P(damage, FlippedBitsAreHealedByReading) {
+TEST_P(damage, FlippedBitsAreRepairedByReading) {
   f.open();
   for (const uint64_t at : {0ul, 4095ul, 4096ul, 777777ul, 2 * mib + 1233}) {
     f.flip(at);

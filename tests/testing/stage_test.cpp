@@ -157,7 +157,7 @@ scenario damaged(scute_protection level) {
   return s;
 }
 
-TEST(Stage, DamageIsHealed) {
+TEST(Stage, DamageIsRepaired) {
   const exploration r = explore(damaged(SCUTE_PROTECT_MLPC), states(3000));
   EXPECT_TRUE(r.sound) << r.story;
   EXPECT_EQ(r.damaged, 0u);  // by faults of the explorer's: one is enough

@@ -143,7 +143,7 @@ TEST_P(neighbours, KeepApart) {
 // A scrub runs all the time, and pages are lost, one after the other.
 TEST_P(neighbours, WhileAScrubRunsAndPagesAreLost) {
   std::atomic<bool> over{false};
-  std::thread healer([&] {
+  std::thread repairer([&] {
     const auto& g = f.in().s.geo;
     uint64_t scrubs = 0, page = 0;
     while (scrubs < 1000 && wrong == 0) {
@@ -162,7 +162,7 @@ TEST_P(neighbours, WhileAScrubRunsAndPagesAreLost) {
     over = true;
   });
   work([&] { return over.load(); });
-  healer.join();
+  repairer.join();
   EXPECT_GT(f.info().pages_repaired, 0u);
   EXPECT_EQ(f.info().lost, 0u);
   expect_all_right();

@@ -53,7 +53,7 @@ class memory_backing final : public view::backing {
   uint64_t size() const noexcept override { return head().size; }
   size_t lines_max() const noexcept override { return lines_max_; }
   bool read(uint64_t offset, std::span<std::byte> to) noexcept override {
-    if (!heal(offset, to.size())) return false;
+    if (!repair(offset, to.size())) return false;
     std::memcpy(to.data(), bytes_.data() + offset, to.size());
     return true;
   }
@@ -63,7 +63,7 @@ class memory_backing final : public view::backing {
     constexpr uint64_t part = 1 << 20;
     return bytes().subspan(offset).first(std::min(size() - offset, part - offset % part));
   }
-  bool heal(uint64_t offset, size_t n) noexcept override {
+  bool repair(uint64_t offset, size_t n) noexcept override {
     if (lost) return false;
     if (!is_right(offset, n)) {
       ++repairs;

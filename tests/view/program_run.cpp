@@ -287,7 +287,7 @@ void program_run::run() {
     quiet_ = true;
     if (!v.write_back(nullptr, 0, v.size(), view::write_reason::end)) note("a write-back failed");
     if (kind_.pages && !v.load()) note("load failed");
-    if (kind_.damage && !file_.medium.heal(0, v.size())) note("cannot be repaired");
+    if (kind_.damage && !file_.medium.repair(0, v.size())) note("cannot be repaired");
     if (!file_.same()) note("after the end: the view and the medium differ");
     if (file_.medium.wrong != nullptr) note(file_.medium.wrong);
     ++states_;

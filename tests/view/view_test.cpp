@@ -213,7 +213,7 @@ TEST(digest, NobodyCanChooseACollision) {
             view::region(g.control.bytes()).head().seed);
 }
 
-TEST(view, DamageIsHealedBeforeAnythingRestsOnIt) {
+TEST(view, DamageIsRepairedBeforeAnythingRestsOnIt) {
   for (const bool raw : {true, false}) {
     viewed_file f(mib);
     f.medium.with_raw = raw;

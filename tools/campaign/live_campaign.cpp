@@ -35,7 +35,7 @@ void rain_and_work(live_state& s, std::deque<worker>& workers) {
   line.clear();
   s.stop = true;
   for (auto& t : threads) t.join();
-  rain.heal_all();
+  rain.repair_all();
 }
 
 }  // namespace
@@ -63,7 +63,7 @@ live_result run_live(const live_settings& how) {
       if (!how.wild) s.broken(fmt::format("opening again: {}", scute_errormsg()));
       return s.result;
     }
-    rainmaker(s).heal_all();
+    rainmaker(s).repair_all();
     s.result.objects = 0;
     for (worker& w : workers) w.compare_all();
     need(scute_close(std::exchange(s.pool, nullptr)));

@@ -231,7 +231,7 @@ class log_trials {
       const log_picture picture(before, kind_, chunks_);
       put(before, injured(before, random, picture, picture.all(), true));
       worker.wait(upto);
-      worker.heal();
+      worker.repair();
     }
     worker.wait(upto + 1 + random.below(60));
     return read(model, worker.kill(), {}, false);

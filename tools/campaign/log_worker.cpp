@@ -146,7 +146,7 @@ void log_worker::wait(uint64_t upto) {
   until([&] { return board_->done >= upto; });
 }
 
-void log_worker::heal() {
+void log_worker::repair() {
   const uint32_t wanted = ++board_->scrubs;
   until([&] { return board_->scrubbed == wanted; });
 }

@@ -52,7 +52,7 @@ class log_worker {
   void let(uint64_t upto);
   void wait(uint64_t upto);
   // Has it check and repair the pool between two transactions.
-  void heal();
+  void repair();
   void drain();
   void close();  // properly; it ends
   // kill -9. The last transaction that it has reported as committed.

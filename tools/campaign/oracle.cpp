@@ -161,7 +161,7 @@ void oracle::bury(int by) {
   }
 }
 
-void oracle::heal(const fragment& f) {
+void oracle::repair(const fragment& f) {
   const auto clear = [&](uint64_t begin, uint64_t n) {
     for (uint64_t at = begin; at < begin + n; ++at) {
       if (own_[at] != nothing) --damaged_cells_[column(at)];
@@ -218,7 +218,7 @@ verdict oracle::judge(const std::vector<error>& errors) {
       if (owner != structure && !sound[where_.objects[owner].first] &&
           i != where_.objects[owner].first)
         continue;
-      heal(f);
+      repair(f);
       sound[i] = true;
       more = true;
     }

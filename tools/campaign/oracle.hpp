@@ -65,7 +65,7 @@ class oracle {
   bool descriptor_survives(const fragment& f) const;
   bool buried(const fragment& f) const;
   void bury(int by);
-  void heal(const fragment& f);
+  void repair(const fragment& f);
   void forget(const std::vector<error>& errors);
 
   const layout& where_;

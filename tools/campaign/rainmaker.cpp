@@ -107,7 +107,7 @@ void rainmaker::shower() {
   }
 }
 
-void rainmaker::heal(bool while_working) {
+void rainmaker::repair(bool while_working) {
   scute_report r = sized<scute_report>();
   std::string loss;
   int code = SCUTE_OK;
@@ -142,12 +142,12 @@ void rainmaker::run() {
     // Some time for accesses to find the damage first.
     std::this_thread::sleep_for(std::chrono::microseconds(random_.below(5000)));
     if (!s_.how.wild || random_.one_in(20))
-      heal(s_.how.scrubs && (!s_.how.checks || round % 2 != 0));
+      repair(s_.how.scrubs && (!s_.how.checks || round % 2 != 0));
   }
 }
 
-void rainmaker::heal_all() {
-  for (int i = 0; i < (s_.how.wild ? 4 : 2); ++i) heal(false);
+void rainmaker::repair_all() {
+  for (int i = 0; i < (s_.how.wild ? 4 : 2); ++i) repair(false);
 }
 
 }  // namespace scute_campaign

@@ -19,7 +19,7 @@ class rainmaker {
 
   void run();
   // After the last shower, with no transaction under way: until nothing more can be repaired.
-  void heal_all();
+  void repair_all();
 
  private:
   void shower();
@@ -27,7 +27,7 @@ class rainmaker {
   // if so.
   bool place(scute_injury kind, uint64_t offset, uint64_t length);
   void strike(const scute_injection& what);
-  void heal(bool while_working);
+  void repair(bool while_working);
 
   live_state& s_;
   dice random_;

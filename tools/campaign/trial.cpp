@@ -22,7 +22,7 @@ trial::trial(image& of, const settings& how, const cell& where)
 // Until a session repairs nothing any more: an object that could not be rebuilt at first may be
 // when other damage in its columns is gone, and a lost chunk is only looked for when the pool is
 // opened.
-void trial::heal(scute_pool*& pool) const {
+void trial::repair(scute_pool*& pool) const {
   for (int session = 0; session < 20; ++session) {
     scute_report r = sized<scute_report>();
     need(scute_check(pool, 1, &r, nullptr, nullptr, nullptr));
@@ -160,7 +160,7 @@ outcome trial::run(unsigned number) {
   try {
     const bool has_objects = !image_.is_shielded();
     if (has_objects && number % 2 != 0) enumerate(pool, out);
-    heal(pool);
+    repair(pool);
     read(pool, v, out);
     if (has_objects) enumerate(pool, out);
     need(scute_close(std::exchange(pool, nullptr)));

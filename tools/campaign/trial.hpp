@@ -33,7 +33,7 @@ class trial {
   outcome run(unsigned number);
 
  private:
-  void heal(scute_pool*& pool) const;
+  void repair(scute_pool*& pool) const;
   void read(scute_pool* pool, const verdict& v, outcome& o) const;
   void enumerate(scute_pool* pool, outcome& o) const;
   bool excused(const object& o, const std::byte* bytes) const;

@@ -182,8 +182,8 @@ std::map<injury_kind, uint64_t> drill::damage() {
   return by_kind(injuries);
 }
 
-heal_outcome drill::heal() {
-  heal_outcome outcome;
+repair_outcome drill::repair() {
+  repair_outcome outcome;
   {
     scute::pool pool = scute::pool::open(pool_path());
     outcome.at_open = pool.info().repaired;

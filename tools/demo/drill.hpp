@@ -33,7 +33,7 @@ struct load_outcome {
   std::vector<double> recovery_s;  // where the pool was open
 };
 
-struct heal_outcome {
+struct repair_outcome {
   uint64_t at_open = 0;   // structures repaired by opening
   uint64_t by_reads = 0;  // by verifying reads of all objects
   uint64_t by_check = 0;  // by `scute check --repair`
@@ -58,7 +58,7 @@ class drill {
   load_outcome load_under_fire();
   comparison compare();
   std::map<injury_kind, uint64_t> damage();
-  heal_outcome heal();
+  repair_outcome repair();
 
  private:
   std::string source_path() const { return options_.folder + "/packages.tsv"; }

@@ -60,8 +60,8 @@ struct results {
   live_outcome live;
   comparison alive;
   std::map<injury_kind, uint64_t> damage;
-  heal_outcome heal;
-  comparison healed;
+  repair_outcome repair;
+  comparison repaired;
 };
 
 void print_table(const package_index& index, const results& r, double seconds) {
@@ -94,12 +94,13 @@ void print_table(const package_index& index, const results& r, double seconds) {
     injuries += count;
   }
   row("damaged places repaired",
-      fmt::format("{} (structures repaired by opening {}, by reading {}, by check {})",
-                  r.heal.clean && r.heal.lost == 0 ? fmt::format("all {}", injuries) : "NOT all",
-                  r.heal.at_open, r.heal.by_reads, r.heal.by_check));
-  row("lost", fmt::format("{}", r.live.lost + r.heal.lost));
+      fmt::format(
+          "{} (structures repaired by opening {}, by reading {}, by check {})",
+          r.repair.clean && r.repair.lost == 0 ? fmt::format("all {}", injuries) : "NOT all",
+          r.repair.at_open, r.repair.by_reads, r.repair.by_check));
+  row("lost", fmt::format("{}", r.live.lost + r.repair.lost));
   row("differing bytes", fmt::format("{}", r.loaded.differing_bytes + r.alive.differing_bytes +
-                                               r.healed.differing_bytes));
+                                               r.repaired.differing_bytes));
   row("time", fmt::format("{:.1f} s", seconds));
 }
 
@@ -149,18 +150,19 @@ int run_demo(const arguments& args) {
   uint64_t injuries = 0;
   for (const auto& [kind, count] : r.damage) injuries += count;
   status.done("damage", fmt::format("{} places in the closed file", injuries));
-  r.heal = steps.heal();
+  r.repair = steps.repair();
   status.done("repair",
-              r.heal.clean ? "a second check finds nothing" : "NOT everything was repaired");
-  r.healed = steps.compare();
-  status.done("compare", fmt::format("{} records, {} bytes differ", r.healed.records,
-                                     r.healed.differing_bytes));
+              r.repair.clean ? "a second check finds nothing" : "NOT everything was repaired");
+  r.repaired = steps.compare();
+  status.done("compare", fmt::format("{} records, {} bytes differ", r.repaired.records,
+                                     r.repaired.differing_bytes));
 
   print_table(index, r,
               std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
-  const bool good = r.loaded.differing_bytes == 0 && r.healed.differing_bytes == 0 &&
-                    r.healed.records == index.stanzas.size() && r.heal.lost == 0 && r.heal.clean &&
-                    r.alive.differing_bytes == 0 && r.live.lost == 0 && r.live.wrong == 0;
+  const bool good = r.loaded.differing_bytes == 0 && r.repaired.differing_bytes == 0 &&
+                    r.repaired.records == index.stanzas.size() && r.repair.lost == 0 &&
+                    r.repair.clean && r.alive.differing_bytes == 0 && r.live.lost == 0 &&
+                    r.live.wrong == 0;
   if (!good) fmt::print("\nFAILED; to repeat: scute-demo --seed {}\n", seed);
   return good ? 0 : 1;
 }

@@ -164,7 +164,7 @@ std::span<const std::byte> pool_backing::raw(uint64_t offset) noexcept {
   return {reinterpret_cast<const std::byte*>(scute_direct_base(pool_) + oid) + at, length};
 }
 
-bool pool_backing::heal(uint64_t offset, size_t n) noexcept {
+bool pool_backing::repair(uint64_t offset, size_t n) noexcept {
   constexpr size_t piece = 4096;
   std::byte room[piece];
   for (uint64_t at = offset; at < offset + n; at += piece)

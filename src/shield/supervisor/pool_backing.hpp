@@ -57,7 +57,7 @@ class pool_backing final : public view::backing {
   bool reserve(uint64_t size) noexcept;  // room for the file to grow to that
   size_t lines_max() const noexcept override;
   std::span<const std::byte> raw(uint64_t offset) noexcept override;
-  bool heal(uint64_t offset, size_t n) noexcept override;
+  bool repair(uint64_t offset, size_t n) noexcept override;
 
  private:
   bool noted(int result) noexcept;

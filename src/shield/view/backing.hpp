@@ -49,10 +49,10 @@ class backing {
   // The bytes from this offset on as they lie on the medium, unverified and for reading, as far as
   // they are contiguous; empty if the backing has no such place. The span stays valid until the
   // file grows. If there is one, a commit set does not call read() for old lines: it tests these
-  // bytes against the digests (VIEW-6), and calls heal() if one does not match.
+  // bytes against the digests (VIEW-6), and calls repair() if one does not match.
   virtual std::span<const std::byte> raw(uint64_t) noexcept { return {}; }
   // Verifies these bytes on the medium and repairs them. Returns true if they are right now.
-  [[nodiscard]] virtual bool heal(uint64_t, size_t) noexcept { return true; }
+  [[nodiscard]] virtual bool repair(uint64_t, size_t) noexcept { return true; }
   // The first offset at or after this one that may hold something else than zeros; for large files
   // with holes.
   virtual uint64_t next_data(uint64_t offset) noexcept { return offset; }

@@ -285,7 +285,7 @@ bool commit_set::add_change(uint32_t index) noexcept {
     count(counted::damaged);
     // After a repair the bytes are read through the verifying path, as no digest is left to test
     // them with.
-    if (!medium_.heal(line * line_size, n) ||
+    if (!medium_.repair(line * line_size, n) ||
         !medium_.read(line * line_size, {old.bytes.data(), n}))
       return false;
   }
