@@ -28,7 +28,7 @@ GROUPS = {
     "tools": ["tools/"],
     "tests": ["tests/"],
     "pages": ["README.md", "docs/start/", "docs/guides/", "docs/reference/"],
-    "internals": ["docs/", "CONTRIBUTING.md", "SECURITY.md"],
+    "internals": ["docs/", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"],
     "others": ["bench/", "sim/", "fuzz/", "examples/", "workloads/", "cmake/", "CMakeLists.txt", "dev"],
 }
 KINDS = ("phrases", "columns", "sentences")
