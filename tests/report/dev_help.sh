@@ -27,7 +27,7 @@ for command in $commands; do
     [ "$command" = help ] || [ "$(sed '/^Presets/,/^$/d' out | grep -c '^  [a-z]')" = 1 ] ||
       fail "$command $flag has parts of others: $(cat out)"
     sed -n '/^Examples$/,/^$/p' out | grep -qE "^  \./dev $command( |$)" || fail "$command $flag has no example: $(cat out)"
-    # What a part refers to is in the same help.
+    # A part refers to nothing outside of the same help.
     ! grep 'see below' out || fail "$command $flag refers to what it does not show"
   done
 done
