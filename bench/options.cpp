@@ -93,13 +93,17 @@ bool parse(int argc, char** argv, options& o, int& exit_code) {
   app.name("scute-bench");
   bool cpu_clock = false;
   std::vector<std::string> sizes;
-  auto* tiny = app.add_flag("--tiny", o.tiny, "Seconds: checks that everything runs; for tests");
-  auto* quick = app.add_flag("--quick", o.quick, "A few minutes");
+  auto* tiny =
+      app.add_flag("--tiny", o.tiny, "Run for seconds, to see that everything runs; for tests");
+  auto* quick = app.add_flag("--quick", o.quick, "Run for a few minutes, with fewer rounds");
   tiny->excludes(quick);
-  app.add_flag("--list", o.list, "Print the workloads and the systems, and do nothing");
-  app.add_option("--filter", o.filter, "Only works whose name contains one of these")
+  app.add_flag("--list", o.list, "Print the workloads and the systems, and end");
+  app.add_option("--filter", o.filter,
+                 "Run only workloads whose name contains one of these (default: all)")
       ->delimiter(',');
-  app.add_option("--systems", o.systems, "Only these systems")->delimiter(',');
+  app.add_option("--systems", o.systems,
+                 "Run only these systems (--list says which need to be named)")
+      ->delimiter(',');
   app.add_option("--sizes", o.sizes, "Sizes of objects in bytes; 64K is allowed")
       ->delimiter(',')
       ->transform(bytes)
@@ -127,7 +131,8 @@ bool parse(int argc, char** argv, options& o, int& exit_code) {
   auto* map_rounds = app.add_option("--map-rounds", o.map_rounds, "Times that each map is built")
                          ->check(CLI::Range(1u, 1000u))
                          ->capture_default_str();
-  app.add_option("--structures", o.structures, "Only these maps")->delimiter(',');
+  app.add_option("--structures", o.structures, "Run only these maps (default: all)")
+      ->delimiter(',');
   auto* records = app.add_option("--records", o.records, "Records of YCSB")
                       ->check(CLI::Range(uint64_t{100}, uint64_t{1} << 30))
                       ->capture_default_str();
@@ -136,9 +141,9 @@ bool parse(int argc, char** argv, options& o, int& exit_code) {
           ->check(CLI::Range(0.001, 3600.0))
           ->capture_default_str();
   app.add_option("--dir", o.dir, "Folder for the pools")->capture_default_str();
-  app.add_option("--disk-dir", o.disk_dir, "Folder for the durable works, on a disk")
+  app.add_option("--disk-dir", o.disk_dir, "Folder for the workloads on a disk")
       ->capture_default_str();
-  app.add_option("--seed", o.seed, "Of the access sequences")->capture_default_str();
+  app.add_option("--seed", o.seed, "Seed of the access sequences")->capture_default_str();
   app.add_flag("--cpu-clock", cpu_clock,
                "Measure the threads' CPU time: on a busy machine less noisy, but blind to waiting");
   app.add_option("--json", o.json, "Write one JSON object per row to this file");

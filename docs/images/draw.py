@@ -119,13 +119,13 @@ def pool():
 
 
 def commits():
-    p = Picture(860, 436, "One commit of each engine", "What each engine writes during a commit, and where its fences are")
+    p = Picture(860, 460, "One commit of each engine", "What each engine writes during a commit, and where its fences are")
     p.text(24, 32, "One commit of each engine, on a time line", 16, bold=True)
     p.text(836, 32, "time →", 13, "end", "dim")
 
     def fence(x, y, text, kind):
         p.line(x, y - 8, x, y + 56, f"{kind}-edge", width=3)
-        p.text(x, y + 72, text, 12, "middle", f"{kind}-text", True)
+        p.text(x, y + 78, text, 12, "middle", f"{kind}-text", True)
 
     def engine(y, name, note, parts):
         p.text(24, y + 20, name, 15, bold=True)
@@ -148,12 +148,15 @@ def commits():
     engine(186, "logfree", "in place", (
         ("box", 150, "plain", "lock the columns;\nheaders form a ring"), ("box", 150, "data", "new bytes and headers\nto their places"),
         ("fence", "decided", "good"), ("box", 130, "parity", "parity,\nwritten back"),
-        ("box", 130, "plain", "… next commit of\nthis lane, or a drain"), ("fence", "its fence serves", "data")))
+        ("box", 130, "plain", "… next commit of\nthis lane, or a drain"), ("fence", "parity durable", "data")))
     engine(310, "spec", "log now, data later", (
         ("box", 190, "log", "record of all new bytes\nto a sequential log"), ("fence", "decided", "good"),
         ("box", 158, "data", "data and parity in the\ncache, not flushed"), ("box", 128, "plain", "… many commits …"),
         ("box", 110, "data", "checkpoint:\nwrites blocks"), ("fence", "log is free", "data")))
-    p.text(24, 426, "A crash before “decided” leaves nothing of the transaction; after it, recovery completes the transaction.", 13)
+    p.line(29, 410, 29, 430, "good-edge", width=3)
+    p.line(37, 410, 37, 430, "data-edge", width=3)
+    p.text(48, 425, "Upright bars are fences: what is written to the left of a bar is durable before anything to its right begins.", 13)
+    p.text(24, 450, "A crash before “decided” leaves nothing of the transaction; after it, recovery completes the transaction.", 13)
     return p
 
 
@@ -235,7 +238,7 @@ def repair():
     p.text(middle, tops[1] + 19, "lost", 13, "middle", "lost-text", True)
     steps = (("1", "A thread touches the page: SIGBUS."),
              ("2", "Its handler locks that one block of columns."),
-             ("3", "It notes the repair in the pool, for a crash now."),
+             ("3", "It notes the repair in the pool, in case of a crash."),
              ("4", "XOR of the other rows and the parity is the page."),
              ("5", "Checksums of the objects on it must agree."),
              ("6", "The page is written back. The access continues."))
@@ -244,6 +247,7 @@ def repair():
         p.box(450, y, 26, 24, "log", number, 13, True)
         p.text(488, y + 17, text, 14)
     y = 296
+    p.text(96, y - 10, "row 0 to row N−1, without row 1, and the parity:", 12, kind="dim")
     for i, (kind, name) in enumerate((("data", "row 0"), ("data", "…"), ("data", "row N−1"), ("parity", "parity"))):
         x = 96 + i * 108
         p.box(x, y, 82, 32, kind, name)

@@ -48,31 +48,36 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     p.add_argument("--engines", action="store_true",
                    help="what every engine costs on the machine, or on optane, cxl and dram; with --set, and no "
                         "machine named, on optane with and without the change")
-    p.add_argument("--figure", choices=("1", "13", "14", "15", "all"))
+    p.add_argument("--figure", choices=("1", "13", "14", "15", "all"), help="this figure of the SpecPMT paper, or all four")
     p.add_argument("--sensitivity", action="store_true", help="what each number of optane and cxl does to every engine")
     p.add_argument("--grid", action="store_true", help="the means of Figure 13 over banks, queue and write times")
     p.add_argument("--report", action="store_true", help="write sim/report again: figures, sweeps, engines")
     p.add_argument("--validate", action="store_true",
                    help="the model of this machine (--machine, default: here) next to the machine itself: the same "
                         "program, in the emulator and without it")
-    p.add_argument("--rounds", type=int, default=9, help="of measuring, with --validate")
+    p.add_argument("--rounds", type=int, default=9, help="with --validate: rounds of measuring (default: 9)")
     p.add_argument("--measured", metavar="FILE", help="with --validate: measure nothing, take what an earlier run "
                    "has left in the folder of --out")
     p.add_argument("--check", action="store_true", help="with --validate: fail where the bounds are not kept, or where the "
                    "programs are not those that were measured any more")
-    p.add_argument("--machine", default=None, help="a file, or a name of sim/machines (default: table1; of --engines optane, cxl and dram)")
-    p.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="numbers")
-    p.add_argument("--sweep", metavar="NAME=FROM..TO or NAME=A,B,...")
-    p.add_argument("--works", help="separated by commas: " + ", ".join(engines.WORKS) + ", other maps and sizes")
+    p.add_argument("--machine", default=None, help="a file, or a name of sim/machines (default: table1; with "
+                   "--engines: optane, cxl and dram)")
+    p.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="numbers",
+                   help="change one number of the machine (--list shows them); may be repeated")
+    p.add_argument("--sweep", metavar="NAME=FROM..TO or NAME=A,B,...", help="give one number of the machine a row of values")
+    p.add_argument("--works", help="workloads, separated by commas: " + ", ".join(engines.WORKS) + ", other maps and sizes")
     p.add_argument("--systems", help="separated by commas: " + ", ".join((*ENGINES, *SCHEMES)))
-    p.add_argument("--scale", choices=("tiny", "quick"), default=None)
-    p.add_argument("--threads", type=int, choices=(1, 2), default=1, help="cores; of STAMP's applications that can")
-    p.add_argument("--jobs", type=int, default=int(os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL", "2")))
+    p.add_argument("--scale", choices=("tiny", "quick"), default=None,
+                   help="size of the workloads (default: tiny for --engines, --sweep and --sensitivity; otherwise quick)")
+    p.add_argument("--threads", type=int, choices=(1, 2), default=1, help="cores, for those of STAMP's applications that use two (default: 1)")
+    p.add_argument("--jobs", type=int, default=int(os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL", "2")),
+                   help="simulations at once (default: number of CPUs)")
     p.add_argument("--kept", metavar="FILE", help="take results that this file has of the same programs and machines, and "
                    "add what is made: an interrupted command continues")
-    p.add_argument("--out", help="folder for tables, plots and results.jsonl")
-    p.add_argument("--json", help="file for the results, a line each")
-    p.add_argument("--list", action="store_true", help="the numbers of the machine")
+    p.add_argument("--out", metavar="DIR",
+                   help="write tables, plots and results.jsonl to this folder (default: print tables only)")
+    p.add_argument("--json", metavar="FILE", help="write the results to this file, a line each")
+    p.add_argument("--list", action="store_true", help="print the numbers of the machine")
     return p.parse_args(arguments)
 
 

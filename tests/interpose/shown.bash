@@ -39,7 +39,7 @@ follow() {
   done <commands
   [ "$said" -ge 5 ] || fail "the comments say little: $said"
   there=$(sed -n "s/ $noun\$//p" "$pools/found")
-  told=$(grep -c "^[0-9]* $word\$" "$pools/told" || true)
+  told=$(grep -c "^[0-9]* $word\$" "$pools/printed" || true)
   [ "$there" -eq $((told + 2)) ] || [ "$there" -eq $((told + 3)) ] || fail "$there $noun, and after the first two $told were reported"
   equal "$last" "$((there + 1)) $noun"
 }

@@ -6,7 +6,10 @@
 #   2. each page of docs/ that a source, script or message names exists
 #   3. docs/README.md, the index, links to every page of docs/, and names every command of scute(1)
 #      and of ./dev
-#   4. a page of docs/start and docs/guides has at most 1,500 words
+#   4. a page of docs/start and docs/guides has at most 1,500 words, of whatever kind, and ends with
+#      its limits, as a list
+#   5. README.md has at most 1,000 words outside of its code blocks (words with a letter or a digit;
+#      those of tables count), and 1,200 in all, as wc -w counts
 set -euo pipefail
 
 cd "$1"
@@ -108,9 +111,21 @@ else:
 
 for folder in ("start", "guides"):
     for page in sorted(Path("docs", folder).glob("*.md")):
-        words = len(page.read_text(encoding="utf-8").split())
+        text = page.read_text(encoding="utf-8")
+        words = len(text.split())
         if words > 1500:
             violations.append(f"{page}: has {words} words; 1500 are enough")
+        if not re.search(r"\n## Limits\n\n(?:(?:- |  ).*\n)+\Z", text):
+            violations.append(f"{page}: does not end with a list under ## Limits")
+
+page = Path("README.md")
+if page.is_file():
+    words = sum(1 for line in prose(page) for word in line.split() if re.search(r"[A-Za-z0-9]", word))
+    if words > 1000:
+        violations.append(f"{page}: has {words} words outside of code blocks; 1000 are enough")
+    words = len(page.read_text(encoding="utf-8").split())
+    if words > 1200:
+        violations.append(f"{page}: has {words} words; 1200 are enough")
 
 if violations:
     print("\n".join(sorted(set(violations))))

@@ -12,7 +12,7 @@ plant_tree() {
   rm -rf tree
   mkdir -p tree/{docs/start,docs/reference,src}
   printf '# Top\n\n[start](docs/start/a.md#two-words), [docs](docs), [web](https://example.org/x), `[no](no.md)`\n' >tree/README.md
-  printf '# A\n\n## `Two` words!\n\n```\n[not](a.link)\n```\n[up](../../README.md#top) [here](#two-words-1)\n\n## Two words\n' \
+  printf '# A\n\n## `Two` words!\n\n```\n[not](a.link)\n```\n[up](../../README.md#top) [here](#two-words-1)\n\n## Two words\n\n## Limits\n\n- One.\n- Two,\n  in two lines.\n' \
     >tree/docs/start/a.md
   echo '// docs/start/a.md says why.' >tree/src/a.hpp
   {
@@ -37,8 +37,12 @@ echo '[gone](docs/gone.md)' >>tree/README.md
 expect_violation 'README.md: the link docs/gone.md leads nowhere'
 echo '[wrong](docs/start/a.md#three-words)' >>tree/README.md
 expect_violation 'README.md: docs/start/a.md has no heading for the link docs/start/a.md#three-words'
-sed -i '$d' tree/docs/start/a.md
+sed -i '/^## Two words$/d' tree/docs/start/a.md
 expect_violation 'docs/start/a.md: docs/start/a.md has no heading for the link #two-words-1'
+sed -i '/^## Limits/d' tree/docs/start/a.md
+expect_violation 'docs/start/a.md: does not end with a list under ## Limits'
+echo 'One more.' >>tree/docs/start/a.md
+expect_violation 'docs/start/a.md: does not end with a list under ## Limits'
 echo '// docs/old.md' >>tree/src/a.hpp
 expect_violation 'src/a.hpp: names docs/old.md, which does not exist'
 echo '# B' >tree/docs/start/b.md
@@ -53,6 +57,10 @@ rm tree/docs/README.md
 expect_violation 'docs/README.md: the index is missing'
 yes word 2>/dev/null | head -n 1501 >tree/docs/start/a.md || true
 expect_violation 'docs/start/a.md: has 1501 words; 1500 are enough'
+yes word 2>/dev/null | head -n 1001 >>tree/README.md || true
+expect_violation 'README.md: has 1006 words outside of code blocks; 1000 are enough'
+{ echo '```'; yes word 2>/dev/null | head -n 1200; echo '```'; } >>tree/README.md || true
+expect_violation 'README.md: has 1208 words; 1200 are enough'
 
 [ "$failures" -eq 0 ] || exit 1
 echo 'the check names every violation'

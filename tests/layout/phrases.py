@@ -6,7 +6,7 @@ of folders it counts
   phrases    matches of tests/layout/phrases.txt in comments, string literals, scripts and pages,
              except those that phrases_allowed.txt excuses
   columns    lines with a comment that ends after column 100
-  sentences  sentences of more than 25 words, in public headers and the pages of users
+  sentences  sentences of more than 25 words, in public headers and in pages of docs/ and of the root
 and fails where a count is above that of tests/layout/phrases_counts.txt. Where a count is below, it
 says so. --lower writes today's counts where they are lower. --list prints each place of a group, as
 "file:line: what".
@@ -28,7 +28,7 @@ GROUPS = {
     "tools": ["tools/"],
     "tests": ["tests/"],
     "pages": ["README.md", "docs/start/", "docs/guides/", "docs/reference/"],
-    "internals": ["docs/", "CONTRIBUTING.md", "SECURITY.md"],
+    "internals": ["docs/", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"],
     "others": ["bench/", "sim/", "fuzz/", "examples/", "workloads/", "cmake/", "CMakeLists.txt", "dev"],
 }
 KINDS = ("phrases", "columns", "sentences")
@@ -199,7 +199,7 @@ def examine(path, text, phrases, group):
     for paragraph, prose in found:
         for line, what in phrases.find(path, paragraph):
             yield "phrases", line, what
-        if group in ("include", "pages") and prose:
+        if group in ("include", "pages", "internals") and prose:
             for sentence, words in long_sentences(paragraph):
                 yield "sentences", paragraph.line(max(0, paragraph.text.find(sentence[:20]))), f"{words} words: {sentence}"
 

@@ -54,6 +54,10 @@ printf '// It%s.\n' "$(printf ' is %.0s' {1..12})$(printf '\n// so%.0s' {1..13})
 expect_violation "$(more include sentences)"
 printf '// It%s.\n' "$(printf ' is %.0s' {1..12})$(printf '\n// so%.0s' {1..12})" >>tree/include/a.h
 run_check >/dev/null || { echo 'a sentence of 25 words is refused'; failures=1; }
+mkdir -p tree/docs/internals && printf 'It%s.\n' "$(printf ' is %.0s' {1..25})" >tree/docs/internals/b.md
+expect_violation "$(more internals sentences)"
+mkdir -p tree && printf 'It was healed.\n' >tree/CHANGELOG.md
+expect_violation "$(more internals phrases)"
 plant_tree
 sed -i 's/him who waits/a peer/' tree/src/a.cpp
 expect_violation 'tests/layout/phrases_allowed.txt: nothing needs the entry ^src/  him who waits  a proverb'

@@ -10,15 +10,18 @@
 #   <!-- output: NAME.cpp -->   the block is what the program prints.
 #   <!-- lines of NAME.cpp -->  the block is a run of consecutive lines of examples/NAME.cpp, which
 #                               is a test itself.
+#   <!-- file: NAME -->         the block is a file that the commands use.
 #   <!-- commands -->           the block, of language sh, is one command to a line. All of a page's
-#                               are run in turn in one folder, where the sources of its examples
-#                               are; /dev/shm/ means a folder of the test's own. A comment after two
+#                               are run in turn in one folder, where its programs and files are,
+#                               those of examples/ (also as examples/NAME), and build/release.
+#                               /dev/shm/ means a folder of the test's own. A comment after two
 #                               blanks may say what happens: "# status N", or "# prints TEXT", the
 #                               last line of standard output. Otherwise the status must be 0.
+#   <!-- not run: REASON -->    nothing tests the block. The test prints the reason.
 #
-# A block of language c, cpp or sh without such a mark is an error. A program gets the path for a
-# pool file as its only argument. Runs in an empty folder; takes the library, the command and the
-# compilers from the environment (CMakeLists.txt).
+# A block without a mark is an error, unless its language is text; so is one that is indented
+# instead of fenced. A program gets the path for a pool file as its only argument. Runs in an empty
+# folder; takes the library, the command and the compilers from the environment (CMakeLists.txt).
 set -euo pipefail
 export LC_ALL=C
 
@@ -29,34 +32,29 @@ fail() { printf 'FAILED: %s\n' "$*"; failures=$((failures + 1)); }
 
 [ -f "$page" ] || { echo "$page does not exist, so it shows no example to test"; exit 1; }
 
-# Writes the blocks to example/NAME, output/NAME, lines/NUMBER-NAME and commands/NUMBER, and the
-# faults of the marks to errors.
-mkdir example output lines commands
-: >errors
+# Writes the blocks to example/NAME, output/NAME, file/NAME, lines/NUMBER-NAME and commands/NUMBER,
+# the reasons of those that are not run to unrun, and the faults of the marks to errors.
+mkdir example output lines commands file
+: >errors >unrun
 awk '
   function note(text) { print "line " NR ": " text >"errors" }
   inside && /^```[ \t]*$/ { close(target); inside = 0; target = ""; next }
   inside { if (target != "") print >target; next }
-  /^<!-- *(example|output): *[^ ]+ *-->[ \t]*$/ {
+  /^<!-- *(example|output|lines|commands|file|not run)/ {
     if (mark != "") note("no code block follows the mark before this one")
-    kind = ($0 ~ /^<!-- *example:/) ? "example" : "output"
-    mark = $0; sub(/^<!-- *[a-z]+: */, "", mark); sub(/ *-->.*$/, "", mark)
-    if (mark !~ /^[A-Za-z0-9_.-]+$/) note("\"" mark "\" is not a plain file name")
+    mark = $0; sub(/^<!-- */, "", mark); sub(/ *-->[ \t]*$/, "", mark)
+    kind = mark; sub(/( of +|:).*$/, "", kind)
+    if (mark == "commands") next
+    if (mark !~ /^(example|output|file|not run): *[^ ]|^lines of +[^ ]/) {
+      note("this mark is not understood: " $0)
+      mark = ""
+      next
+    }
+    sub(/^(lines of +|[a-z ]+: *)/, "", mark)
+    if (kind == "not run") print "line " NR ": " mark >"unrun"
+    else if (mark !~ /^[A-Za-z0-9_.-]+$/) note("\"" mark "\" is not a plain file name")
     next
   }
-  /^<!-- *lines of +[^ ]+ *-->[ \t]*$/ {
-    if (mark != "") note("no code block follows the mark before this one")
-    kind = "lines"
-    mark = $0; sub(/^<!-- *lines of +/, "", mark); sub(/ *-->.*$/, "", mark)
-    if (mark !~ /^[A-Za-z0-9_.-]+$/) note("\"" mark "\" is not a plain file name")
-    next
-  }
-  /^<!-- *commands *-->[ \t]*$/ {
-    if (mark != "") note("no code block follows the mark before this one")
-    kind = mark = "commands"
-    next
-  }
-  /^<!-- *(example|output|lines|commands)/ { note("this mark is not understood: " $0); next }
   /^```/ {
     inside = 1
     language = $0; sub(/^```[ \t]*/, "", language)
@@ -68,13 +66,17 @@ awk '
       target = kind "/" mark
       if (kind == "lines") target = kind "/" sprintf("%03d-", ++excerpts) mark
       if (kind == "commands") target = kind "/" sprintf("%03d", ++blocks)
-      if (target in seen) note("a second " kind " " mark)
+      if (target in seen && kind != "not run") note("a second " kind " " mark)
       seen[target] = 1
-      printf "" >target
-    } else if (language ~ /^(c|cpp|sh)$/) note("no mark says what tests this block of language " language)
+      if (kind == "not run") target = ""
+      else printf "" >target
+    } else if (language != "text") note("no mark says what tests this block of language \"" language "\"")
     mark = ""
+    empty = 0
     next
   }
+  /^    / && empty { note("this block is indented; fence it, and mark what tests it") }
+  { empty = !NF }
   mark != "" && NF { note("no code block follows the mark of " mark); mark = "" }
   END {
     if (inside) note("the last code block has no end")
@@ -160,6 +162,8 @@ follow() {
   command=${line%%  # *}
   [ "$command" = "$line" ] || comment=${line##*  # }
   command=${command//"/dev/shm/"/"$memory/"}
+  # A variable is meant for the commands that follow.
+  if [[ $command == "export "* ]]; then eval "$command"; fi
   (cd shown && bash -o pipefail -c "$command" >../log 2>../log.err </dev/null) || status=$?
   last=$(tail -n 1 log | tr -s ' ' | sed "s|$memory/|/dev/shm/|g; s/ *\$//")
   case $comment in
@@ -176,8 +180,12 @@ follow() {
   commands=$((commands + 1))
 }
 if [ -f commands/001 ]; then
-  mkdir bin package shown
-  for block in example/*; do [ ! -f "$block" ] || cp "$block" shown/; done
+  mkdir -p bin package shown/build home
+  export HOME=$PWD/home
+  cp "$examples"/*.c "$examples"/*.cpp shown/
+  ln -s "$examples" shown/examples
+  for block in example/* file/*; do [ ! -f "$block" ] || cp "$block" shown/; done
+  ln -s "$SCUTE_BINARY_DIR" shown/build/release
   printf '#!/bin/sh\nexec "%s" %s "$@"\n' "$CC" "${CFLAGS:-}" >bin/cc
   printf '#!/bin/sh\nexec "%s" %s "$@"\n' "$CXX" "${CXXFLAGS:-}" >bin/c++
   chmod +x bin/cc bin/c++
@@ -187,7 +195,7 @@ if [ -f commands/001 ]; then
     printf 'Name: %s\nDescription: under test\nVersion: 0\nLibs: -L%s %s -pthread\nCflags: -I%s\n' \
       "$name" "$libdir" "$libs" "$SCUTE_SOURCE_DIR/include" >"package/$name.pc"
   done
-  PATH=$PWD/bin:${SCUTE_TEST_SCUTE_EXE%/*}:$PATH
+  PATH=$PWD/bin:${SCUTE_TEST_SCUTE_EXE%/*}:$SCUTE_BINARY_DIR/tools/pass/bin:$PATH
   export PATH PKG_CONFIG_PATH=$PWD/package LD_LIBRARY_PATH=$libdir${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
   memory=$PWD/shown
   if [ -d /dev/shm ] && [ -w /dev/shm ]; then
@@ -202,4 +210,6 @@ fi
 [ $((count + commands)) -gt 0 ] || fail "$page marks no example"
 
 [ "$failures" = 0 ] || { echo "$page: $failures error(s)"; exit 1; }
-echo "$page: $count example(s) compiled, ran and printed what is shown; $commands command(s) did what is said"
+sed 's/^/not run: /' unrun
+echo "$page: $count example(s) compiled, ran and printed what is shown; $commands command(s) did what is said;" \
+  "$(wc -l <unrun) block(s) not run"

@@ -60,10 +60,35 @@ expect fails 'planted-a.cpp: ends with an error' <<<'<!-- example: planted-a.cpp
 ~~~cpp
 int main() { return 3; }
 ~~~'
-expect fails 'no mark says what tests this block of language sh' <<<"$good
+expect fails 'no mark says what tests this block of language "sh"' <<<"$good
 ~~~sh
 true
 ~~~"
+expect fails 'no mark says what tests this block of language ""' <<<"$good
+~~~
+true
+~~~"
+expect passes '0 block(s) not run' <<<"$good
+~~~text
+true
+~~~"
+expect fails 'this block is indented' <<<"$good
+Do this:
+
+    true"
+expect passes 'not run: line 9: it installs packages' <<<"$good
+<!-- not run: it installs packages -->
+~~~sh
+false
+~~~"
+expect fails 'this mark is not understood' <<<"$good
+<!-- not run: -->
+~~~sh
+false
+~~~"
+expect fails 'no code block follows' <<<"$good
+<!-- not run: nothing does -->
+text"
 expect passes '0 command(s)' <<<"$good
 <!-- lines of quickstart.c -->
 ~~~c
@@ -90,6 +115,21 @@ expect passes '2 command(s)' <<<"$good$commands
 echo a >/dev/shm/planted; echo \\
   /dev/shm/planted  # prints /dev/shm/planted
 test -s /dev/shm/planted
+~~~"
+expect passes '5 command(s)' <<<"$good$commands
+export PLANTED=some
+echo \$PLANTED  # prints some
+cat planted.txt  # prints a file
+test -f quickstart.c
+test -d build/release
+~~~
+<!-- file: planted.txt -->
+~~~text
+a file
+~~~"
+expect fails 'status 1: cat planted.txt' <<<"$good$commands
+true  # status 0
+cat planted.txt
 ~~~"
 expect fails 'status 1: false' <<<"$good$commands
 true  # status 0

@@ -24,7 +24,11 @@ for command in $commands; do
     [ ! -s err ] || fail "$command $flag: $(cat err)"
     [ "$command" = help ] || grep -q "^Usage: ./dev $command" out || fail "$command $flag does not say how it is used: $(cat out)"
     grep -q "^  $command " out || fail "$command $flag does not say what it does: $(cat out)"
-    [ "$command" = help ] || [ "$(grep -c '^  [a-z]' out)" = 1 ] || fail "$command $flag has parts of others: $(cat out)"
+    [ "$command" = help ] || [ "$(sed '/^Presets/,/^$/d' out | grep -c '^  [a-z]')" = 1 ] ||
+      fail "$command $flag has parts of others: $(cat out)"
+    sed -n '/^Examples$/,/^$/p' out | grep -qE "^  \./dev $command( |$)" || fail "$command $flag has no example: $(cat out)"
+    # A part refers to nothing outside of the same help.
+    ! grep 'see below' out || fail "$command $flag refers to what it does not show"
   done
 done
 [ ! -e called ] || fail "called: $(sort -u called)"

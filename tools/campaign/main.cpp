@@ -115,7 +115,7 @@ void add_end(CLI::App* app, std::string& drill_name, bool& quiet,
     names.emplace_back(name);
   }
   app->add_option("--drill", drill_name, text)->check(in(names))->type_name("NAME");
-  app->add_flag("--quiet", quiet, "no progress");
+  app->add_flag("--quiet", quiet, "print no progress");
 }
 
 constexpr std::pair<const char*, const char*> silent_drill{"silent", "an object reads wrong"};
@@ -138,7 +138,7 @@ void add_variant(CLI::App* app, variant& kind) {
                                                            {"redo", SCUTE_ENGINE_REDO},
                                                            {"logfree", SCUTE_ENGINE_LOGFREE},
                                                            {"spec", SCUTE_ENGINE_SPEC}};
-  app->add_option("--engine", kind.engine, "of pools of level mlpc (default auto: logfree)")
+  app->add_option("--engine", kind.engine, "engine of pools of level mlpc (default auto: logfree)")
       ->transform(CLI::CheckedTransformer(engines).description(""))
       ->type_name("redo|logfree|spec");
   app->add_option("--parity", kind.parity,
@@ -180,20 +180,21 @@ void add_rest(CLI::App& root, int& status) {
       ->excludes(levels);
   add_variant(app, a->how.kind);
   add_list(app, "--rows", a->how.rows, "data rows per parity row (default 1,20,100)");
-  add_list(app, "--bits", a->how.bits, "sizes of errors (default 1,8,16,32,64)")
+  add_list(app, "--bits", a->how.bits, "bits of an error (default 1,8,16,32,64)")
       ->check(CLI::IsMember({1, 8, 16, 32, 64}).description(""));
   add_list(app, "--rates", a->how.rates, "errors per bit (default 1e-9 to 1e-4)")
       ->check(CLI::Range(1e-12, 0.01).description(""));
-  add_number(app, "--trials", a->how.trials, "of each cell (default 100)");
-  add_number(app, "--size", a->how.size, "of the pool or file, in bytes (default 16 MiB)");
-  add_number(app, "--seed", a->how.seed, "of contents and errors (default 1)");
-  app->add_option("--only", a->how.only, "one cell: mlpc/N20/8bit/1e-06")->type_name("CELL");
-  add_trial(app, a->how.trial, "one trial of that cell")->needs("--only");
-  add_number(app, "--processes", a->how.processes, "at once (default 2)")
+  add_number(app, "--trials", a->how.trials, "trials of each cell (default 100)");
+  add_number(app, "--size", a->how.size, "size of the pool or file in bytes (default 16 MiB)");
+  add_number(app, "--seed", a->how.seed, "seed of contents and errors (default 1)");
+  app->add_option("--only", a->how.only, "run this one cell, such as mlpc/N20/8bit/1e-06")
+      ->type_name("CELL");
+  add_trial(app, a->how.trial, "run this one trial of that cell")->needs("--only");
+  add_number(app, "--processes", a->how.processes, "trials that run at once (default 2)")
       ->check(CLI::PositiveNumber.description(""));
   add_dir(app, a->dir, "pools");
-  app->add_option("--json", a->json, "write all numbers there")->type_name("FILE");
-  app->add_option("--plot", a->plot, "write a plot (SVG) there")->type_name("FILE");
+  app->add_option("--json", a->json, "write all numbers to FILE, as JSON")->type_name("FILE");
+  app->add_option("--plot", a->plot, "write a plot to FILE, as SVG")->type_name("FILE");
   add_end(app, a->drill_name, a->how.quiet,
           {silent_drill,
            {"greedy", "everything is required to survive"},
@@ -231,18 +232,20 @@ void add_live(CLI::App& root, int& status) {
   add_levels(app, a->levels, "protection levels (default mlp,mlpc)");
   add_variant(app, a->how.kind);
   add_number(app, "--rows", a->how.rows, "data rows (default 20)");
-  add_number(app, "--size", a->how.size, "of the pool, in bytes (default 16 MiB)");
-  add_number(app, "--seconds", a->how.seconds, "for each level (default 10)");
-  add_number(app, "--threads", a->how.threads, "that work (default 3)");
-  add_number(app, "--seed", a->how.seed, "of the work and the faults; not of their moments");
+  add_number(app, "--size", a->how.size, "size of the pool in bytes (default 16 MiB)");
+  add_number(app, "--seconds", a->how.seconds, "seconds that each level takes (default 10)");
+  add_number(app, "--threads", a->how.threads, "threads of the workload (default 3)");
+  add_number(app, "--seed", a->how.seed,
+             "seed of the workload and the faults, not of their moments (default 1)");
   app->add_flag(
       "--wild", a->how.wild,
       "faults fall anywhere, also where they cannot be repaired: losses must be reported");
-  app->add_option("--repair-by", a->repair_by,
-                  "between showers: by checks, by scrubs, or both in turn (default)")
+  app->add_option(
+         "--repair-by", a->repair_by,
+         "what repairs between showers of faults: checks, scrubs, or both in turn (default)")
       ->check(in({"check", "scrub", "both"}))
       ->type_name("check|scrub|both");
-  app->add_flag("--no-pages", a->no_pages, "flips and scribbles only");
+  app->add_flag("--no-pages", a->no_pages, "lose no pages: flips and scribbles only");
   add_dir(app, a->dir, "pool");
   add_end(app, a->drill_name, a->how.quiet, {silent_drill});
   app->callback([a, &status] { status = run_live_campaigns(*a); });
@@ -266,17 +269,17 @@ void add_crossing(CLI::App& root, int& status) {
   auto a = std::make_shared<crossing_arguments>();
   static const std::map<std::string, scute_engine> engines{{"logfree", SCUTE_ENGINE_LOGFREE},
                                                            {"spec", SCUTE_ENGINE_SPEC}};
-  app->add_option("--engine", a->how.engine, "of the pool (default logfree)")
+  app->add_option("--engine", a->how.engine, "engine of the pool (default logfree)")
       ->transform(CLI::CheckedTransformer(engines).description(""))
       ->type_name("logfree|spec");
   app->add_option("--parity", a->how.parity, "parity rows (default 1)")
       ->check(CLI::Range(1, 4).description(""))
       ->type_name("P");
   add_number(app, "--rows", a->how.rows, "data rows (default 6)");
-  add_number(app, "--size", a->how.size, "of the pool, in bytes (default 8 MiB)");
-  add_number(app, "--trials", a->how.trials, "how many (default 40)");
-  add_trial(app, a->how.trial, "one of them");
-  add_number(app, "--seed", a->how.seed, "of contents, work and damage (default 1)");
+  add_number(app, "--size", a->how.size, "size of the pool in bytes (default 8 MiB)");
+  add_number(app, "--trials", a->how.trials, "number of trials (default 40)");
+  add_trial(app, a->how.trial, "run this one trial");
+  add_number(app, "--seed", a->how.seed, "seed of contents, work and damage (default 1)");
   add_dir(app, a->dir, "pool");
   add_end(app, a->drill_name, a->how.quiet, {silent_drill});
   app->callback([a, &status] { status = run_crossing_campaign(*a); });
@@ -316,11 +319,12 @@ void add_log(CLI::App& root, int& status) {
            "how the log is protected: one-copy and two-copies lie in POOL.log, tracks (8 and their "
            "XOR) in the pool (default: all)")
       ->check(in({log_kind_names.begin(), log_kind_names.end()}));
-  add_list(app, "--moments", a->moments, "of the damage: rest, live, crossing (default: all)")
+  add_list(app, "--moments", a->moments,
+           "moments of the damage: rest, live, crossing (default: all)")
       ->check(in({moment_names.begin(), moment_names.end()}));
-  add_number(app, "--trials", a->how.trials, "of each log and moment (default 30)");
-  add_trial(app, a->how.trial, "one of them");
-  add_number(app, "--seed", a->how.seed, "of contents, work and damage (default 1)");
+  add_number(app, "--trials", a->how.trials, "trials of each log and moment (default 30)");
+  add_trial(app, a->how.trial, "run this one trial");
+  add_number(app, "--seed", a->how.seed, "seed of contents, work and damage (default 1)");
   add_dir(app, a->dir, "pools");
   add_end(app, a->drill_name, a->how.quiet,
           {silent_drill, {"greedy", "everything is required to survive"}});
@@ -355,11 +359,11 @@ void add_overwrite(CLI::App& root, int& status) {
   add_list(app, "--rows", a->how.rows, "data rows (default 20)");
   add_list(app, "--shapes", a->shapes, "where the pages are (default pages,table,columns,rows)")
       ->check(in({shape_names.begin(), shape_names.end()}));
-  add_number(app, "--trials", how.trials, "of each kind (default 12)");
-  add_trial(app, how.trial, "one of them");
-  add_number(app, "--size", how.size, "of the pool, in bytes (default 4 MiB)");
-  add_number(app, "--seed", how.seed, "of contents and noise (default 1)");
-  app->add_flag("--no-kills", a->no_kills, "no repair is cut short by kill -9");
+  add_number(app, "--trials", how.trials, "trials of each kind (default 12)");
+  add_trial(app, how.trial, "run this one trial");
+  add_number(app, "--size", how.size, "size of the pool in bytes (default 4 MiB)");
+  add_number(app, "--seed", how.seed, "seed of contents and noise (default 1)");
+  app->add_flag("--no-kills", a->no_kills, "cut no repair short by kill -9");
   add_dir(app, a->dir, "pool");
   add_end(app, a->drill_name, how.quiet,
           {silent_drill, {"greedy", "one page more than there are parities"}});

@@ -223,24 +223,29 @@ int main(int argc, char** argv) {
                  "file: on a disk; ram: in memory; auto: in memory if the machine has a place")
       ->check(CLI::IsMember({"auto", "file", "ram"}).description(""))
       ->type_name("auto|file|ram");
-  app.add_option("--dir", args.folder, "where to put the files")->type_name("DIR");
-  app.add_option("--pool-size", args.pool_size, "size of the pool (default by the data)")
+  app.add_option("--dir", args.folder, "folder for the files (default: by --medium)")
+      ->type_name("DIR");
+  app.add_option("--pool-size", args.pool_size,
+                 "size of the pool in bytes, or with K, M, G (default: by the data)")
       ->type_name("SIZE");
   app.add_option("--kills", args.kills, "how often to kill the loader (default 20)")
       ->type_name("N");
-  app.add_option("--seed", args.seed, "repeat the random choices of a run")->type_name("N");
-  app.add_option("--records", args.records, "load at most so many")->type_name("N");
+  app.add_option("--seed", args.seed,
+                 "repeat the random choices of a run (default: a random one, which is printed)")
+      ->type_name("N");
+  app.add_option("--records", args.records, "load at most so many records (default: all)")
+      ->type_name("N");
   app.add_option("--batch", args.batch, "records per transaction (default 100, on a disk 1000)")
       ->type_name("N");
   app.add_option("--live", args.live_seconds,
-                 "how long to damage the pool under load (default 2 seconds)")
+                 "how long to damage the pool under load, in seconds (default 2)")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.0, 86400.0).description(""));
   app.add_flag("--pow", args.pow,
                "a persist-on-write file instead of a pool (--live does not apply)");
-  app.add_flag("--keep", args.keep, "leave the files there");
+  app.add_flag("--keep", args.keep, "keep the files at the end");
   app.footer(
-      "SCUTE_EXE names the scute command to use. Exit status: 0 if every byte came back.\n"
+      "SCUTE_EXE names the scute command to use. Exit status: 0 if every byte came back, else 1.\n"
       "\nExamples:\n"
       "  scute-demo\n"
       "  scute-demo --medium file --kills 5\n"

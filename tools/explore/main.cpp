@@ -39,10 +39,10 @@ std::vector<explore::entry> chosen(const std::vector<std::string>& patterns) {
 
 int main(int argc, char** argv) {
   CLI::App app(
-      "Puts the power off at every moment of Scute's own scenarios, on a simulated medium, and "
-      "lets "
-      "Scute recover from what such a failure could have left: the objects must be those of before "
-      "or after the step under way, a check must find nothing, and the pool must work.",
+      "Fails the power at every moment of Scute's own scenarios, on a simulated medium, and lets\n"
+      "Scute recover from each state that such a failure could have left. The objects must be\n"
+      "those of before the step in progress or after it, a check must find nothing, and the\n"
+      "pool must be usable.",
       "scute-explore");
   std::vector<std::string> patterns;
   explore::run_options how;
@@ -52,30 +52,36 @@ int main(int argc, char** argv) {
   bool list = false, no_recrash = false, no_faults = false;
   app.add_option("SCENARIO", patterns, "names, or patterns such as 'overwrite/*' (default: all)");
   app.add_flag("-l,--list", list, "list the scenarios and exit");
-  auto* total = app.add_option("-n,--states", states, "crash states, shared out to the scenarios");
+  auto* total =
+      app.add_option("-n,--states", states, "crash states in all, divided among the scenarios");
   total->capture_default_str();
-  app.add_option("--each", each, "the same for each scenario, in place of --states")
+  app.add_option("--each", each, "crash states of each scenario, instead of --states")
       ->excludes(total);
   app.add_option("-t,--seconds", seconds_max,
-                 "continue with further seeds, in rounds over all scenarios, for so long")
+                 "explore for so many seconds: rounds over all scenarios, each with another seed")
       ->excludes(total);
-  app.add_option("-s,--seed", how.each.seed, "of all random choices")->capture_default_str();
+  app.add_option("-s,--seed", how.each.seed, "seed of all random choices")->capture_default_str();
   app.add_option("-i,--interleavings", how.each.interleavings,
                  "orders of the threads to try, for scenarios that have several")
       ->capture_default_str();
   app.add_flag("--eadr", how.each.eadr, "caches are durable (default: only what was written back)");
-  app.add_flag("--no-recrash", no_recrash, "recoveries do not crash");
-  app.add_flag("--no-faults", no_faults, "no damage on top of a crash");
-  app.add_option("--only", how.each.only, "judge this one state, as a story names it");
-  app.add_option("-j,--jobs", how.jobs, "scenarios at a time")->capture_default_str();
+  app.add_flag("--no-recrash", no_recrash, "do not fail the power during a recovery");
+  app.add_flag("--no-faults", no_faults, "add no damage to a crash");
+  app.add_option("--only", how.each.only,
+                 "judge this one state of one scenario, by the name that a story gives it");
+  app.add_option("-j,--jobs", how.jobs, "scenarios explored at once")->capture_default_str();
   app.add_flag("-q,--quiet", how.quiet, "print violations and the last line only");
   app.footer(
-      "Columns: states judged; of them left by a crash of a recovery; of them with a fault "
-      "besides; "
-      "moments at which the power failed; runs recorded (interleavings, seeds); states per "
+      "Columns: states judged; those of them that a crash of a recovery left; those with a fault "
+      "as\n"
+      "well; moments at which the power failed; runs recorded (interleavings, seeds); states per\n"
       "second.\n"
       "Exit status: 0 no violation, 1 a violation (its story is printed), 2 wrong usage.\n"
-      "How it works, and how to use it for your own structures: docs/guides/crash-testing.md.");
+      "How it works, and how to use it for your own structures: docs/guides/crash-testing.md.\n"
+      "\nExamples:\n"
+      "  scute-explore --list\n"
+      "  scute-explore 'overwrite/*' --each 20000\n"
+      "  scute-explore --seconds 600 --seed 7");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

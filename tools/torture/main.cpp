@@ -136,37 +136,46 @@ int main(int argc, char** argv) {
       "all, nothing else is there, nothing is damaged, and no space is lost.",
       "scute-torture"};
   settings how;
-  app.add_option("--dir", how.dir, "where to put the pool (default: in memory if there is a place)")
+  app.add_option("--dir", how.dir,
+                 "folder for the pool (default: /dev/shm if possible, else TMPDIR)")
       ->type_name("DIR");
-  app.add_option("--medium", how.medium, "as the library names them (default auto)")
+  app.add_option("--medium", how.medium, "medium of the pool (default auto: by its folder)")
       ->type_name("auto|ram|file|dax");
-  app.add_option("--seconds", how.seconds, "how long (default 10, unless --kills is given)")
+  app.add_option("--seconds", how.seconds,
+                 "end after so many seconds (default 10; with --kills: no limit)")
       ->check(CLI::NonNegativeNumber.description(""))
+      ->type_name("SECONDS");
+  app.add_option("--kills", how.kills, "end after so many kills (default: no limit)")
       ->type_name("N");
-  app.add_option("--kills", how.kills, "how many kills")->type_name("N");
-  app.add_option("--threads", how.threads, "writers in the worker (default 4)")
+  app.add_option("--threads", how.threads, "writers in the worker, 1 to 64 (default 4)")
       ->check(CLI::Range(1U, threads_max).description(""))
       ->type_name("N");
-  app.add_option("--lanes", how.lanes, "of the pool; may be fewer than threads")->type_name("N");
+  app.add_option("--lanes", how.lanes,
+                 "lanes of the pool; may be fewer than threads (default: by its size)")
+      ->type_name("N");
   app.add_option("--parity", how.parity,
-                 "rows of parity, 1 to 4, more than one with engines logfree and spec")
+                 "rows of parity, 1 to 4, more than one with engines logfree and spec (default: by "
+                 "protection)")
       ->type_name("N");
   app.add_option("--seed", how.seed,
-                 "repeats the actions and the waits; the moment of a kill still varies")
+                 "repeats the actions and the waits; the moment of a kill still varies "
+                 "(default: a random one, which is printed)")
       ->type_name("N");
-  app.add_option("--size", how.size, "of the pool (default 4M)")->type_name("SIZE");
+  app.add_option("--size", how.size, "size of the pool in bytes, or with K, M, G (default 4M)")
+      ->type_name("SIZE");
   app.add_option(
          "--protection", how.protection,
-         "none, ml, mlp or mlpc (default); of a persist-on-write file none, sealed or always "
-         "(default)")
+         "protection of the pool: none, ml, mlp or mlpc (default); of a persist-on-write file: "
+         "none, sealed or always (default)")
       ->type_name("LEVEL");
-  app.add_option("--engine", how.engine, "as the library names them (default auto)")
+  app.add_option("--engine", how.engine,
+                 "engine of the pool (default auto: by protection and medium)")
       ->type_name("auto|redo|logfree|spec");
   app.add_option(
          "--workload", how.workload,
-         "objects; containers; churn: fills the pool, frees, fills; crowd: all threads write "
-         "one object without a lock; all (default): each thread another of the first three; pow: a "
-         "persist-on-write file instead of a pool")
+         "what the threads do: objects; containers; churn: fills the pool, frees, fills; crowd: "
+         "all write one object without a lock; all (default): each another of the first three; "
+         "pow: a persist-on-write file instead of a pool")
       ->check(
           CLI::IsMember({"objects", "containers", "churn", "crowd", "all", "pow"}).description(""))
       ->type_name("NAME");
@@ -176,8 +185,8 @@ int main(int argc, char** argv) {
                  "lock")
       ->check(CLI::IsMember(drills()).description(""))
       ->type_name("NAME");
-  app.add_flag("--keep", how.keep, "leave the files there");
-  app.add_flag("--quiet", how.quiet, "no progress");
+  app.add_flag("--keep", how.keep, "keep the pool at the end (default: only if the run failed)");
+  app.add_flag("--quiet", how.quiet, "print no progress");
   app.footer(
       "Exit status: 0 if all is well; 1 if something was lost, half done, damaged or leaked (the\n"
       "pool is kept, and its path printed); 2 if the run could not be made.\n"
