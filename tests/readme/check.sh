@@ -35,7 +35,7 @@ fail() { printf 'FAILED: %s\n' "$*"; failures=$((failures + 1)); }
 # Writes the blocks to example/NAME, output/NAME, file/NAME, lines/NUMBER-NAME and commands/NUMBER,
 # the reasons of those that are not run to unrun, and the faults of the marks to errors.
 mkdir example output lines commands file
-: >errors >unrun
+: >errors >unrun >text
 awk '
   function note(text) { print "line " NR ": " text >"errors" }
   inside && /^```[ \t]*$/ { close(target); inside = 0; target = ""; next }
@@ -70,7 +70,8 @@ awk '
       seen[target] = 1
       if (kind == "not run") target = ""
       else printf "" >target
-    } else if (language != "text") note("no mark says what tests this block of language \"" language "\"")
+    } else if (language == "text") print >"text"
+    else note("no mark says what tests this block of language \"" language "\"")
     mark = ""
     empty = 0
     next
@@ -207,7 +208,7 @@ if [ -f commands/001 ]; then
   done < <(cat commands/* | sed -e ':a' -e '/\\$/{N' -e 's/ *\\\n */ /' -e 'ba' -e '}')
   [ "$said" -gt 0 ] || fail "no command says what it does: # status N, or # prints TEXT"
 fi
-[ $((count + commands)) -gt 0 ] || fail "$page marks no example"
+[ $((count + commands)) -gt 0 ] || [ -s text ] || fail "$page marks no example"
 
 [ "$failures" = 0 ] || { echo "$page: $failures error(s)"; exit 1; }
 sed 's/^/not run: /' unrun

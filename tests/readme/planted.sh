@@ -44,6 +44,9 @@ expect fails 'there is no such example' <<<"$good
 other
 ~~~"
 expect fails 'marks no example' <<<'# Only text'
+expect passes '0 example(s)' <<<'~~~text
+a picture
+~~~'
 expect fails 'no code block follows' <<<"$good
 <!-- example: planted-b.c -->
 text"
