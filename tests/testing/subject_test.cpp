@@ -353,9 +353,9 @@ std::string text_of(const std::string& path) {
   return all.str();
 }
 
-// docs/internals/testing.md shows lines of a program that is compiled and run.
+// The guide shows lines of a program that is compiled and run.
 TEST(Subject, TheManualShowsWhatIsCompiled) {
-  const std::string page = text_of("docs/internals/testing.md"),
+  const std::string page = text_of("docs/guides/crash-testing.md"),
                     mark = "<!-- lines of crash_subject.cpp -->";
   const std::string program = text_of("examples/crash_subject.cpp");
   unsigned blocks = 0;
