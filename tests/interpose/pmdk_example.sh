@@ -4,3 +4,4 @@
 source "$(dirname "${BASH_SOURCE[0]}")/shown.bash"
 
 follow shop.c items plum
+[ "$(grep -c '^[0-9]* plum$' "$pools/printed")" -gt 10 ] || fail "it was killed before it had done anything"

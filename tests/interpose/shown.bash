@@ -1,7 +1,7 @@
 # shown.bash: what the tests of the examples in docs/ share, which any page may show. Sourced.
 # shellcheck source=tests/interpose/lib.bash
 source "$SCUTE_SOURCE_DIR/tests/interpose/lib.bash"
-PATH=${scute%/*}:$SCUTE_BINARY_DIR/tools/pass/bin:$PATH
+PATH=$SCUTE_SOURCE_DIR/tests/support/bin:${scute%/*}:$SCUTE_BINARY_DIR/tools/pass/bin:$PATH
 
 # The fenced block after a mark.
 block() {

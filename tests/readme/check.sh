@@ -14,9 +14,10 @@
 #   <!-- commands -->           the block, of language sh, is one command to a line. All of a page's
 #                               are run in turn in one folder, where its programs and files are,
 #                               those of examples/ (also as examples/NAME), and build/release.
-#                               /dev/shm/ means a folder of the test's own. A comment after two
-#                               blanks may say what happens: "# status N", or "# prints TEXT", the
-#                               last line of standard output. Otherwise the status must be 0.
+#                               /dev/shm/ means a folder of the test's own, and timeout kills by
+#                               processor time (tests/support/bin). A comment after two blanks
+#                               may say what happens: "# status N", or "# prints TEXT", the last
+#                               line of standard output. Otherwise the status must be 0.
 #   <!-- not run: REASON -->    nothing tests the block. The test prints the reason.
 #
 # A block without a mark is an error, unless its language is text; so is one that is indented
@@ -154,7 +155,6 @@ for block in output/*; do
     fail "the output of ${block#output/} is shown, but there is no such example"
 done
 
-
 # The commands, with compilers that take the build's flags and a package that is the library under
 # test.
 said=0 commands=0
@@ -196,7 +196,7 @@ if [ -f commands/001 ]; then
     printf 'Name: %s\nDescription: under test\nVersion: 0\nLibs: -L%s %s -pthread\nCflags: -I%s\n' \
       "$name" "$libdir" "$libs" "$SCUTE_SOURCE_DIR/include" >"package/$name.pc"
   done
-  PATH=$PWD/bin:${SCUTE_TEST_SCUTE_EXE%/*}:$SCUTE_BINARY_DIR/tools/pass/bin:$PATH
+  PATH=$PWD/bin:$SCUTE_SOURCE_DIR/tests/support/bin:${SCUTE_TEST_SCUTE_EXE%/*}:$SCUTE_BINARY_DIR/tools/pass/bin:$PATH
   export PATH PKG_CONFIG_PATH=$PWD/package LD_LIBRARY_PATH=$libdir${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
   memory=$PWD/shown
   if [ -d /dev/shm ] && [ -w /dev/shm ]; then

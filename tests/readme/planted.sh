@@ -130,6 +130,10 @@ test -d build/release
 ~~~text
 a file
 ~~~"
+expect passes '2 command(s)' <<<"$good$commands
+timeout -s KILL 0.1 yes >/dev/null  # status 137
+timeout -s KILL 100 true  # status 0
+~~~"
 expect fails 'status 1: cat planted.txt' <<<"$good$commands
 true  # status 0
 cat planted.txt

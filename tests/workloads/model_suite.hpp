@@ -8,6 +8,7 @@
 #include <map>
 #include <utility>
 
+#include "support/budget.hpp"
 #include "support/seed.hpp"
 #include "workloads/key_family.hpp"
 #include "workloads/kinds.hpp"
@@ -120,7 +121,7 @@ class map_model : public ::testing::Test {
       }
     }
     // A hash table's check visits every bucket, most of which are empty here.
-    if (kind::ordered || random.one_in(8)) {
+    if (kind::ordered || random.one_in(budget(8, 1))) {
       ASSERT_EQ(map_.check(stage.store().view()), "");
     }
   }
