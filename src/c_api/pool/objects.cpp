@@ -51,31 +51,32 @@ constexpr uint64_t to_end = UINT64_MAX;
 void attend(instance& in, uint64_t payload, uint64_t offset, uint64_t length) {
   pool::state& s = in.s;
   heap::object o;
-  format::fragment_header h;
-  const bool test = s.policy == SCUTE_POLICY_CONSERVATIVE;
-  if (test) {
+  const auto hand_out = [&](uint64_t size, tx::first_fragment is) {
+    const uint64_t room = size - std::min(offset, size);
+    tx::hand_out(s, nullptr, o, size, offset, offset + std::min(length, room), is);
+  };
+  if (s.policy == SCUTE_POLICY_CONSERVATIVE) {
     o = in.heap->zones().locate(payload);
     // The object must be live, even if its first fragment is not in the range.
-    h = offset < format::fragment_payload ? tx::live_header(s, nullptr, o)
-                                          : tx::live_header_unverified(s, nullptr, o);
-  } else {
-    try {
-      o = in.heap->zones().locate(payload);
-    } catch (const failure&) {
-      return;  // the account does not restrict what a program may read
-    }
-    std::memcpy(&h, s.at(o.header), sizeof h);
-    if (pool::covered(s, o.fragment(0), h) == pool::not_covered) return;
+    tx::with_size(s, nullptr, o, tx::first_of_read(s, offset), [&](uint64_t size) {
+      if (length != to_end && (offset > size || length > size - offset))
+        throw failure(SCUTE_E_RANGE, "the range [" + std::to_string(offset) + ", " +
+                                         std::to_string(offset) + " + " + std::to_string(length) +
+                                         ") reaches beyond the object's " + std::to_string(size) +
+                                         " bytes");
+      hand_out(size, tx::first_fragment::known);
+    });
+    return;
   }
-  const uint64_t size = format::meta_size(h.meta);
-  if (test && length != to_end && (offset > size || length > size - offset))
-    throw failure(SCUTE_E_RANGE, "the range [" + std::to_string(offset) + ", " +
-                                     std::to_string(offset) + " + " + std::to_string(length) +
-                                     ") reaches beyond the object's " + std::to_string(size) +
-                                     " bytes");
-  const uint64_t room = size - std::min(offset, size);
-  tx::hand_out(s, nullptr, o, size, offset, offset + std::min(length, room),
-               test ? tx::first_fragment::known : tx::first_fragment::unknown);
+  try {
+    o = in.heap->zones().locate(payload);
+  } catch (const failure&) {
+    return;  // the account does not restrict what a program may read
+  }
+  format::fragment_header h;
+  std::memcpy(&h, s.at(o.header), sizeof h);
+  if (pool::covered(s, o.fragment(0), h) == pool::not_covered) return;
+  hand_out(format::meta_size(h.meta), tx::first_fragment::unknown);
 }
 
 // The rare part of scute_get(), kept out of its fast path.

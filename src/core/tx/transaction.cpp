@@ -159,8 +159,12 @@ micro_buffer& transaction::enter_filled(uint64_t oid, uint64_t offset, uint64_t 
         std::memcpy(&h, s_.at(b.where.header), sizeof h);
         if (!trust || (format::meta_size(h.meta) == size && h.type == type)) return b;
       }
-    } catch (...) {
+    } catch (const failure& e) {
       drop_last();  // not verified, so nothing may be built on its size
+      if (!trust || e.code() != SCUTE_E_FREED) throw;
+      continue;  // VERIFY-3
+    } catch (...) {
+      drop_last();
       throw;
     }
     drop_last();
@@ -370,8 +374,10 @@ const void* transaction::get(uint64_t oid) {
   micro_buffer* b = find(payload);
   if (b == nullptr) {
     const heap::object o = heap_.zones().locate(payload);
-    const uint64_t size = format::meta_size(live_header_unverified(s_, &lane_, o).meta);
-    if (s_.verify_on_read) hand_out(s_, &lane_, o, size, 0, size, first_fragment::unknown);
+    const first_fragment first = first_of_read(s_, 0);
+    with_size(s_, &lane_, o, first, [&](uint64_t size) {
+      if (s_.verify_on_read) hand_out(s_, &lane_, o, size, 0, size, first);
+    });
     return s_.at(payload);
   }
   if (b->freed) throw failure(SCUTE_E_FREED, "the object was freed earlier in this transaction");
@@ -394,9 +400,11 @@ const void* transaction::get_range(uint64_t oid, uint64_t offset, uint64_t lengt
   const uint64_t end = offset + length;
   if (b == nullptr) {
     const heap::object o = heap_.zones().locate(payload);
-    const uint64_t size = format::meta_size(live_header_unverified(s_, &lane_, o).meta);
-    check_range(size, offset, length);
-    if (s_.verify_on_read) hand_out(s_, &lane_, o, size, offset, end, first_fragment::unknown);
+    const first_fragment first = first_of_read(s_, offset);
+    with_size(s_, &lane_, o, first, [&](uint64_t size) {
+      check_range(size, offset, length);
+      if (s_.verify_on_read) hand_out(s_, &lane_, o, size, offset, end, first);
+    });
     return s_.at(payload + offset);
   }
   if (b->freed) throw failure(SCUTE_E_FREED, "the object was freed earlier in this transaction");

@@ -153,6 +153,10 @@ format::fragment_header header_to_free(pool::state& s, pool::lane* l, const heap
   }
 }
 
+// VERIFY-3 A header that was not verified may be damaged, and say more or fewer bytes than the
+//    object has. Fragments after its end belong to no object. So no caller gets SCUTE_E_FREED or
+//    SCUTE_E_RANGE from such a header: the verified one decides. (Found by flipped bits of a random
+//    seed.)
 format::fragment_header live_header_unverified(pool::state& s, pool::lane* l,
                                                const heap::object& o) {
   const pool::fragment f = o.fragment(0);

@@ -2,6 +2,7 @@
 // Reads objects with their checksums tested, and repaired if they fail (TX-2, POOL-5).
 #pragma once
 
+#include "base/failure.hpp"
 #include "core/heap/zone_table.hpp"
 #include "core/shared/state.hpp"
 #include "core/tx/origins.hpp"
@@ -39,5 +40,26 @@ void verify_object(pool::state& s, pool::lane* l, const heap::object& o, uint64_
 enum class first_fragment : uint8_t { known, unknown };
 void hand_out(pool::state& s, pool::lane* l, const heap::object& o, uint64_t size, uint64_t from,
               uint64_t to, first_fragment is);
+
+// Whether a read from `offset` on verifies the first fragment before it relies on anything.
+inline first_fragment first_of_read(const pool::state& s, uint64_t offset) noexcept {
+  return s.policy == SCUTE_POLICY_CONSERVATIVE && offset < format::fragment_payload
+             ? first_fragment::known
+             : first_fragment::unknown;
+}
+
+// Calls fn with the size of a live object. known: its first fragment is verified before. Otherwise
+// its header says the size as it lies there; VERIFY-3.
+template <typename Fn>
+void with_size(pool::state& s, pool::lane* l, const heap::object& o, first_fragment is, Fn&& fn) {
+  if (is == first_fragment::unknown) {
+    try {
+      return fn(format::meta_size(live_header_unverified(s, l, o).meta));
+    } catch (const failure& e) {
+      if (e.code() != SCUTE_E_FREED && e.code() != SCUTE_E_RANGE) throw;
+    }
+  }
+  fn(format::meta_size(live_header(s, l, o).meta));
+}
 
 }  // namespace scute::core::tx
