@@ -291,7 +291,7 @@ base_image describe_image(ram_file& file, std::string name, const level& l, byte
   s.has_checksums = l.protection == SCUTE_PROTECT_MLPC;
   s.checksum = static_cast<codec::checksum_kind>(s.sb.checksum_kind);
   image.clean = s.sb.clean != 0;
-  image.judged = s.has_checksums && l.checksum == SCUTE_CHECKSUM_CRC32C;
+  image.is_checked = s.has_checksums && l.checksum == SCUTE_CHECKSUM_CRC32C;
   find_places(image);
   find_open_columns(image);
   find_spec_log(image);

@@ -41,7 +41,7 @@ struct base_image {
   bytes content;
   bool clean = true;
   // Object bytes have checksums that no accident satisfies: mlpc with CRC-32C.
-  bool judged = false;
+  bool is_checked = false;
 
   // For sealing: geometry, salt, epoch and checksum kind of the unchanged image; no medium.
   std::unique_ptr<pool::state> s;

@@ -6,7 +6,7 @@
 #include <scute/scute.hpp>
 #include <string>
 
-#include "verdict.hpp"
+#include "conditions.hpp"
 
 namespace scute::fuzz {
 namespace {
@@ -28,7 +28,7 @@ bool attempt(const char* what, Fn&& fn) {
     fn();
     return true;
   } catch (const error& e) {
-    judge_code(what, e.code().value(), e.what());
+    checked_code(what, e.code().value(), e.what());
     return false;
   }
 }
@@ -57,7 +57,7 @@ struct containers::inside {
   ptr<stored_root> root() const {
     scute_oid oid = 0;
     const int code = scute_root(p.native_handle(), sizeof(stored_root), 0, &oid);
-    return judge("root", code) == SCUTE_OK ? ptr<stored_root>(oid) : ptr<stored_root>();
+    return checked("root", code) == SCUTE_OK ? ptr<stored_root>(oid) : ptr<stored_root>();
   }
 };
 

@@ -5,9 +5,9 @@
 
 #include <memory>
 
+#include "conditions.hpp"
 #include "mutant.hpp"
 #include "session.hpp"
-#include "verdict.hpp"
 
 namespace scute::fuzz {
 namespace {
@@ -17,7 +17,7 @@ namespace {
 // it recomputes for right, so damage there is found, but may be beyond repair. Status words have 16
 // bits of check only, so damage can pass for one; that is not counted against the library.
 expectation expected(const base_image& image, const mutant& m) {
-  if (!image.judged || !m.plain || m.resized) return expectation::nothing;
+  if (!image.is_checked || !m.plain || m.resized) return expectation::nothing;
   if (image.clean) return m.pages.size() <= 1 ? expectation::all_there : expectation::no_lies;
   if (m.pages.empty()) return expectation::all_there;
   // Crash and damage in one column of a log-free pool: what a torn or damaged member says of its

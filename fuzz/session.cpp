@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "verdict.hpp"
+#include "conditions.hpp"
 
 namespace scute::fuzz {
 namespace {
@@ -29,7 +29,7 @@ session::session(ram_file& file, const base_image& image, bool read_only, uint64
   try {
     made->in = instance::attach(std::move(m), "pool", o);
   } catch (const failure& e) {
-    judge_code("open", e.code(), e.what());
+    checked_code("open", e.code(), e.what());
     allow_only("open", e.code(), e.what(),
                {SCUTE_E_CORRUPT, SCUTE_E_FORMAT, SCUTE_E_VERSION, SCUTE_E_TRUNCATED});
     return;
@@ -39,7 +39,7 @@ session::session(ram_file& file, const base_image& image, bool read_only, uint64
   // The C++ interface wants to know the pool's facts, which damage to a zone can prevent.
   scute_info info{};
   info.struct_size = sizeof info;
-  if (judge("info", scute_pool_info(handle_, &info)) == SCUTE_OK)
+  if (checked("info", scute_pool_info(handle_, &info)) == SCUTE_OK)
     root_ = std::make_unique<containers>(handle_);
 }
 
@@ -48,7 +48,7 @@ bool session::close() {
   end();
   scute_pool* const handle = std::exchange(handle_, nullptr);
   medium_ = nullptr;
-  if (root_ == nullptr) return judge("close", scute_close(handle)) == SCUTE_OK && !read_only_;
+  if (root_ == nullptr) return checked("close", scute_close(handle)) == SCUTE_OK && !read_only_;
   return root_->close() && !read_only_;
 }
 
@@ -62,7 +62,7 @@ void session::compare(expectation e) {
     int code = scute_get_verified(handle_, oid, &at);
     if (code == SCUTE_OK) code = scute_object_info(handle_, oid, &size, nullptr, nullptr);
     if (code != SCUTE_OK) {
-      judge("get verified", code);
+      checked("get verified", code);
       if (e == expectation::all_there)
         breach(name + " should have survived damage to one page: " + scute_errormsg());
       allow_only("get verified", code, scute_errormsg(), {SCUTE_E_CORRUPT});
@@ -79,7 +79,7 @@ void session::compare(expectation e) {
 uint64_t session::size_of(uint64_t oid) {
   uint64_t size = 0, usable = 0;
   uint32_t type = 0;
-  if (judge("object info", scute_object_info(handle_, oid, &size, &usable, &type)) != SCUTE_OK)
+  if (checked("object info", scute_object_info(handle_, oid, &size, &usable, &type)) != SCUTE_OK)
     return 0;
   if (size == 0 || size > usable) breach("an object of impossible size");
   return size;
@@ -87,7 +87,7 @@ uint64_t session::size_of(uint64_t oid) {
 
 void session::read(uint64_t oid) {
   const void* at = nullptr;
-  const int code = judge("get verified", scute_get_verified(handle_, oid, &at));
+  const int code = checked("get verified", scute_get_verified(handle_, oid, &at));
   if (code == SCUTE_E_CORRUPT) ++losses_;
   if (code == SCUTE_OK) touch(at, size_of(oid));
 }
@@ -97,11 +97,11 @@ uint64_t session::walk() {
   oids_.clear();
   scute_oid oid = 0;
   uint64_t steps = 0;
-  int code = judge("first", scute_first(handle_, SCUTE_TYPE_ANY, &oid));
+  int code = checked("first", scute_first(handle_, SCUTE_TYPE_ANY, &oid));
   for (; code == SCUTE_OK && oid != 0; ++steps) {
     if (steps > file_size_max / 64) breach("the enumeration of objects does not end");
     if (oids_.size() < 256) oids_.push_back(oid);
-    code = judge("next", scute_next(handle_, oid, SCUTE_TYPE_ANY, &oid));
+    code = checked("next", scute_next(handle_, oid, SCUTE_TYPE_ANY, &oid));
   }
   return steps;
 }
@@ -114,11 +114,11 @@ void session::look_around() {
   scute_location where{};
   for (uint64_t at = 0; at <= g.file_size; at += 5 * format::page + 96) {
     where.struct_size = sizeof where;
-    judge("locate", scute_locate(handle_, at, &where));
+    checked("locate", scute_locate(handle_, at, &where));
   }
   scute_counters counters{};
   counters.struct_size = sizeof counters;
-  judge("stats", scute_stats(handle_, &counters));
+  checked("stats", scute_stats(handle_, &counters));
 }
 
 uint64_t session::check(bool repair, uint64_t* lost) {
@@ -128,7 +128,7 @@ uint64_t session::check(bool repair, uint64_t* lost) {
   const auto note = [](void*, const char* what, uint64_t, uint64_t, scute_oid, int) {
     touch(what, std::strlen(what));
   };
-  if (judge("check", scute_check(handle_, repair ? 1 : 0, &r, note, nullptr, nullptr)) !=
+  if (checked("check", scute_check(handle_, repair ? 1 : 0, &r, note, nullptr, nullptr)) !=
       SCUTE_OK) {
     if (lost != nullptr) *lost = 1;
     return 1;
@@ -141,10 +141,10 @@ uint64_t session::check(bool repair, uint64_t* lost) {
 // ---- changing -----------------------------------------------------------------------------------
 
 bool session::begin() {
-  return tx_ != nullptr || judge("begin", scute_tx_begin(handle_, &tx_)) == SCUTE_OK;
+  return tx_ != nullptr || checked("begin", scute_tx_begin(handle_, &tx_)) == SCUTE_OK;
 }
 void session::end() {
-  if (scute_tx* const t = std::exchange(tx_, nullptr)) judge("commit", scute_tx_commit(t));
+  if (scute_tx* const t = std::exchange(tx_, nullptr)) checked("commit", scute_tx_commit(t));
 }
 
 void session::change_containers(uint32_t how, uint32_t value) {
@@ -159,17 +159,17 @@ void session::transact() {
   scute_oid fresh = 0;
   void* to = nullptr;
   for (const uint64_t size : {40, 3000, 17000})
-    if (judge("alloc", scute_tx_alloc(tx_, size, type_plain, &fresh, &to)) == SCUTE_OK)
+    if (checked("alloc", scute_tx_alloc(tx_, size, type_plain, &fresh, &to)) == SCUTE_OK)
       std::memset(to, 5, size);
   if (!oids_.empty()) {
     const uint64_t first = oids_.front(), last = oids_.back();
     const uint64_t size = size_of(first), size_last = size_of(last);
-    if (judge("open", scute_tx_open(tx_, first, &to)) == SCUTE_OK && size != 0)
+    if (checked("open", scute_tx_open(tx_, first, &to)) == SCUTE_OK && size != 0)
       static_cast<unsigned char*>(to)[size - 1] ^= 1;
     if (size_last > 1 &&
-        judge("in place", scute_tx_inplace(tx_, last, 1, size_last - 1, &to)) == SCUTE_OK)
+        checked("in place", scute_tx_inplace(tx_, last, 1, size_last - 1, &to)) == SCUTE_OK)
       std::memset(to, 9, size_last - 1);
-    judge("free", scute_tx_free(tx_, oids_[oids_.size() / 2]));
+    checked("free", scute_tx_free(tx_, oids_[oids_.size() / 2]));
   }
   end();
 }
@@ -211,23 +211,23 @@ void session::run(const action& a) {
         begin();
       break;
     case action_kind::abort:
-      if (scute_tx* const t = std::exchange(tx_, nullptr)) judge("abort", scute_tx_abort(t));
+      if (scute_tx* const t = std::exchange(tx_, nullptr)) checked("abort", scute_tx_abort(t));
       break;
     case action_kind::alloc: {
       scute_oid fresh = 0;
       const uint64_t size = (a.small & 1) != 0 ? a.value % 200000 : a.value % 4096;
       if (begin() &&
-          judge("alloc", scute_tx_alloc(tx_, size, a.value % 9, &fresh, &to)) == SCUTE_OK) {
+          checked("alloc", scute_tx_alloc(tx_, size, a.value % 9, &fresh, &to)) == SCUTE_OK) {
         std::memset(to, a.object, size);
         oids_.push_back(fresh);
       }
       break;
     }
     case action_kind::free:
-      if (begin()) judge("free", scute_tx_free(tx_, oid));
+      if (begin()) checked("free", scute_tx_free(tx_, oid));
       break;
     case action_kind::open:
-      if (begin() && judge("open", scute_tx_open(tx_, oid, &to)) == SCUTE_OK)
+      if (begin() && checked("open", scute_tx_open(tx_, oid, &to)) == SCUTE_OK)
         if (const uint64_t n = size_of(oid)) static_cast<unsigned char*>(to)[a.small % n] ^= 1;
       break;
     case action_kind::add_range:
@@ -237,34 +237,34 @@ void session::run(const action& a) {
       const bool range = a.what == action_kind::add_range;
       const int code = range ? scute_tx_add_range(tx_, oid, a.small, n, &to)
                              : scute_tx_inplace(tx_, oid, a.small, n, &to);
-      if (judge(range ? "add range" : "in place", code) == SCUTE_OK)
+      if (checked(range ? "add range" : "in place", code) == SCUTE_OK)
         std::memset(to, static_cast<int>(a.value >> 24), n);
       break;
     }
     case action_kind::get_range:
-      if (begin() && judge("get range", scute_tx_get_range(tx_, oid, a.small, a.value % 20000,
+      if (begin() && checked("get range", scute_tx_get_range(tx_, oid, a.small, a.value % 20000,
                                                            &from)) == SCUTE_OK)
         touch(from, a.value % 20000);
-      if (tx_ != nullptr) judge("get", scute_tx_get(tx_, oid, &from));
+      if (tx_ != nullptr) checked("get", scute_tx_get(tx_, oid, &from));
       break;
     case action_kind::get_verified: read(oid); break;
     case action_kind::object_update: {
       end();
-      if (judge("object open", scute_obj_open(handle_, oid, &to)) != SCUTE_OK) break;
+      if (checked("object open", scute_obj_open(handle_, oid, &to)) != SCUTE_OK) break;
       if (const uint64_t n = size_of(oid)) static_cast<unsigned char*>(to)[a.small % n] ^= 1;
-      judge("object commit", scute_obj_commit(to));
+      checked("object commit", scute_obj_commit(to));
       break;
     }
     case action_kind::root: {
       end();
       scute_oid found = 0;
-      judge("root", scute_root(handle_, a.value % 3000, 3, &found));
+      checked("root", scute_root(handle_, a.value % 3000, 3, &found));
       break;
     }
     case action_kind::locate: {
       scute_location where{};
       where.struct_size = sizeof where;
-      judge("locate", scute_locate(handle_, a.value % locate_max, &where));
+      checked("locate", scute_locate(handle_, a.value % locate_max, &where));
       break;
     }
     case action_kind::inspect:
@@ -280,9 +280,9 @@ void session::run(const action& a) {
       if ((a.object & 1) != 0) wild = (wild & 0xffff'ffff'ffffu) | image_.s->oid_tag;
       read(wild);
       scute_oid next = 0;
-      judge("next", scute_next(handle_, wild, SCUTE_TYPE_ANY, &next));
-      if (begin() && judge("open", scute_tx_open(tx_, wild, &to)) == SCUTE_OK) touch(to, 1);
-      if (scute_get(handle_, wild) == nullptr) judge("get", SCUTE_E_OID);
+      checked("next", scute_next(handle_, wild, SCUTE_TYPE_ANY, &next));
+      if (begin() && checked("open", scute_tx_open(tx_, wild, &to)) == SCUTE_OK) touch(to, 1);
+      if (scute_get(handle_, wild) == nullptr) checked("get", SCUTE_E_OID);
       break;
     }
     case action_kind::reopen:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One opening of a pool in memory, and everything that a program might do with it. Results hardly
-// matter here. The conditions that must hold are in verdict.hpp, and in the names of functions.
+// matter here. The conditions that must hold are in conditions.hpp, and in the names of functions.
 #pragma once
 
 #include <memory>

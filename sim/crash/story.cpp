@@ -39,7 +39,7 @@ class story {
     const size_t stride = std::max<size_t>(1, moments.size() / plan_.moments_max);
     for (size_t i = plan_.seed % stride; i < moments.size() && end.wrong.empty(); i += stride) {
       ++end.crashes;
-      end.wrong = judge(moments[i]);
+      end.wrong = verify(moments[i]);
     }
     return end;
   }
@@ -116,7 +116,7 @@ class story {
             false);
   }
 
-  std::string judge(ticks crash) const {
+  std::string verify(ticks crash) const {
     const scheme::recovered r = scheme_->recover(crash);
     const auto is_committed = [&](uint32_t number) {
       return std::ranges::binary_search(r.committed, number);

@@ -46,8 +46,8 @@ void witness::end(unsigned core, ticks at) {
   c.open = false;
 }
 
-witness::verdict witness::judge(unsigned crashes_max) const {
-  verdict v;
+witness::crash_result witness::verify(unsigned crashes_max) const {
+  crash_result v;
   std::vector<ticks> moments = bytes_.moments();
   const std::vector<ticks> of_log = scheme_.log_moments();
   moments.insert(moments.end(), of_log.begin(), of_log.end());
@@ -64,12 +64,12 @@ witness::verdict witness::judge(unsigned crashes_max) const {
   const size_t stride = std::max<size_t>(1, moments.size() / std::max(crashes_max, 1U));
   for (size_t i = stride / 2; i < moments.size() && v.wrong.empty(); i += stride) {
     ++v.crashes;
-    v.wrong = judge_at(moments[i]);
+    v.wrong = verify_at(moments[i]);
   }
   return v;
 }
 
-std::string witness::judge_at(ticks crash) const {
+std::string witness::verify_at(ticks crash) const {
   const scheme::recovered r = scheme_.recover(crash);
   const auto at = [&] { return " after a power failure at " + std::to_string(crash); };
   // By word: what it must be; nothing where only open transactions have stored, which leaves what

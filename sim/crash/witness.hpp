@@ -29,7 +29,7 @@ class witness {
   // has seen; the core's time is now that.
   void store(unsigned core, uint64_t address, uint64_t word, ticks now);
 
-  struct verdict {
+  struct crash_result {
     uint64_t moments = 0,
              crashes = 0;  // when something became durable; of these, how many were tried
     uint64_t transactions = 0, words = 0;
@@ -42,7 +42,7 @@ class witness {
     std::string wrong;  // "" if every recovery was right
   };
   // At most that many power failures, evenly among the moments.
-  verdict judge(unsigned crashes_max) const;
+  crash_result verify(unsigned crashes_max) const;
 
  private:
   struct transaction {
@@ -60,7 +60,7 @@ class witness {
   };
 
   line_bytes_of initial(uint64_t line) const;
-  std::string judge_at(ticks crash) const;
+  std::string verify_at(ticks crash) const;
 
   scheme& scheme_;
   contents bytes_;

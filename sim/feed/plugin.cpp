@@ -248,11 +248,11 @@ void on_translation(qemu_plugin_id_t, qemu_plugin_tb* tb) {
 
 void on_exit(qemu_plugin_id_t, void*) {
   front_end& f = *self;
-  witness::verdict judged;
+  witness::crash_result verified;
   if (f.record && !f.record->close()) fail("the record cannot be written");
-  if (f.crashes != 0) judged = f.to->judge(f.crashes);
+  if (f.crashes != 0) verified = f.to->verify(f.crashes);
   const std::string line = to_json(f.to->results(), f.numbers, f.scheme_name, f.work,
-                                   f.machine_name, f.crashes != 0 ? &judged : nullptr);
+                                   f.machine_name, f.crashes != 0 ? &verified : nullptr);
   if (f.out.empty()) {
     std::fprintf(stderr, "%s\n", line.c_str());
     return;

@@ -129,7 +129,7 @@ run::result run::totals() const {
 
 std::string to_json(const run::result& r, const settings& s, std::string_view scheme_name,
                     std::string_view work, std::string_view machine_name,
-                    const witness::verdict* crashes) {
+                    const witness::crash_result* crashes) {
   std::string out = "{";
   const auto add = [&](const char* name, const std::string& value) {
     if (out.size() > 1) out += ", ";

@@ -37,7 +37,7 @@ class run {
   void enter_block(uint64_t address, const block_end& before) {
     if (is_on()) machine_.cores[core_].enter_block(address, before);
   }
-  // From now on power failures can be judged; `read` hands out the program's memory. Before the
+  // From now on power failures can be verified; `read` hands out the program's memory. Before the
   // start mark.
   void watch_crashes(std::function<std::vector<uint64_t>(uint64_t address, uint64_t bytes)> read) {
     read_ = std::move(read);
@@ -47,7 +47,7 @@ class run {
     if (is_on() && witness_ && machine_.mem.is_persistent(line_of(address)))
       witness_->store(core_, address, word, machine_.cores[core_].now());
   }
-  witness::verdict judge(unsigned crashes_max) const { return witness_->judge(crashes_max); }
+  witness::crash_result verify(unsigned crashes_max) const { return witness_->verify(crashes_max); }
   // Returns what the program is answered.
   uint64_t take(mark what, uint64_t a, uint64_t b);
 
@@ -95,6 +95,6 @@ class run {
 // As one line of JSON, with the machine's numbers where they are not those of the defaults.
 std::string to_json(const run::result& r, const settings& s, std::string_view scheme_name,
                     std::string_view work, std::string_view machine_name,
-                    const witness::verdict* crashes = nullptr);
+                    const witness::crash_result* crashes = nullptr);
 
 }  // namespace scute::sim

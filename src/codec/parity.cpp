@@ -69,8 +69,8 @@ void xor_encode(void* dst, const void* parity, const void* old_bytes, const void
 namespace {
 
 // Calls told(bytes) after each word.
-template <typename Told>
-void xor_words(void* dst, const void* delta, size_t n, Told&& told) noexcept {
+template <typename OnBlock>
+void xor_words(void* dst, const void* delta, size_t n, OnBlock&& on_block) noexcept {
   unsigned char* to = bytes(dst);
   const unsigned char* from = bytes(delta);
   if (n == 0) {
@@ -80,18 +80,18 @@ void xor_words(void* dst, const void* delta, size_t n, Told&& told) noexcept {
     const size_t room = 8 - offset;
     const size_t head = n < room ? n : room;
     xor_word(to - offset, edge(from, offset, head));
-    told(head);
+    on_block(head);
     to += head;
     from += head;
     n -= head;
   }
   for (; n >= 8; to += 8, from += 8, n -= 8) {
     xor_word(to, load<uint64_t>(from));
-    told(8);
+    on_block(8);
   }
   if (n != 0) {
     xor_word(to, edge(from, 0, n));
-    told(n);
+    on_block(n);
   }
 }
 

@@ -55,7 +55,7 @@ class checker {
   }
 
  private:
-  struct sighting {
+  struct occurrences {
     uint32_t records = 0;
     bool newest = false;
   };
@@ -184,7 +184,7 @@ class checker {
     table* const t = s_.find_table(r.table);
     const entry* const e = t == nullptr ? nullptr : t->find(r.index());
     if (e == nullptr) return;
-    sighting& here = seen_[e];
+    occurrences& here = seen_[e];
     ++here.records;
     if (e->version.load(std::memory_order_relaxed) != r.version || e->segment != segment) return;
     here.newest = true;
@@ -204,7 +204,7 @@ class checker {
       if (e->is_written() && e->segment != nowhere)
         live_[e->segment] += static_cast<int64_t>(round_record(e->bytes()));
       const auto at = seen_.find(e);
-      const sighting here = at == seen_.end() ? sighting{} : at->second;
+      const occurrences here = at == seen_.end() ? occurrences{} : at->second;
       const uint32_t known = e->records.load(std::memory_order_relaxed);
       const bool live = (e->state.load(std::memory_order_relaxed) & entry_live) != 0;
       // A record also says that it was erased, as long as older ones are present.
@@ -240,7 +240,7 @@ class checker {
   medium::writer w_;
   log::segment_reader reader_;
   check_report report_;
-  std::unordered_map<const entry*, sighting> seen_;
+  std::unordered_map<const entry*, occurrences> seen_;
   std::unordered_map<uint32_t, int64_t> live_;  // by segment
   std::vector<std::byte> now_;
   std::vector<std::byte> reader_bytes_;  // of a member that was rebuilt, and not written

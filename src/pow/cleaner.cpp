@@ -99,7 +99,7 @@ void cleaner::look_at(const log::frame& f) {
     table* const t = s_.find_table(r.table);
     entry* const e = t == nullptr ? nullptr : t->find(r.index());
     if (e == nullptr) return;
-    sightings_.push_back({e, t});
+    found_.push_back({e, t});
     if (!counts(*e, r)) return;
     if (r.tombstone)
       graves_.push_back({t, r, e});
@@ -137,14 +137,14 @@ void cleaner::raise_tags(std::vector<uint32_t> tags) {
 // POW-6, POW-23.
 void cleaner::add_tombstones() {
   if (graves_.empty()) return;
-  std::sort(sightings_.begin(), sightings_.end(),
-            [](const sighting& a, const sighting& b) { return a.e < b.e; });
+  std::sort(found_.begin(), found_.end(),
+            [](const found_record& a, const found_record& b) { return a.e < b.e; });
   std::vector<uint32_t> tags;
   std::vector<const grave*> old;  // of ids without any other record
   for (const grave& g : graves_) {
     const auto [from, to] =
-        std::equal_range(sightings_.begin(), sightings_.end(), sighting{g.e, nullptr},
-                         [](const sighting& a, const sighting& b) { return a.e < b.e; });
+        std::equal_range(found_.begin(), found_.end(), found_record{g.e, nullptr},
+                         [](const found_record& a, const found_record& b) { return a.e < b.e; });
     if (SCUTE_PLANTED(pow_tombstone)) continue;
     if (g.e->records.load(std::memory_order_relaxed) > static_cast<uint64_t>(to - from)) {
       add(*g.t, g.r, *g.e, nullptr);
@@ -229,7 +229,7 @@ bool cleaner::take(uint32_t victim, need kept, bool marked) {
   victim_ = victim;
   kept_ = kept;
   parts_ = false;
-  sightings_.clear();
+  found_.clear();
   graves_.clear();
   copies_.clear();
   // No lane appends to a full segment, so it does not change while it is read.
@@ -243,7 +243,7 @@ bool cleaner::take(uint32_t victim, need kept, bool marked) {
   try {
     // The last chance to repair a member: the others have its missing bytes as long as the group
     // exists.
-    if (seal != nowhere) s_.groups->mend(l.w, seal);
+    if (seal != nowhere) s_.groups->repair(l.w, seal);
     // A copy counts by itself, whatever its record's batch depends on.
     if (names && !SCUTE_PLANTED(pow_copy_early) && !SCUTE_PLANTED(pow_dead_early)) s_.sync(l.w);
     reader.read(s_.space->place(victim), [&](const log::frame& f) { look_at(f); });
@@ -276,7 +276,7 @@ bool cleaner::take(uint32_t victim, need kept, bool marked) {
     s_.space->note(victim).what.store(before);
     throw;
   }
-  for (const sighting& g : sightings_) {
+  for (const found_record& g : found_) {
     entry& e = *g.e;
     const entry_guard guard(e);
     const uint32_t left = e.records.fetch_sub(1, std::memory_order_relaxed) - 1;

@@ -46,7 +46,7 @@ class cleaner {
   static constexpr size_t tags_kept_least =
       16;  // tombstones that a victim may leave for their tags
   bool take(uint32_t victim, need kept, bool marked);
-  struct sighting {  // a record in the victim
+  struct found_record {  // a record in the victim
     entry* e;
     const table* t;
   };
@@ -76,7 +76,7 @@ class cleaner {
   bool parts_ = false;
   uint64_t group_ = 0;  // version of the last group record; 0: none in this frame
   uint64_t most_ = 0;   // bytes that the frame under way may have
-  std::vector<sighting> sightings_;
+  std::vector<found_record> found_;
   struct grave {
     table* t;
     record r;

@@ -9,11 +9,11 @@
 namespace scute::core::pow {
 namespace {
 
-enum class verdict : uint8_t { whole, aborted, torn };
+enum class batch_outcome : uint8_t { whole, aborted, torn };
 
 struct batch {
   std::vector<size_t> frames;  // of `waiting`
-  verdict what = verdict::torn;
+  batch_outcome what = batch_outcome::torn;
   const waiting_frame* decides = nullptr;  // that names others
 };
 using lane_batches = std::map<uint64_t, batch>;
@@ -31,9 +31,9 @@ void look(batch& b, const std::vector<waiting_frame>& waiting) {
   if (b.decides == nullptr) return;
   const waiting_frame& d = *b.decides;
   if (d.kind == frame_kind::abort)
-    b.what = verdict::aborted;
+    b.what = batch_outcome::aborted;
   else if (d.kind != frame_kind::commit || parts.size() == d.parts || SCUTE_PLANTED(pow_part))
-    b.what = verdict::whole;
+    b.what = batch_outcome::whole;
 }
 
 }  // namespace
@@ -66,7 +66,7 @@ decision decide(const std::vector<waiting_frame>& waiting,
     uint64_t up_to = number;
     if (const auto there = lanes.find(key); there != lanes.end() && !SCUTE_PLANTED(pow_prefix)) {
       for (auto at = there->second.upper_bound(number); at != there->second.end(); ++at) {
-        if (at->first != up_to + 1 || at->second.what == verdict::torn) break;
+        if (at->first != up_to + 1 || at->second.what == batch_outcome::torn) break;
         up_to = at->first;
       }
     } else if (there != lanes.end() && !there->second.empty()) {
@@ -101,7 +101,7 @@ decision decide(const std::vector<waiting_frame>& waiting,
     bool any = false;
     for (const auto& [number, b] : batches) {
       const bool late = number > up_to;
-      if (b.what == verdict::aborted) d.aborted.insert({key, number});
+      if (b.what == batch_outcome::aborted) d.aborted.insert({key, number});
       any = any || late;
       // Without a trailer it is unknown whether a batch counts. If it was durable, it is lost.
       const bool lost = !late && b.decides == nullptr;
@@ -112,7 +112,7 @@ decision decide(const std::vector<waiting_frame>& waiting,
                                 std::to_string(key.first),
                             true, 0, 0, number, number});
       for (const size_t i : b.frames) {
-        d.counts[i] = !late && !lost && b.what != verdict::aborted;
+        d.counts[i] = !late && !lost && b.what != batch_outcome::aborted;
         d.dropped[i] = late || lost;
       }
     }

@@ -52,13 +52,13 @@ class rebuilding {
   // lines become valid. Then all of these together, since a frame may have lost several.
   rebuilt run() {
     uint64_t replaced = replace_all();
-    judge();
+    classify_lines();
     if (!whole_) replaced += one_by_one();
     if (!whole_) {
       const auto before = bytes_;
       const uint64_t lines_before = lines_;
       const uint64_t more = replace_all();
-      judge();
+      classify_lines();
       if (lines_ > lines_before) {
         replaced += more;
       } else {
@@ -95,7 +95,7 @@ class rebuilding {
     const uint64_t from = p == 0 ? log::line_size : p * page;
     // A valid frame stays: the others may be damaged where they would bring it back.
     for (uint64_t at = from; at < end; at += log::line_size)
-      if (taken_.empty() || !taken_[at / log::line_size] || SCUTE_PLANTED(pow_mend_pages))
+      if (taken_.empty() || !taken_[at / log::line_size] || SCUTE_PLANTED(pow_repair_pages))
         std::memcpy(bytes_.data() + at, others_.data() + at,
                     std::min<uint64_t>(log::line_size, end - at));
   }
@@ -109,7 +109,7 @@ class rebuilding {
     return n;
   }
   // Finds out which lines are valid, and which pages may have made the others invalid.
-  void judge() {
+  void classify_lines() {
     auto& taken = taken_;
     taken.assign(s_.layout.all_lines(), false);
     const uint64_t base = base_of(s_, mine_.segment);
@@ -142,7 +142,7 @@ class rebuilding {
       std::byte before[page];
       std::memcpy(before, bytes_.data() + p * page, page);
       replace(p);
-      judge();
+      classify_lines();
       if (lines_ > best) {
         best = lines_;
         sound = taken_;
@@ -152,7 +152,7 @@ class rebuilding {
       std::memcpy(bytes_.data() + p * page, before, page);
       taken_ = sound;
     }
-    judge();
+    classify_lines();
     return n;
   }
 

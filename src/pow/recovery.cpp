@@ -33,7 +33,7 @@ class recoverer {
       scan_.insert(scan_.waiting[i], decision_.counts[i]);
     report_damage();
     if (s_.read_only) {
-      mend_in_memory();
+      repair_in_memory();
       fill_space();
       count_live();
       return std::move(report_);
@@ -218,7 +218,7 @@ class recoverer {
     }
     w_.fence(fence_site::pow_found);
     s_.refuse_if_failed();
-    s_.mended.clear();
+    s_.repaired.clear();
     // POW-22. Members are durable by now.
     for (uint32_t i = 0; i < scan_.readings.size(); ++i)
       if (scan_.readings[i].sum_differs) s_.groups->restore(w_, i);
@@ -227,7 +227,7 @@ class recoverer {
   // Stores a member's bytes up to its end, as its group has rebuilt them.
   void put_rebuilt(uint32_t segment) {
     const uint64_t n = scan_.readings[segment].stated->end * log::line_size;
-    s_.groups->store_member(w_, segment, s_.mended[segment].data(), n);
+    s_.groups->store_member(w_, segment, s_.repaired[segment].data(), n);
   }
 
   void repair(uint32_t segment) {
@@ -244,7 +244,7 @@ class recoverer {
   }
 
   // Keeps in memory the bytes that repair() would have stored.
-  void mend_in_memory() {
+  void repair_in_memory() {
     for (uint32_t i = 0; i < scan_.readings.size(); ++i) {
       const segment_reading& r = scan_.readings[i];
       if (r.head != head_state::used || !r.flawed || r.rebuilt != 0) continue;
@@ -259,7 +259,7 @@ class recoverer {
         s_.layout.for_each_store(f.position, f.lines, put);
       });
       if (c.head) s_.layout.for_each_store(0, std::as_bytes(std::span(&*c.head, 1)), put);
-      s_.mended.emplace(i, std::move(bytes));
+      s_.repaired.emplace(i, std::move(bytes));
     }
   }
 

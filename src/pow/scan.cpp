@@ -334,7 +334,7 @@ std::vector<uint32_t> scan::read_broken(std::vector<uint32_t> broken) {
       if (more) {
         lines[i] = now.lines;
         r.rebuilt += now.pages;
-        s_.mended[i] = std::move(now.bytes);
+        s_.repaired[i] = std::move(now.bytes);
         again = true;
       }
       if (!now.whole) left.push_back(i);

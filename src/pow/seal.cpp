@@ -27,7 +27,7 @@ log::segment_reader reader_of(const state& s) {
 
 // Makes the bytes durable that were repaired in place.
 void make_durable(const state& s, medium::writer& w) {
-  w.fence(fence_site::pow_mend);
+  w.fence(fence_site::pow_repair_member);
   s.refuse_if_failed();
 }
 
@@ -252,7 +252,7 @@ void seals::store_member(medium::writer& w, uint32_t segment, const std::byte* b
   w.append(to, bytes, n, medium::purpose::log);
 }
 
-void seals::mend(medium::writer& w, uint32_t seal) {
+void seals::repair(medium::writer& w, uint32_t seal) {
   const auto t = read_table(s_, seal);
   if (!t || s_.read_only) return;
   log::segment_reader reader = reader_of(s_);
@@ -274,7 +274,7 @@ void seals::mend(medium::writer& w, uint32_t seal) {
         continue;
       const rebuilt r = rebuild(s_, seal, *t, i);
       // Store some of it, if not all: no other copy will have it.
-      if (r.pages == 0 || r.lines <= lines_of(m) || (!r.whole && SCUTE_PLANTED(pow_mend_whole)))
+      if (r.pages == 0 || r.lines <= lines_of(m) || (!r.whole && SCUTE_PLANTED(pow_repair_whole)))
         continue;
       store_member(w, m.segment, r.bytes.data(), summed(m));
       any = more = true;
@@ -290,7 +290,7 @@ bool seals::restore(medium::writer& w, uint32_t seal) {
   bool any = !has_both_tables(s_, seal);
   if (any) store_table(w, seal, *t);
   if (!sums_are_right(s_, seal, *t)) {
-    mend(w, seal);
+    repair(w, seal);
     log::segment_reader reader = reader_of(s_);
     const auto sum = sum_of(s_, *t);
     if (sum && std::all_of(t->members, t->members + t->head.count,

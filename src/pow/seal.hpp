@@ -63,7 +63,7 @@ class seals {
 
   // Rebuilds members that have changed, as far as the other members allow it. The caller holds the
   // clean_lock. Throws failure(SCUTE_E_IO), std::bad_alloc.
-  void mend(medium::writer& w, uint32_t seal);
+  void repair(medium::writer& w, uint32_t seal);
   // POW-22, for one group. Returns false if nothing differed, or a member cannot be completed.
   // Throws failure(SCUTE_E_IO), std::bad_alloc.
   bool restore(medium::writer& w, uint32_t seal);

@@ -34,15 +34,16 @@ void state::refuse_if_failed() const {
 
 bool state::read_segment(uint64_t offset, std::byte* to, size_t n) const noexcept {
   if (offset + n > file_end) return false;
-  if (mended.empty()) return medium->read(offset, to, n);
-  const auto at = mended.find(static_cast<uint32_t>((offset - first_segment) / head.segment_size));
-  if (at == mended.end()) return medium->read(offset, to, n);
+  if (repaired.empty()) return medium->read(offset, to, n);
+  const auto at =
+      repaired.find(static_cast<uint32_t>((offset - first_segment) / head.segment_size));
+  if (at == repaired.end()) return medium->read(offset, to, n);
   std::memcpy(to, at->second.data() + (offset - first_segment) % head.segment_size, n);
   return true;
 }
 
 const std::byte* state::view_segment(uint64_t offset, size_t) const noexcept {
-  if (medium->what() != medium::kind::ram || !mended.empty() || medium->any_revoked() ||
+  if (medium->what() != medium::kind::ram || !repaired.empty() || medium->any_revoked() ||
       file_end != UINT64_MAX)
     return nullptr;
   return medium->base() + offset;
@@ -53,7 +54,7 @@ void state::read_record(const location& where, std::byte* to, uint64_t n) const 
   uint64_t at = where.inside;
   // Recovery has just read these bytes, so the device can deliver them. A system call for every
   // line would take several times as long as the rest of opening.
-  const bool mapped = mended.empty() && !medium->any_revoked() && file_end == UINT64_MAX &&
+  const bool mapped = repaired.empty() && !medium->any_revoked() && file_end == UINT64_MAX &&
                       !space->note(where.segment).repaired.load(std::memory_order_relaxed);
   while (n != 0) {
     const uint64_t line = where.position + at / log::line_size, in_line = at % log::line_size;

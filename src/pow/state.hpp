@@ -96,7 +96,7 @@ class state {
   // Nothing is written to the file, not even by recovery. Segments with a wrong copy are kept here,
   // with the right bytes.
   const bool read_only;
-  std::map<uint32_t, std::vector<std::byte>> mended;
+  std::map<uint32_t, std::vector<std::byte>> repaired;
 
   // ---- head: for threads that open, grow and close the file ----
   file_head head{};

@@ -69,7 +69,7 @@ namespace {
 
 class shrinker {
  public:
-  shrinker(judge& j, const model::persistence_model& m, const expectation& e)
+  shrinker(state_checker& j, const model::persistence_model& m, const expectation& e)
       : j_(j), m_(m), e_(e) {}
 
   bool fails(const crash_state& c) {
@@ -104,7 +104,7 @@ class shrinker {
   }
 
  private:
-  judge& j_;
+  state_checker& j_;
   const model::persistence_model& m_;
   const expectation& e_;
   unsigned tries_ = 4000;
@@ -116,7 +116,7 @@ size_t count(const model::persistence_model::choice& c, bool value) {
 
 }  // namespace
 
-crash_state minimise(judge& j, const model::persistence_model& m, const expectation& e,
+crash_state minimise(state_checker& j, const model::persistence_model& m, const expectation& e,
                      const crash_state& failing) {
   j.thorough = true;  // whether a state fails must not depend on those judged before
   shrinker s(j, m, e);

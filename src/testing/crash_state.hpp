@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "testing/judge.hpp"
 #include "testing/recording.hpp"
+#include "testing/state_checker.hpp"
 
 namespace scute::testing {
 
@@ -38,12 +38,12 @@ std::vector<step_count> steps_at(const recording& r, uint64_t moment);
 
 // Reduces a failing state while it still fails: no fault, fewer crashes, and as few stores as
 // possible that are neither all durable nor all lost. The model must be at the moment concerned.
-crash_state minimise(judge& j, const model::persistence_model& m, const expectation& e,
+crash_state minimise(state_checker& j, const model::persistence_model& m, const expectation& e,
                      const crash_state& failing);
 
 // The description of a failing state. The model must be at its moment.
 std::string story_of(const detail::scenario_state& s, const subject& what, const recording& r,
                      const state_name& name, model::persistence_model& m, const crash_state& c,
-                     const verdict& v, const std::string& repeat_command);
+                     const check_result& v, const std::string& repeat_command);
 
 }  // namespace scute::testing

@@ -28,8 +28,8 @@ class explorer {
         seed_(seed),
         result_(result),
         start_(start_image(s, *subject_, seed)),
-        judge_(s, *subject_, how.eadr) {
-    judge_.thorough = how.thorough;
+        checker_(s, *subject_, how.eadr) {
+    checker_.thorough = how.thorough;
   }
   ~explorer() { subject_->act_as(0); }
   explorer(const explorer&) = delete;
@@ -123,7 +123,7 @@ class explorer {
     const auto& atoms = m.atoms();
     const variants all(m, atoms, mix(seed_, moment));
     const expectation e = expected_at(r, moment);
-    judge_.base(m.durable());
+    checker_.base(m.durable());
     state_name name{seed_, interleaving, moment, from};
     for (; name.variant < std::min(to, all.count()); ++name.variant) {
       crash_state c = state_of(name, all, r.damaged);
@@ -133,14 +133,14 @@ class explorer {
       if (c.killed) ++result_.killed;
       const uint64_t before = result_.states;
       dog_.beat();
-      const verdict v = judge_.run(m, c, e, result_.states);
+      const check_result v = checker_.run(m, c, e, result_.states);
       result_.recrashed += result_.states - before - 1;
       report_progress();
       if (v.sound) continue;
       result_.sound = false;
-      const crash_state small = minimise(judge_, m, e, c);
+      const crash_state small = minimise(checker_, m, e, c);
       uint64_t states = 0;
-      verdict again = judge_.run(m, small, e, states);
+      check_result again = checker_.run(m, small, e, states);
       const bool shrunk = !again.sound;
       result_.story = story_of(scenario_, *subject_, r, name, m, shrunk ? small : c,
                                shrunk ? again : v, how_.repeat_command);
@@ -189,7 +189,7 @@ class explorer {
   const uint64_t seed_;
   exploration& result_;
   const model::persistence_model::image start_;
-  judge judge_;
+  state_checker checker_;
   uint64_t end_ = 0, reported_ = 0;
 };
 

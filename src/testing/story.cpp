@@ -71,7 +71,7 @@ std::string when(const recording& r, uint64_t moment) {
 
 std::string story_of(const detail::scenario_state& s, const subject& what, const recording& r,
                      const state_name& name, model::persistence_model& m, const crash_state& c,
-                     const verdict& v, const std::string& repeat_command) {
+                     const check_result& v, const std::string& repeat_command) {
   const auto& atoms = m.atoms();
   const std::span<const std::byte> g = m.durable();
   std::string t = "scenario \"" + s.name + "\", state " + name.text() + "\n";

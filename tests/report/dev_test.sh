@@ -6,7 +6,7 @@
 mkdir -p tree/tests/tx tree/src/core/engine tree/src/core/tx tools
 cp "$SCUTE_SOURCE_DIR/dev" tree/
 mkdir tree/tools tree/cmake
-cp -r "$SCUTE_SOURCE_DIR/tools/verdict" tree/tools/
+cp -r "$SCUTE_SOURCE_DIR/tools/test_summary" tree/tools/
 cp "$SCUTE_SOURCE_DIR/cmake/run-cases.sh" tree/cmake/
 here=$PWD
 equal() { [ "$1" = "$2" ] || fail "'$1' is not '$2'"; }

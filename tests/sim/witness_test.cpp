@@ -20,8 +20,8 @@ namespace {
 constexpr uint64_t place = uint64_t{1} << 40, bytes = 5 * uint64_t{page_bytes};
 
 // A program with marks, as a front end hands it over. Its memory is not zero when it starts.
-witness::verdict play(const std::string& scheme_name, unsigned seed,
-                      const std::function<void(scheme&)>& prepare = nullptr) {
+witness::crash_result play(const std::string& scheme_name, unsigned seed,
+                           const std::function<void(scheme&)>& prepare = nullptr) {
   run to(small_machine(1), scheme_name);
   if (prepare) prepare(to.by());
   to.watch_crashes([](uint64_t address, uint64_t n) {
@@ -47,14 +47,14 @@ witness::verdict play(const std::string& scheme_name, unsigned seed,
     to.take(mark::end, 0, 0);
   }
   to.take(mark::stop, 0, 0);
-  return to.judge(300);
+  return to.verify(300);
 }
 
 TEST(Witness, FindsRightWhatIsRight) {
   for (const scheme_kind& k : scheme_kinds()) {
     if (!k.consistent) continue;
     for (unsigned seed = 1; seed <= 10; ++seed) {
-      const witness::verdict v = play(std::string(k.name), seed);
+      const witness::crash_result v = play(std::string(k.name), seed);
       EXPECT_EQ(v.wrong, "") << k.name << ", seed " << seed;
       EXPECT_EQ(v.transactions, 40U);
       EXPECT_EQ(v.loose + v.shared, 0U);
@@ -97,7 +97,7 @@ TEST(Witness, LeavesStoresOutsideOfTransactionsAlone) {
   to.stored(place, 8);
   to.take(mark::end, 0, 0);
   to.take(mark::stop, 0, 0);
-  const witness::verdict v = to.judge(10);
+  const witness::crash_result v = to.verify(10);
   EXPECT_EQ(v.loose, 1U);
   EXPECT_EQ(v.words, 1U);
   EXPECT_EQ(v.wrong, "");
@@ -120,9 +120,9 @@ TEST(Witness, CountsSharedLines) {
   to.take(mark::run_on, 1, 0);
   to.take(mark::begin, 0, 0);
   put(1, place + 64);
-  EXPECT_EQ(to.judge(0).shared, 0U);
+  EXPECT_EQ(to.verify(0).shared, 0U);
   put(1, place + 8);
-  EXPECT_EQ(to.judge(0).shared, 1U);
+  EXPECT_EQ(to.verify(0).shared, 1U);
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ std::string program_run::story() const {
 
 void program_run::judge(const char* when) {
   ++states_;
-  const std::string text = reference_->verdict(file_.medium.bytes());
+  const std::string text = reference_->violation(file_.medium.bytes());
   if (!text.empty()) note(std::string(when) + ": " + text);
   if (file_.medium.wrong != nullptr) note(file_.medium.wrong);
 }

@@ -18,7 +18,7 @@ class reference : public ::testing::Test {
 
   void store(uint64_t line, unsigned word, uint64_t value) { p.store(line, word, value); }
   void flush(unsigned thread, uint64_t line) { p.flush(thread, line, p.counts()[line]); }
-  bool permitted() { return p.verdict(std::as_bytes(std::span(image))).empty(); }
+  bool permitted() { return p.violation(std::as_bytes(std::span(image))).empty(); }
 };
 
 TEST_F(reference, FirstStoresOfALine) {

@@ -99,7 +99,7 @@ class x86_program {
   }
 
   // Empty if the image of the medium is permitted now; else why it is not.
-  std::string verdict(std::span<const std::byte> image) const {
+  std::string violation(std::span<const std::byte> image) const {
     std::vector<std::pair<size_t, size_t>> have;
     for (uint64_t i = 0; i < versions_.size(); ++i) {
       have.push_back(found(image, i));

@@ -260,7 +260,7 @@ class log_trials {
                          : picture.part(static_cast<unsigned>(random.below(picture.parts()))),
                 anywhere);
     put(before, after);
-    const log_picture::prospects p = picture.judge(after, lanes);
+    const log_picture::prospects p = picture.predict(after, lanes);
     sum_.intact += p.intact ? 1 : 0;
     sum_.had_to_report += p.reported ? 1 : 0;
     if (!p.reported && random.one_in(3)) open_and_die(random);
@@ -302,7 +302,7 @@ class log_trials {
       const bool may = !p.opens && (code == SCUTE_E_CORRUPT || code == SCUTE_E_TRUNCATED);
       return may ? "" : fmt::format("opening: {}: {}", scute_errorname(code), scute_errormsg());
     }
-    std::string wrong = judge(pool, model, done, p);
+    std::string wrong = predict(pool, model, done, p);
     scute_report r = sized<scute_report>();
     const int checked = scute_check(pool, 1, &r, nullptr, nullptr, nullptr);
     if (checked != SCUTE_OK && wrong.empty())
@@ -342,8 +342,8 @@ class log_trials {
     return s.found;
   }
 
-  std::string judge(scute_pool* pool, const log_model& model, uint64_t done,
-                    const log_picture::prospects& p) {
+  std::string predict(scute_pool* pool, const log_model& model, uint64_t done,
+                      const log_picture::prospects& p) {
     const uint64_t losses = lost(pool);
     if (losses != 0) {
       ++sum_.reported;

@@ -180,7 +180,8 @@ log_picture::hit log_picture::look(std::span<const std::byte> after, size_t i, u
   return beyond ? hit::beyond : any ? hit::in_part : hit::no;
 }
 
-log_picture::prospects log_picture::judge(std::span<const std::byte> after, uint32_t lanes) const {
+log_picture::prospects log_picture::predict(std::span<const std::byte> after,
+                                            uint32_t lanes) const {
   prospects p;
   const auto both_pages = [&](const uint64_t(&at)[2]) {
     return kind_ != log_kind::tracks && differs(after, at[0], 2 * line) &&

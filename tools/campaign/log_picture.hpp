@@ -43,7 +43,7 @@ class log_picture {
     bool reported = false;  // opening has to tell a loss
   };
   // lanes: of the pool.
-  prospects judge(std::span<const std::byte> after, uint32_t lanes) const;
+  prospects predict(std::span<const std::byte> after, uint32_t lanes) const;
 
  private:
   struct segment {

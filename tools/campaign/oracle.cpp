@@ -172,7 +172,7 @@ void oracle::repair(const fragment& f) {
   clear(f.payload, f.covered);
 }
 
-verdict oracle::judge(const std::vector<error>& errors) {
+prediction oracle::predict(const std::vector<error>& errors) {
   bury(-1);
   forget(last_);
   last_ = errors;
@@ -189,7 +189,7 @@ verdict oracle::judge(const std::vector<error>& errors) {
   mark_damaged_fragments(errors);
   bury(1);
 
-  verdict v;
+  prediction v;
   for (const uint64_t at : {uint64_t{0}, page, where_.file_size - page})
     v.opens = v.opens || std::none_of(first_.begin() + static_cast<ptrdiff_t>(at),
                                       first_.begin() + static_cast<ptrdiff_t>(at + superblock_size),

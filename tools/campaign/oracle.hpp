@@ -29,7 +29,7 @@
 
 namespace scute_campaign {
 
-struct verdict {
+struct prediction {
   bool opens = false;  // a copy of the superblock is whole
   // and no column of bytes has more damaged cells than there are parities: as much as these can say
   bool within = false;
@@ -43,14 +43,14 @@ class oracle {
   explicit oracle(const layout& where);
 
   // The scratch is kept: one trial after the other.
-  verdict judge(const std::vector<error>& errors);
+  prediction predict(const std::vector<error>& errors);
 
-  // After judge(): could this byte of the file have been changed by these errors or by a repair
+  // After predict(): could this byte of the file have been changed by these errors or by a repair
   // that followed a wrong trace (something in its column was hit)?
   bool touched(uint64_t offset) const noexcept;
   // The damage in an object's fragments and in their columns, in words.
   std::string describe(uint32_t object) const;
-  // After judge(): this byte itself was hit, and how.
+  // After predict(): this byte itself was hit, and how.
   std::byte hit(uint64_t offset) const noexcept { return first_[offset]; }
 
  private:

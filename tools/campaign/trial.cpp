@@ -51,7 +51,7 @@ bool trial::excused(const object& o, const std::byte* bytes) const {
   return true;
 }
 
-void trial::read(scute_pool* pool, const verdict& v, outcome& out) const {
+void trial::read(scute_pool* pool, const prediction& v, outcome& out) const {
   const auto& objects = image_.where().objects;
   const auto broken = [&](const object& o, const std::string& what) {
     if (out.broken.empty())
@@ -141,7 +141,7 @@ outcome trial::run(unsigned number) {
     for (const error& e : errors) out.errors_beside += image_.is_of_user_file(e.offset) ? 0 : 1;
   }
   out.errors = errors.size();
-  verdict v = oracle_.judge(errors);
+  prediction v = oracle_.predict(errors);
   if (how_.spoil == drill::greedy) v.survives.assign(v.survives.size(), true);
   out.survivable = v.survivors;
   out.had_to_open = v.opens;

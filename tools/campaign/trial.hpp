@@ -34,7 +34,7 @@ class trial {
 
  private:
   void repair(scute_pool*& pool) const;
-  void read(scute_pool* pool, const verdict& v, outcome& o) const;
+  void read(scute_pool* pool, const prediction& v, outcome& o) const;
   void enumerate(scute_pool* pool, outcome& o) const;
   bool excused(const object& o, const std::byte* bytes) const;
 

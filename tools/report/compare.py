@@ -87,7 +87,7 @@ def _value(change: Change, value: float) -> str:
     return units.time(value) if change.of == "time" else f"{value:.6g}"
 
 
-def _verdict(change: Change) -> str:
+def _word_of(change: Change) -> str:
     if change.regressed:
         return "REGRESSED"
     return "improved" if change.factor < 1 else "changed"
@@ -112,7 +112,7 @@ def text(result: Comparison) -> str:
     out = ""
     if result.changes:
         lines = [["", "work", "where", "system", "what", "old", "new", "new/old"]]
-        lines += [[_verdict(c), c.row.work, _where(c.row), c.row.name, c.of, _value(c, c.old),
+        lines += [[_word_of(c), c.row.work, _where(c.row), c.row.name, c.of, _value(c, c.old),
                    _value(c, c.new), f"{c.factor:.3f}"] for c in result.changes]
         out += _columns(lines)
     else:

@@ -14,7 +14,7 @@ import targets
 from ratio import geometric_mean
 from rows import PEER_HUGE, Rows
 from shield_rows import Results
-from verdict import Score
+from target_result import Score
 
 FILE = "README.md"
 EXPLANATIONS = "explanations.md"
@@ -48,7 +48,7 @@ def text(reports: Path) -> str:
         lines.append([
             f"[{folder.name}]({folder.name}/report.md)", f"{m.get('processor', 'unknown')}, {m.get('cpus', '?')} CPUs",
             str(m.get("date", "")), str(m.get("commit", "unknown"))[:12],
-            str(Score.of(instructions.verdicts(instructions.load(folder / instructions.FILE)))),
+            str(Score.of(instructions.target_results(instructions.load(folder / instructions.FILE)))),
             str(Score.of(targets.times(rows, m))), f"{losing}" + (f", {len(rest)} not explained" if rest else "")])
     head = ["kind", "processor", "date", "commit", "targets of instructions met", "targets of time met",
             "rows slower than libpmemobj"]
@@ -62,7 +62,7 @@ def _shields(reports: Path) -> str:
         means = [geometric_mean(results.ratios("overhead", c)) for c in ("windows", "per-fence")]
         lines.append([f"[{folder.name}]({kinds.SHIELD}/{folder.name}/report.md)", f"{m.get('processor', 'unknown')}, {m.get('cpus', '?')} CPUs",
                       str(m.get("date", "")), str(m.get("commit", "unknown"))[:12],
-                      *("" if v is None else f"{v:.2f}" for v in means), str(Score.of(shield_goals.verdicts(results)))])
+                      *("" if v is None else f"{v:.2f}" for v in means), str(Score.of(shield_goals.target_results(results)))])
     head = ["kind", "processor", "date", "commit", "maps, windows", "maps, per fence", "goals met"]
     return SHIELDS + markdown.table(head, lines, left=4) if lines else ""
 

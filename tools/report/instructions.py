@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import markdown
-from verdict import Verdict
+from target_result import TargetResult
 
 FILE = "instructions.txt"  # in a report's folder, a copy of tests/instructions/golden.txt
 DEFAULT = "logfree"
@@ -49,14 +49,14 @@ def _table(lines: list[str]) -> tuple[tuple[str, ...], dict[str, dict[str, int]]
     return columns, counts
 
 
-def verdicts(counts: Counts) -> list[Verdict]:
-    return [Verdict(f"instructions {operation}", f"engine {DEFAULT}", float(goal),
+def target_results(counts: Counts) -> list[TargetResult]:
+    return [TargetResult(f"instructions {operation}", f"engine {DEFAULT}", float(goal),
                     counts.of.get(operation, {}).get(DEFAULT), at_most=True, unit="", digits=0)
             for operation, goal in GOALS.items()]
 
 
 def table(counts: Counts) -> str:
-    judged = {v.ident.removeprefix("instructions "): v for v in verdicts(counts)}
+    judged = {v.ident.removeprefix("instructions "): v for v in target_results(counts)}
     lines = []
     for operation in dict.fromkeys([*counts.of, *GOALS]):
         v = judged.get(operation)

@@ -6,7 +6,7 @@ import markdown
 import units
 from ratio import geometric_mean
 from shield_rows import Results, Shape
-from verdict import Verdict
+from target_result import TargetResult
 
 SPACE_FROM = 512 << 20  # bytes; smaller files pay for what is fixed
 SERVER, WARM = "server", "warm"
@@ -30,25 +30,25 @@ def survival(results: Results) -> float | None:
     return 100 * sum(f.within_back for f in results.faults) / within if within else None
 
 
-def verdicts(results: Results) -> list[Verdict]:
+def target_results(results: Results) -> list[TargetResult]:
     out = []
     for name, text in SETS:
         windows, fences = results.ratios(name, "windows"), results.ratios(name, "per-fence")
-        out += [Verdict(f"{text}, windows", "geometric mean", 1.5, geometric_mean(windows), at_most=True),
-                Verdict(f"{text}, windows", "the worst of them", 2.0, max(windows, default=None), at_most=True),
-                Verdict(f"{text}, per fence", "geometric mean", 2.5, geometric_mean(fences), at_most=True)]
-    out.append(Verdict("server over a socket", "wall time of its clients", 1.15, max(results.ratios(SERVER, "windows", "wall"), default=None),
+        out += [TargetResult(f"{text}, windows", "geometric mean", 1.5, geometric_mean(windows), at_most=True),
+                TargetResult(f"{text}, windows", "the worst of them", 2.0, max(windows, default=None), at_most=True),
+                TargetResult(f"{text}, per fence", "geometric mean", 2.5, geometric_mean(fences), at_most=True)]
+    out.append(TargetResult("server over a socket", "wall time of its clients", 1.15, max(results.ratios(SERVER, "windows", "wall"), default=None),
                        at_most=True))
-    out.append(Verdict("look-ups when warm", "geometric mean", 1.05, geometric_mean(results.ratios(WARM, "windows")), at_most=True))
-    out.append(Verdict("space", f"of files from {units.size(SPACE_FROM)} on, N = 100, P = 1", 2.5, largest_share(results),
+    out.append(TargetResult("look-ups when warm", "geometric mean", 1.05, geometric_mean(results.ratios(WARM, "windows")), at_most=True))
+    out.append(TargetResult("space", f"of files from {units.size(SPACE_FROM)} on, N = 100, P = 1", 2.5, largest_share(results),
                        at_most=True, unit=" %"))
-    out.append(Verdict("faults", "trials that came back, of those that the geometry permits", 95.0, survival(results), at_most=False,
+    out.append(TargetResult("faults", "trials that came back, of those that the geometry permits", 95.0, survival(results), at_most=False,
                        unit=" %"))
     silent = sum(f.silent for f in results.faults) if results.faults else None
-    out.append(Verdict("faults", "pages that read wrong without an error", 0, silent, at_most=True, unit=""))
+    out.append(TargetResult("faults", "pages that read wrong without an error", 0, silent, at_most=True, unit=""))
     return out
 
 
 def section(results: Results) -> str:
-    lines = [[v.ident, v.what, *(v.line()[2:4]), v.word()] for v in verdicts(results)]
+    lines = [[v.ident, v.what, *(v.line()[2:4]), v.word()] for v in target_results(results)]
     return markdown.table(["", "", "goal", "measured", ""], lines, left=2)

@@ -16,7 +16,7 @@ import spec_targets
 import units
 from ratio import geometric_mean, throughput_over
 from rows import DEFAULT, DEFAULT_ON_DISK, DISK_PEERS, FLOOR, PEER, PEER_HUGE, Row, Rows
-from verdict import Score, Verdict
+from target_result import Score, TargetResult
 
 OVERWRITES = {64: 2.4, 256: 2.2, 1024: 1.8, 4096: 1.3}  # by the size of an object
 CHANGES = {"hashmap": 3.0, "skiplist": 1.4, "rtree": 1.4}  # insert and remove; others:
@@ -30,8 +30,8 @@ def _time(rows: Rows, row: Row | None, against: str) -> float | None:
     return 1 / inverse if inverse else None
 
 
-def _faster(rows: Rows, row: Row | None, ident: str, wanted: float) -> Verdict:
-    return Verdict(ident, f"throughput over {PEER_HUGE}'s", wanted, throughput_over(rows, row, PEER_HUGE),
+def _faster(rows: Rows, row: Row | None, ident: str, wanted: float) -> TargetResult:
+    return TargetResult(ident, f"throughput over {PEER_HUGE}'s", wanted, throughput_over(rows, row, PEER_HUGE),
                    plain=throughput_over(rows, row, PEER))
 
 
@@ -41,39 +41,39 @@ def _mean(ratios: list[float | None]) -> float | None:
     return geometric_mean(known) if len(known) == len(ratios) else None
 
 
-def _objects(rows: Rows) -> Iterator[Verdict]:
+def _objects(rows: Rows) -> Iterator[TargetResult]:
     def at(work: str, size: int, name: str = DEFAULT) -> Row | None:
         return rows.first(work=work, size=size, threads=1, name=name)
 
     for size, wanted in OVERWRITES.items():
         yield _faster(rows, at("overwrite_random", size), f"overwrite_random {units.size(size)}", wanted)
     for size in OVERWRITES:
-        yield Verdict(f"overwrite_random {units.size(size)} floor", f"time over {FLOOR}'s", 1.4,
+        yield TargetResult(f"overwrite_random {units.size(size)} floor", f"time over {FLOOR}'s", 1.4,
                       _time(rows, at("overwrite_random", size), FLOOR), at_most=True)
     for size in OVERWRITES:
         row = at("edit_in_place", size)
-        yield Verdict(f"edit_in_place {units.size(size)}", f"time over {PEER_HUGE}'s", 0.8,
+        yield TargetResult(f"edit_in_place {units.size(size)}", f"time over {PEER_HUGE}'s", 0.8,
                       _time(rows, row, PEER_HUGE), at_most=True, plain=_time(rows, row, PEER))
     for size in OVERWRITES:
         yield _faster(rows, at("free", size, "redo-mlpc"), f"redo free {units.size(size)}", 1.0)
 
 
-def _maps(rows: Rows) -> Iterator[Verdict]:
+def _maps(rows: Rows) -> Iterator[TargetResult]:
     changes = []
     for structure in series.STRUCTURES:
         for work, verb in (("map_insert", "insert"), ("map_remove", "remove")):
             row = rows.first(work=work, structure=structure, threads=1, name=DEFAULT)
             changes.append(_faster(rows, row, f"{structure} {verb}", CHANGES.get(structure, CHANGES_ELSE)))
             yield changes[-1]
-    yield Verdict("maps", "geometric mean of insert and remove over all structures", 2.0,
+    yield TargetResult("maps", "geometric mean of insert and remove over all structures", 2.0,
                   _mean([v.measured for v in changes]), plain=_mean([v.plain for v in changes]))
     for structure in series.STRUCTURES:
         row = rows.first(work="map_get", structure=structure, threads=1, name=DEFAULT)
-        yield Verdict(f"{structure} get", "time over the volatile version's",
+        yield TargetResult(f"{structure} get", "time over the volatile version's",
                       LOOK_UPS.get(structure, LOOK_UPS_ELSE), _time(rows, row, "volatile"), at_most=True)
 
 
-def _ycsb(rows: Rows) -> Iterator[Verdict]:
+def _ycsb(rows: Rows) -> Iterator[TargetResult]:
     found = rows.where(work="ycsb_a", threads=(1, 2), name=DEFAULT)
     for row in found:
         yield _faster(rows, row, slower.ident(row), 1.6)
@@ -81,7 +81,7 @@ def _ycsb(rows: Rows) -> Iterator[Verdict]:
         yield _faster(rows, None, "ycsb_a", 1.6)
 
 
-def _durable(rows: Rows) -> Iterator[Verdict]:
+def _durable(rows: Rows) -> Iterator[TargetResult]:
     for threads in (1, 8):
         # On a disk: rows name their file system, and tmpfs is none.
         at = rows.where(work="kv_put", threads=threads).filter(lambda r: r.file_system != "tmpfs")
@@ -99,28 +99,28 @@ def _durable(rows: Rows) -> Iterator[Verdict]:
                 ident += f" {units.size(size)}"
             who = f"the best of {', '.join(DISK_PEERS)}" + (f" ({best.name})" if best else "")
             mine = f"{own.name}'s throughput" if own is not None else "throughput"
-            yield Verdict(ident, f"{mine} over that of {who}", 1.0, value)
+            yield TargetResult(ident, f"{mine} over that of {who}", 1.0, value)
 
 
-def _run(machine: dict[str, object]) -> Iterator[Verdict]:
+def _run(machine: dict[str, object]) -> Iterator[TargetResult]:
     seconds = machine.get("seconds")
     command = str(machine.get("command", ""))
     # A part of the benchmarks, or a tiny run, says nothing about how long all of them take.
     part = any(f"--{o}" in command for o in ("tiny", "filter", "systems", "structures", "sizes"))
     minutes = float(seconds) / 60 if isinstance(seconds, (int, float)) and not part else None
     quick = "--quick" in command
-    yield Verdict("run time", f"minutes that this run took ({'--quick' if quick else 'full'})",
+    yield TargetResult("run time", f"minutes that this run took ({'--quick' if quick else 'full'})",
                   5.0 if quick else 60.0, minutes, at_most=True, unit=" min")
 
 
-def times(rows: Rows, machine: dict[str, object]) -> list[Verdict]:
-    return [*_objects(rows), *_maps(rows), *_ycsb(rows), *_durable(rows), *spec_targets.verdicts(rows),
-            *pow_targets.verdicts(rows), *_run(machine)]
+def times(rows: Rows, machine: dict[str, object]) -> list[TargetResult]:
+    return [*_objects(rows), *_maps(rows), *_ycsb(rows), *_durable(rows), *spec_targets.target_results(rows),
+            *pow_targets.target_results(rows), *_run(machine)]
 
 
 def section(rows: Rows, machine: dict[str, object], counts: instructions.Counts,
             explained: dict[str, str]) -> str:
-    counted, timed = instructions.verdicts(counts), times(rows, machine)
+    counted, timed = instructions.target_results(counts), times(rows, machine)
     where = machine.get("processor", "an unknown processor")
     out = (f"Met on {where}: of instructions {Score.of(counted)}; of times {Score.of(timed)}.\n\n"
            "### Instructions per operation\n\n"

@@ -53,12 +53,12 @@ struct repaired_before {
 };
 
 // That counts as damage too.
-exit_code verdict(const scute_report& report, const repaired_before& repaired) {
+exit_code result_code(const scute_report& report, const repaired_before& repaired) {
   if (report.lost + repaired.records_lost + repaired.lost_with_pages > 0) return exit_lost;
   return report.damaged + repaired.at_open + repaired.by_reading > 0 ? exit_damaged : exit_ok;
 }
 
-const char* verdict_text(exit_code code, bool repair) {
+const char* result_text(exit_code code, bool repair) {
   if (code == exit_lost) return "data is lost";
   if (code == exit_damaged) return repair ? "repaired" : "damaged, repairable with --repair";
   return "clean";
@@ -167,8 +167,8 @@ exit_code run_check(const check_arguments& args) {
 
   const repaired_before repaired{before.repaired, info.pages_repaired - before.pages_repaired,
                                  records_lost, with_pages.objects(info)};
-  const exit_code code = verdict(report, repaired);
-  const char* result = verdict_text(code, args.repair);
+  const exit_code code = result_code(report, repaired);
+  const char* result = result_text(code, args.repair);
   if (args.json)
     print_report_json(args.path, report, found, repaired, info, result, args.repair, gave_up);
   else

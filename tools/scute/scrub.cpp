@@ -76,12 +76,12 @@ struct outcome {
 };
 
 // Repairs by opening the pool, or by reading it, count as damage too.
-exit_code verdict(const outcome& o) {
+exit_code result_code(const outcome& o) {
   if (o.report.lost + o.records_lost + o.lost_with_pages > 0) return exit_lost;
   return o.report.damaged + o.repaired_at_open + o.repaired_by_reading > 0 ? exit_damaged : exit_ok;
 }
 
-const char* verdict_text(const outcome& o, exit_code code) {
+const char* result_text(const outcome& o, exit_code code) {
   if (o.report.complete == 0) return "stopped";
   if (code == exit_lost) return "data is lost";
   return code == exit_damaged ? "repaired" : "clean";
@@ -221,8 +221,8 @@ exit_code run_scrub(const scrub_arguments& args) {
   o.lost_with_pages = with_pages.objects(after);
   pool.close();
 
-  const exit_code code = verdict(o);
-  const char* result = verdict_text(o, code);
+  const exit_code code = result_code(o);
+  const char* result = result_text(o, code);
   if (args.json)
     print_result_json(args.path, o, result);
   else

@@ -47,12 +47,12 @@ exit_code run_shield_audit(const shield_audit_arguments& args) {
   const int status = status_of(outcome);
   const audit_totals totals = totals_of(noticed);
   const char* const failed = failing(args, totals);
-  const char* const verdict = outcome.failed > 0      ? "not written back"
-                              : noticed.views.empty() ? "no shielded file was opened"
-                              : failed != nullptr     ? failed
-                              : totals.unsure > 0
-                                  ? "clean, except for lines that may be libpmemobj's own"
-                                  : "clean";
+  const char* const result = outcome.failed > 0      ? "not written back"
+                             : noticed.views.empty() ? "no shielded file was opened"
+                             : failed != nullptr     ? failed
+                             : totals.unsure > 0
+                                 ? "clean, except for lines that may be libpmemobj's own"
+                                 : "clean";
   report.write([&] {
     if (args.json) {
       print_json({{"program", args.program.words.front()},
@@ -60,11 +60,11 @@ exit_code run_shield_audit(const shield_audit_arguments& args) {
                   {"unflushed_lines", totals.unflushed},
                   {"unfenced_lines", totals.unfenced},
                   {"stray_lines", totals.strays},
-                  {"result", verdict},
+                  {"result", result},
                   {"views", views_json(noticed)}});
     } else {
       print_audit(noticed, args.all, args.lines);
-      fmt::print("result: {}\n", verdict);
+      fmt::print("result: {}\n", result);
     }
   });
   if (status != 0) return static_cast<exit_code>(status);

@@ -26,8 +26,8 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
-constexpr unsigned patience_s = 120;  // for anything that takes milliseconds
-constexpr unsigned unjudged_max = 4;  // kills in a row without a look at the pool
+constexpr unsigned patience_s = 120;    // for anything that takes milliseconds
+constexpr unsigned unverified_max = 4;  // kills in a row without a look at the pool
 
 // Times shorter than what a sleeping thread takes to wake up are waited for in a loop.
 void pause_s(double seconds) {
@@ -98,7 +98,7 @@ void campaign::prepare() {
 }
 
 void campaign::run() {
-  unsigned unjudged = 0;
+  unsigned unverified = 0;
   while (!over()) {
     watch(patience_s);
     ++rounds_;
@@ -111,18 +111,18 @@ void campaign::run() {
     keep_copy();
     // A pool that was just killed is opened by the next worker, which is killed in its turn, most
     // often while it recovers.
-    if (unjudged + 1 < unjudged_max && (when == moment::opening || dice_.one_in(3))) {
-      ++unjudged;
+    if (unverified + 1 < unverified_max && (when == moment::opening || dice_.one_in(3))) {
+      ++unverified;
       continue;
     }
-    unjudged = 0;
-    judge();
+    unverified = 0;
+    verify();
   }
-  judge_children(book_);
-  judge();
+  verify_children(book_);
+  verify();
   if (!how_.drill.empty() && !drilled_ && !stop_requested())
     throw std::runtime_error("The run was too short for its drill. Give it more kills or seconds.");
-  judge_space();
+  verify_space();
   watch(0);
   meter_.clear();
 }

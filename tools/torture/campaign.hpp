@@ -22,7 +22,7 @@ inline constexpr std::array<const char*, 4> moment_names{"working", "opening", "
 
 struct tally {
   std::array<uint64_t, 4> kills{};  // by moment
-  uint64_t judged = 0;              // times the whole pool was compared
+  uint64_t verified = 0;            // times the whole pool was compared
   uint64_t closed_in_time = 0;      // workers that closed the pool before the signal came
   uint64_t objects = 0, bytes = 0;  // looked at by scute_check in all
   space now, when_new;
@@ -55,11 +55,11 @@ class campaign {
   void create_round();
   void create_again(const std::string& path);
   void must_have_been_killed(int status);
-  void judge();
-  void judge_numbers(const scute::pool& pool);
-  void judge_objects(const scute::pool& pool);
-  void judge_structures(const scute::pool& pool);
-  void judge_space();
+  void verify();
+  void verify_numbers(const scute::pool& pool);
+  void verify_objects(const scute::pool& pool);
+  void verify_structures(const scute::pool& pool);
+  void verify_space();
   [[nodiscard]] uint64_t confirmed() const noexcept;
   [[nodiscard]] bool spoils_now() const noexcept;
 

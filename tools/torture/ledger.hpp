@@ -28,12 +28,12 @@ class ledger {
  public:
   struct page {  // of one writer
     std::atomic<uint64_t> announced, confirmed;
-    std::atomic<uint64_t> judged;  // the model stands here
+    std::atomic<uint64_t> verified;  // the model stands here
     // Ways of the transactions after `judged`, by number modulo the size.
     std::array<std::atomic<way>, size_t{1} << 18> ways;
 
     way way_of(uint64_t n) const noexcept { return ways[n % ways.size()]; }
-    bool full(uint64_t n) const noexcept { return n - judged >= ways.size(); }
+    bool full(uint64_t n) const noexcept { return n - verified >= ways.size(); }
     void announce(uint64_t n, way how) noexcept {
       ways[n % ways.size()] = how;
       announced = n;

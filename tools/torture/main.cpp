@@ -69,7 +69,7 @@ void print_summary(const campaign& c, const settings& how) {
                                c.book().found_new.load()));
   row("recoveries", fmt::format("{}, of which {} had transactions to end", c.book().opened.load(),
                                 c.book().replayed.load()));
-  row("judged", fmt::format("{} times, {} objects, {} MiB", t.judged, t.objects, t.bytes >> 20));
+  row("judged", fmt::format("{} times, {} objects, {} MiB", t.verified, t.objects, t.bytes >> 20));
   row("repeat", how.command());
 }
 

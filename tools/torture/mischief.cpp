@@ -181,7 +181,7 @@ void keep_locked(const std::string& path, const scute::options& how) {
   _exit(1);
 }
 
-void judge_children(const ledger& book) {
+void verify_children(const ledger& book) {
   const auto until = std::chrono::steady_clock::now() + 20s;
   while (book.children_ended < book.children && std::chrono::steady_clock::now() < until)
     std::this_thread::sleep_for(1ms);

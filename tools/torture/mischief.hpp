@@ -26,7 +26,7 @@ void make_mischief(const scute::pool& pool, const actor& a, ledger& book, dice& 
 void keep_locked(const std::string& path, const scute::options& how);
 
 // When no worker is left: every child has ended. Throws violation.
-void judge_children(const ledger& book);
+void verify_children(const ledger& book);
 
 // The pool is at rest. Throws violation.
 void meet_lost_page(const scute::pool& pool, const actor& a);

@@ -261,7 +261,7 @@ bool pow_campaign::spoil() {
   return true;
 }
 
-void pow_campaign::judge() {
+void pow_campaign::verify() {
   pow::store db(path(), options());
   tables all(db, how_.threads);
   for (unsigned t = 0; t < how_.threads; ++t) {
@@ -304,7 +304,7 @@ void pow_campaign::judge() {
   const auto info = db.info();
   tally_.dropped += info.recovered_dropped;
   tally_.repaired += info.recovered_repaired;
-  ++tally_.judged;
+  ++tally_.verified;
   if (dice_.one_in(8)) db.compact();
   tally_.cleaned += info.cleaned_segments;
 }
@@ -325,7 +325,7 @@ void pow_campaign::run() {
     round();
     if (!drilled && spoil()) {
       drilled = true;
-      judge();  // before any worker continues from there, and confirms less than was confirmed
+      verify();  // before any worker continues from there, and confirms less than was confirmed
     } else if (!drilled && confirmed_earlier_ == 0 && tally_.kills > 3) {
       fs::copy_file(path(), earlier_path(), fs::copy_options::overwrite_existing);
       confirmed_earlier_ = sections() + 1;
@@ -333,10 +333,10 @@ void pow_campaign::run() {
     // Recovery may meet the state that a killed recovery left.
     if (dice_.one_in(3) && drilled) continue;
     if (protects && dice_.one_in(4)) damage();
-    judge();
+    verify();
   }
   watch(120);
-  judge();
+  verify();
   watch(0);
   meter_.clear();
 }
@@ -365,7 +365,7 @@ int run_pow(const settings& how, const std::string& folder, bool& keep) {
   row("kills", fmt::format("{} ({:.1f}/s)", t.kills, static_cast<double>(t.kills) / c.seconds()));
   row("closed before the kill", fmt::format("{}", t.closed));
   row("committed", fmt::format("{} sections", c.sections()));
-  row("judged", fmt::format("{} times, {} entries", t.judged, t.records));
+  row("judged", fmt::format("{} times, {} entries", t.verified, t.records));
   row("cut short", fmt::format("{} frames dropped", t.dropped));
   row("pages overwritten", fmt::format("{}; {} places repaired", t.pages_overwritten, t.repaired));
   row("repeat", how.command());

@@ -22,7 +22,7 @@
 namespace scute_torture {
 
 struct pow_tally {
-  uint64_t kills = 0, closed = 0, judged = 0, records = 0, pages_overwritten = 0, dropped = 0,
+  uint64_t kills = 0, closed = 0, verified = 0, records = 0, pages_overwritten = 0, dropped = 0,
            repaired = 0, cleaned = 0;
 };
 
@@ -46,7 +46,7 @@ class pow_campaign {
   void round();
   std::vector<uint64_t> pages_to_lose(uint64_t size);
   void damage();
-  void judge();
+  void verify();
   // Restores the file that an earlier kill has left, to see that it is noticed.
   bool spoil();
   std::string earlier_path() const { return folder_ + "/torture.earlier"; }

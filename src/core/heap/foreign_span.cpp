@@ -23,12 +23,13 @@ constexpr uint64_t stretch = uint64_t{8} << 20;
 // Headers that are prewritten at once: those of 8 MiB.
 constexpr uint64_t headers_ahead = 2048;
 
-class teller {
+class progress_meter {
  public:
-  teller(scute_progress_fn fn, void* arg, uint64_t total) : fn_(fn), arg_(arg), total_(total) {}
+  progress_meter(scute_progress_fn fn, void* arg, uint64_t total)
+      : fn_(fn), arg_(arg), total_(total) {}
   void advance(uint64_t n) {
     done_ += n;
-    if (fn_ != nullptr && done_ - told_ >= stretch) fn_(arg_, "protect", told_ = done_, total_);
+    if (fn_ != nullptr && done_ - shown_ >= stretch) fn_(arg_, "protect", shown_ = done_, total_);
   }
   void end() {
     if (fn_ != nullptr) fn_(arg_, "protect", total_, total_);
@@ -38,7 +39,7 @@ class teller {
   const scute_progress_fn fn_;
   void* const arg_;
   const uint64_t total_;
-  uint64_t done_ = 0, told_ = 0;
+  uint64_t done_ = 0, shown_ = 0;
 };
 
 uint64_t fragments_for(uint64_t size) noexcept {
@@ -79,7 +80,8 @@ void make_chunk_headers(pool::state& s, pool::lane& l, uint64_t z, uint32_t high
   }
 }
 
-void make_fragment_headers(pool::state& s, pool::lane& l, uint64_t z, uint64_t size, teller& tell) {
+void make_fragment_headers(pool::state& s, pool::lane& l, uint64_t z, uint64_t size,
+                           progress_meter& meter) {
   const auto place =
       pool::object_place::at(s.foreign->span_offset(s.geo, z), s.foreign->span_size(s.geo));
   const uint64_t mine = s.foreign->object_size(z, size), n = fragments_for(mine);
@@ -96,11 +98,11 @@ void make_fragment_headers(pool::state& s, pool::lane& l, uint64_t z, uint64_t s
     }
     l.w.stream(s.at(place.header + from * format::header_size), headers.data(),
                headers.size() * format::header_size, medium::purpose::metadata);
-    tell.advance((to - from) * format::fragment_payload);
+    meter.advance((to - from) * format::fragment_payload);
   }
 }
 
-void make_parity(pool::state& s, pool::lane& l, uint64_t z, teller& tell) {
+void make_parity(pool::state& s, pool::lane& l, uint64_t z, progress_meter& meter) {
   const uint64_t row = s.geo.row_size;
   // The part of each row that makes one stretch of all rows.
   const uint64_t band =
@@ -109,7 +111,7 @@ void make_parity(pool::state& s, pool::lane& l, uint64_t z, teller& tell) {
     const uint64_t n = std::min(band, row - column);
     pool::will_read_columns(s, z, column, n);
     pool::recompute(s, l.w, s.geo.zone_offset(z) + column, n);
-    tell.advance(n * s.geo.rows);
+    meter.advance(n * s.geo.rows);
   }
 }
 
@@ -185,17 +187,18 @@ void reserve_foreign_spans(const pool::state& s, uint64_t size) {
 
 void make_foreign_spans(pool::state& s, pool::lane& l, uint64_t size, scute_progress_fn progress,
                         void* arg) {
-  teller tell(progress, arg, size + (s.has_parity ? s.geo.zone_count * s.geo.data_size : 0));
+  progress_meter meter(progress, arg,
+                       size + (s.has_parity ? s.geo.zone_count * s.geo.data_size : 0));
   for (uint64_t z = 0; z < s.geo.zone_count; ++z) {
     const uint32_t high_water = s.foreign->high_water(s.geo, z, size);
     s.used_end[z].store(s.geo.chunk_base + (uint64_t{high_water} << s.geo.chunk_shift));
     make_chunk_headers(s, l, z, high_water);
-    make_fragment_headers(s, l, z, size, tell);
-    if (!SCUTE_PLANTED(span_parity)) make_parity(s, l, z, tell);
+    make_fragment_headers(s, l, z, size, meter);
+    if (!SCUTE_PLANTED(span_parity)) make_parity(s, l, z, meter);
   }
   // no transaction has this tag: resolution takes fragments with equal tags for members of one
   ++l.sequence;
-  tell.end();
+  meter.end();
 }
 
 void grow_foreign_spans(pool::state& s, heap& h, step_engine& e, pool::lane& l, uint64_t size) {

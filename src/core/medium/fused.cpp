@@ -36,7 +36,7 @@ size_t head(const void* p, size_t n) noexcept {
 }
 
 // Reports progress between the read and the write of a line; the compiler moves neither across.
-void tell(volatile uint32_t* done, size_t n) noexcept {
+void publish(volatile uint32_t* done, size_t n) noexcept {
   std::atomic_signal_fence(std::memory_order_seq_cst);
   *done = static_cast<uint32_t>(n);
   std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -71,7 +71,7 @@ void encode_portable(const fused_piece& p, volatile uint32_t* done) noexcept {
   for (size_t i = 0; i < p.n;) {
     const size_t k = to_line_end(p.dst + i, p.n - i);
     encode_bytes(p.delta + i, p.next + i, p.old + i, p.src + i, p.parity + i, k);
-    tell(done, i + k);
+    publish(done, i + k);
     if (past_cache && k == line) {
       ops.copy_nt(p.dst + i, p.src + i, line);
     } else {
@@ -89,7 +89,7 @@ void push_portable(void* dst, const void* src, size_t n, volatile uint32_t* done
   const persist_ops& ops = persist();
   for (size_t i = 0; i < n;) {
     const size_t k = to_line_end(d + i, n - i);
-    tell(done, i + k);
+    publish(done, i + k);
     std::memcpy(d + i, s + i, k);
     if (Flush) ops.flush(d + i, k);
     i += k;
@@ -138,7 +138,7 @@ void encode_line_wide(const fused_piece& p, size_t i, volatile uint32_t* done) n
   const __m512i delta = _mm512_xor_si512(fresh, _mm512_loadu_si512(p.old + i));
   _mm512_storeu_si512(p.delta + i, delta);
   _mm512_storeu_si512(p.next + i, _mm512_xor_si512(delta, _mm512_load_si512(p.parity + i)));
-  tell(done, i + line);
+  publish(done, i + line);
   if constexpr (PastCache) {
     _mm512_stream_si512(reinterpret_cast<__m512i*>(p.dst + i), fresh);
   } else {
@@ -156,7 +156,7 @@ void encode_part_wide(const fused_piece& p, size_t i, size_t k, volatile uint32_
   _mm512_mask_storeu_epi8(p.delta + i, m, delta);
   _mm512_mask_storeu_epi8(p.next + i, m,
                           _mm512_xor_si512(delta, _mm512_maskz_loadu_epi8(m, p.parity + i)));
-  tell(done, i + k);
+  publish(done, i + k);
   _mm512_mask_storeu_epi8(p.dst + i, m, fresh);
   push_wide<W>(p.dst + i);
 }
@@ -189,16 +189,16 @@ __attribute__((target(SCUTE_FUSED_WIDE))) void store_wide(void* dst, const void*
   const auto* s = static_cast<const std::byte*>(src);
   size_t i = head(d, n);
   if (i != 0) {
-    tell(done, i);
+    publish(done, i);
     store_part_wide<W>(d, s, i);
   }
   for (; n - i >= line; i += line) {
-    tell(done, i + line);
+    publish(done, i + line);
     _mm512_store_si512(d + i, _mm512_loadu_si512(s + i));
     push_wide<W>(d + i);
   }
   if (i != n) {
-    tell(done, n);
+    publish(done, n);
     store_part_wide<W>(d + i, s + i, n - i);
   }
 }
@@ -223,7 +223,7 @@ void encode_line_avx2(const fused_piece& p, size_t i, volatile uint32_t* done) n
   put_half(p.delta + i + 32, y);
   put_half(p.next + i, _mm256_xor_si256(x, half(p.parity + i)));
   put_half(p.next + i + 32, _mm256_xor_si256(y, half(p.parity + i + 32)));
-  tell(done, i + line);
+  publish(done, i + line);
   if constexpr (PastCache) {
     _mm256_stream_si256(reinterpret_cast<__m256i*>(d), a);
     _mm256_stream_si256(reinterpret_cast<__m256i*>(d + 32), b);
@@ -244,11 +244,11 @@ void encode_part_avx2(const fused_piece& p, size_t i, size_t k, volatile uint32_
     const __m256i a = half(p.src + i), x = _mm256_xor_si256(a, half(p.old + i));
     put_half(p.delta + i, x);
     put_half(p.next + i, _mm256_xor_si256(x, half(p.parity + i)));
-    tell(done, i + k);
+    publish(done, i + k);
     put_half(d, a);
   } else {
     encode_bytes(p.delta + i, p.next + i, p.old + i, p.src + i, p.parity + i, k);
-    tell(done, i + k);
+    publish(done, i + k);
     std::memcpy(d, p.src + i, k);
   }
   push_avx2<W>(d);
@@ -284,17 +284,17 @@ __attribute__((target(SCUTE_FUSED_AVX2))) void store_avx2(void* dst, const void*
   const auto* s = static_cast<const std::byte*>(src);
   size_t i = head(d, n);
   if (i != 0) {
-    tell(done, i);
+    publish(done, i);
     store_part_avx2<W>(d, s, i);
   }
   for (; n - i >= line; i += line) {
-    tell(done, i + line);
+    publish(done, i + line);
     put_half(d + i, half(s + i));
     put_half(d + i + 32, half(s + i + 32));
     push_avx2<W>(d + i);
   }
   if (i != n) {
-    tell(done, n);
+    publish(done, n);
     store_part_avx2<W>(d + i, s + i, n - i);
   }
 }

@@ -77,7 +77,7 @@ struct visitor {
     const uint64_t count = all_places && !SCUTE_PLANTED(resolve_parts)
                                ? (o.room + format::fragment_payload - 1) / format::fragment_payload
                                : claimed;
-    const auto tell = [&](uint64_t index) {
+    const auto report = [&](uint64_t index) {
       const pool::fragment f = o.part(index, generation);
       if (index < claimed)
         fn(arg, {f, live ? s.oid_of(o.payload) : 0});
@@ -88,13 +88,13 @@ struct visitor {
     const uint64_t first_header = page > header ? (page - header) / format::header_size : 0;
     uint64_t at = first_header;
     for (; at < count && meets(header + at * format::header_size, format::header_size); ++at)
-      tell(at);
+      report(at);
     for (uint64_t next = page > o.payload ? (page - o.payload) / format::fragment_payload : 0;
          next < count; ++next) {
       if (next >= first_header && next < at) continue;
       const pool::fragment f = o.part(next, generation);
       if (!meets(f.payload, f.room)) break;
-      tell(next);
+      report(next);
     }
   }
 

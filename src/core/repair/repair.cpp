@@ -33,7 +33,7 @@ pool::event event_of(const pool::state& s, const pool::fragment& f, scute_outcom
   return e;
 }
 
-void tell_lost(pool::state& s, pool::lane* by, const pool::fragment& f) {
+void report_lost(pool::state& s, pool::lane* by, const pool::fragment& f) {
   if (by != nullptr) by->w.count.losses.add(1);
   s.lost.fetch_add(1, std::memory_order_relaxed);
   s.losses.fetch_add(1, std::memory_order_relaxed);
@@ -44,7 +44,7 @@ namespace {
 
 [[noreturn]] void give_up(pool::state& s, pool::lane* by, const pool::fragment& f, const char* what,
                           on_loss then, const std::string& why) {
-  if (then == on_loss::tell || SCUTE_PLANTED(loss_untried)) tell_lost(s, by, f);
+  if (then == on_loss::report || SCUTE_PLANTED(loss_untried)) report_lost(s, by, f);
   throw failure(SCUTE_E_CORRUPT,
                 s.path + ": " + what + " at file offset " + std::to_string(f.header) +
                     (f.index != 0 ? " (fragment " + std::to_string(f.index) + ")" : "") +

@@ -41,16 +41,16 @@ pool::event event_of(const pool::state& s, const pool::fragment& f, scute_outcom
 
 // Whether a failed repair also reports the loss, or leaves that to the caller. It throws in either
 // case.
-enum class on_loss : uint8_t { tell, leave };
+enum class on_loss : uint8_t { report, leave };
 // Posts the event of a loss, and counts it. by: the caller's lane, or null.
-void tell_lost(pool::state& s, pool::lane* by, const pool::fragment& f);
+void report_lost(pool::state& s, pool::lane* by, const pool::fragment& f);
 
 // Repairs a fragment from its columns if it is damaged. what: its name in errors. On return its
 // bytes in the pool are valid, or were changed by a commit that came first (REPAIR-4): a caller
 // that needs them valid tests them again. Throws failure(SCUTE_E_CORRUPT), which names what was
 // lost. Any thread without stripes. by: the caller's lane, or null.
 void repair_fragment(pool::state& s, pool::lane* by, const pool::fragment& f, const char* what,
-                     on_loss then = on_loss::tell);
+                     on_loss then = on_loss::report);
 
 // Repairs the descriptor of a zone, which says how many of the zone's rows are in use. While it is
 // lost that is unknown, and rows that were never used take no part in the parity. So it is decoded

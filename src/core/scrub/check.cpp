@@ -42,7 +42,7 @@ class checker {
       if (usable && s_.has_parity) columns(z);
     }
     r_.complete = 1;
-    tell("check", total_, total_);
+    report("check", total_, total_);
   }
 
  private:
@@ -60,14 +60,14 @@ class checker {
     s_.events.post({kind, outcome, scute_finder{}, offset, length});
   }
 
-  void tell(const char* what, uint64_t done, uint64_t total) {
+  void report(const char* what, uint64_t done, uint64_t total) {
     if (o_.progress != nullptr) o_.progress(o_.arg, what, done, total);
   }
   void advance(uint64_t bytes) {
     done_ += bytes;
-    if (done_ - told_ < (uint64_t{4} << 20)) return;
-    told_ = done_;
-    tell("check", std::min(done_, total_), total_);
+    if (done_ - reported_ < (uint64_t{4} << 20)) return;
+    reported_ = done_;
+    report("check", std::min(done_, total_), total_);
   }
 
   void superblocks() {
@@ -101,11 +101,12 @@ class checker {
   bool fragment(const pool::fragment& f, const char* what, uint64_t oid,
                 const heap::object* whole = nullptr) {
     if (pool::valid(s_, f)) return true;
-    if (const auto told = told_of_.find(f.header);
-        told != told_of_.end() && told->second == repairs_ && !SCUTE_PLANTED(check_again))
+    if (const auto reported = reported_for_.find(f.header); reported != reported_for_.end() &&
+                                                            reported->second == repairs_ &&
+                                                            !SCUTE_PLANTED(check_again))
       return false;
     if (!o_.repair) {
-      told_of_[f.header] = repairs_;
+      reported_for_[f.header] = repairs_;
       format::fragment_header h;
       const bool known = decodable(s_, f, hints_, h);
       found(what, f.header, format::header_size + f.room, oid,
@@ -149,9 +150,9 @@ class checker {
       }
     }
     for (const loss& l : lost_) {
-      const bool first = told_of_.insert_or_assign(l.f.header, repairs_).second;
+      const bool first = reported_for_.insert_or_assign(l.f.header, repairs_).second;
       if (first || SCUTE_PLANTED(check_again)) {
-        repair::tell_lost(s_, nullptr, l.f);
+        repair::report_lost(s_, nullptr, l.f);
         found(l.what, l.f.header, format::header_size + l.f.room, l.oid, SCUTE_OUTCOME_LOST);
       }
       suspect(l.f);
@@ -346,9 +347,10 @@ class checker {
   heap::heap& heap_;
   const check_options& o_;
   scute_report& r_;
-  uint64_t done_ = 0, told_ = 0, total_ = 0;
+  uint64_t done_ = 0, reported_ = 0, total_ = 0;
   std::set<std::pair<uint64_t, uint64_t>> suspect_blocks_;
-  std::map<uint64_t, uint64_t> told_of_;  // headers that could not be repaired, and repairs_ then
+  std::map<uint64_t, uint64_t>
+      reported_for_;  // headers that could not be repaired, and repairs_ then
   std::vector<loss> lost_;
   pool::erasure_hints hints_;
   uint64_t repairs_ = 0;

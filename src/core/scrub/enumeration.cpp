@@ -75,12 +75,12 @@ bool enumeration::is_live(const heap::object& o, const fragment_ref& seen, uint3
 
 // Repairs a slot that looks damaged, if it is.
 enumeration::outcome enumeration::put_right(const fragment_ref& g) {
-  const auto tell = [](damage_class c) {
+  const auto outcome_of = [](damage_class c) {
     return c == damage_class::damaged ? outcome::lost
            : c == damage_class::busy  ? outcome::busy
                                       : outcome::whole;
   };
-  if (const damage_class c = classify(s_, g); c != damage_class::damaged) return tell(c);
+  if (const damage_class c = classify(s_, g); c != damage_class::damaged) return outcome_of(c);
   try {
     const tx::repair_lock mine(s_, nullptr, g.object());  // OBJLOCK-3
     repair::repair_fragment(s_, nullptr, g.f, "object", repair::on_loss::leave);
@@ -88,7 +88,7 @@ enumeration::outcome enumeration::put_right(const fragment_ref& g) {
   } catch (const failure& e) {
     if (e.code() != SCUTE_E_CORRUPT) throw;
     // Its chunk may have got another use meanwhile, or a commit may have ended.
-    return tell(classify(s_, g));
+    return outcome_of(classify(s_, g));
   }
 }
 
@@ -137,8 +137,8 @@ bool enumeration::learn(const fragment_ref& g, uint32_t type, format::fragment_h
 // Losses that were reported are not reported again.
 void enumeration::begin(uint32_t type) {
   const locked hold(mutex_);
-  const auto it = late_.find(here(type));
-  if (it != late_.end() && it->second.told) late_.erase(it);
+  const auto it = recovered_later_.find(here(type));
+  if (it != recovered_later_.end() && it->second.reported) recovered_later_.erase(it);
 }
 
 // ENUM-3: tries again what other repairs may have made possible, and determines the state of the
@@ -176,10 +176,10 @@ std::vector<std::pair<fragment_ref, enumeration::outcome>> enumeration::look_aga
 }
 
 // The number of objects that the caller's enumeration has passed over and that are whole now.
-uint64_t enumeration::tell_late(uint32_t type) {
-  const auto it = late_.find(here(type));
-  if (it == late_.end()) return 0;
-  it->second.told = true;
+uint64_t enumeration::report_recovered(uint32_t type) {
+  const auto it = recovered_later_.find(here(type));
+  if (it == recovered_later_.end()) return 0;
+  it->second.reported = true;
   return it->second.objects;
 }
 
@@ -199,7 +199,8 @@ void enumeration::conclude(uint32_t type) {
         const bool known = read_sound(g, h);
         if (still_there(g) && !SCUTE_PLANTED(enumeration_late))
           for (const walker& w : u.passed)
-            if (!known || is_of(h, w.second)) late_[w] = {late_[w].objects + 1, false};
+            if (!known || is_of(h, w.second))
+              recovered_later_[w] = {recovered_later_[w].objects + 1, false};
         unreported_.erase(it);
         continue;
       }
@@ -207,16 +208,16 @@ void enumeration::conclude(uint32_t type) {
         const pool::optimistic_reads mark;
         std::memcpy(&h, s_.at(g.f.header), sizeof h);
       }
-      if (is == outcome::lost && !std::exchange(u.told, true)) lost.push_back(g.f);
+      if (is == outcome::lost && !std::exchange(u.reported, true)) lost.push_back(g.f);
       // (It may have been repaired since it was examined. A thread that has passed over it has done
       // so anyway.)
-      const bool is_told = pool::covered(s_, g.f, h) != pool::not_covered && is_of(h, type) &&
-                           !u.passed.contains(here(type));
-      if (!is_told && slots++ == 0) first = g.f.header;
+      const bool is_reported = pool::covered(s_, g.f, h) != pool::not_covered && is_of(h, type) &&
+                               !u.passed.contains(here(type));
+      if (!is_reported && slots++ == 0) first = g.f.header;
     }
-    passed = tell_late(type);
+    passed = report_recovered(type);
   }
-  for (const pool::fragment& f : lost) repair::tell_lost(s_, nullptr, f);
+  for (const pool::fragment& f : lost) repair::report_lost(s_, nullptr, f);
   auto& zones = heap_.zones();
   for (uint64_t z = 0; z < zones.count(); ++z) {
     if (!zones.is_loaded(z)) continue;

@@ -45,14 +45,14 @@ class enumeration {
     fragment_ref where;
     // s_.repaired at the last try: another repair may have made this one possible.
     uint64_t repairs = 0;
-    bool told = false;
+    bool reported = false;
     std::set<walker> passed;  // the enumerations that have passed over it
   };
   // Objects that were passed over and are whole now. They count until the thread that has passed
   // over them begins again after the error.
-  struct late {
+  struct recovered_later {
     uint64_t objects = 0;
-    bool told = false;
+    bool reported = false;
   };
   enum class outcome : uint8_t { whole, lost, busy };
 
@@ -63,14 +63,14 @@ class enumeration {
   bool learn(const fragment_ref& g, uint32_t type, format::fragment_header& h);
   void begin(uint32_t type);
   std::vector<std::pair<fragment_ref, outcome>> look_again();
-  uint64_t tell_late(uint32_t type) SCUTE_REQUIRES(mutex_);
+  uint64_t report_recovered(uint32_t type) SCUTE_REQUIRES(mutex_);
   void conclude(uint32_t type);
 
   pool::state& s_;
   heap::heap& heap_;
   plain_mutex mutex_;
   std::map<uint64_t, unreported> unreported_ SCUTE_GUARDED_BY(mutex_);  // by header
-  std::map<walker, late> late_ SCUTE_GUARDED_BY(mutex_);
+  std::map<walker, recovered_later> recovered_later_ SCUTE_GUARDED_BY(mutex_);
 };
 
 }  // namespace scute::core::scrub

@@ -134,7 +134,7 @@ class injector {
   uint64_t done() const noexcept { return done_; }
 
  private:
-  bool told(uint64_t offset, uint64_t length) {
+  bool record(uint64_t offset, uint64_t length) {
     ++done_;
     if (visit_) visit_(offset, length);
     return true;
@@ -161,7 +161,7 @@ class injector {
       __atomic_fetch_xor(word, ones << in_word, __ATOMIC_RELAXED);  // INJECT-2
     }
     flush(s_.at(offset), n);
-    return told(offset, n);
+    return record(offset, n);
   }
 
   bool scribble(const target::place& p) {
@@ -185,7 +185,7 @@ class injector {
       flush(s_.at(at), part);
       at += part;
     }
-    return told(offset, n);
+    return record(offset, n);
   }
 
   bool lose(uint64_t page) {
@@ -193,7 +193,7 @@ class injector {
     std::byte noise[format::page];
     make_noise(noise, page);
     pages_.lose(page, noise);
-    return told(page, in_a_file(s_, page, format::page));
+    return record(page, in_a_file(s_, page, format::page));
   }
 
   void make_noise(std::byte (&to)[format::page], uint64_t offset) const noexcept {

@@ -27,7 +27,7 @@ uint64_t entry_size(const pool::state& s, uint32_t lane, uint32_t replica, uint6
 }  // namespace
 
 void repair_log(pool::state& s, tx::engine& e, bool repair, repair_tally& t,
-                const suspect_repairer::finding_fn& tell) {
+                const suspect_repairer::finding_fn& report) {
   e.look_at_log(repair, [&](const tx::log_finding& f) {
     ++t.damaged;
     if (f.repaired) {
@@ -36,12 +36,12 @@ void repair_log(pool::state& s, tx::engine& e, bool repair, repair_tally& t,
     }
     s.events.post({SCUTE_EVENT_LOG, f.repaired ? SCUTE_OUTCOME_REPAIRED : SCUTE_OUTCOME_DETECTED,
                    scute_finder{}, f.offset, f.length});
-    tell({f.what, f.offset, f.length, 0, f.repaired});
+    report({f.what, f.offset, f.length, 0, f.repaired});
   });
 }
 
 void repair_superblocks(pool::state& s, bool repair, repair_tally& t,
-                        const suspect_repairer::finding_fn& tell) {
+                        const suspect_repairer::finding_fn& report) {
   std::vector<uint64_t> bad;
   {
     const locked hold(s.service_mutex);
@@ -65,12 +65,12 @@ void repair_superblocks(pool::state& s, bool repair, repair_tally& t,
     }
     s.events.post({SCUTE_EVENT_SUPERBLOCK, repair ? SCUTE_OUTCOME_REPAIRED : SCUTE_OUTCOME_DETECTED,
                    scute_finder{}, at, sizeof(format::superblock)});
-    tell({"superblock copy", at, sizeof(format::superblock), 0, repair});
+    report({"superblock copy", at, sizeof(format::superblock), 0, repair});
   }
 }
 
 void repair_lane(pool::state& s, pool::lane& l, bool repair, repair_tally& t,
-                 const suspect_repairer::finding_fn& tell) {
+                 const suspect_repairer::finding_fn& report) {
   if (s.geo.lane_replicas != 2) return;
   bool wrote = false;
   // Copies n bytes of the lane from one replica to the other.
@@ -86,7 +86,7 @@ void repair_lane(pool::state& s, pool::lane& l, bool repair, repair_tally& t,
     }
     s.events.post({SCUTE_EVENT_LOG, repair ? SCUTE_OUTCOME_REPAIRED : SCUTE_OUTCOME_DETECTED,
                    scute_finder{}, at, n});
-    tell({"log replica", at, n, 0, repair});
+    report({"log replica", at, n, 0, repair});
   };
   using log::status_word;
   for (const auto which : {status_word::applied, status_word::undone}) {

@@ -17,10 +17,10 @@ namespace scute::core::scrub {
 
 // Repairs an engine's log that outlives transactions, if it has one.
 void repair_log(pool::state& s, tx::engine& e, bool repair, repair_tally& t,
-                const suspect_repairer::finding_fn& tell);
+                const suspect_repairer::finding_fn& report);
 void repair_superblocks(pool::state& s, bool repair, repair_tally& t,
-                        const suspect_repairer::finding_fn& tell);
+                        const suspect_repairer::finding_fn& report);
 void repair_lane(pool::state& s, pool::lane& l, bool repair, repair_tally& t,
-                 const suspect_repairer::finding_fn& tell);
+                 const suspect_repairer::finding_fn& report);
 
 }  // namespace scute::core::scrub

@@ -21,7 +21,7 @@ using std::chrono::milliseconds;
 constexpr uint64_t batch_units = 32;
 constexpr size_t tasks_max = 4096;
 constexpr uint64_t mark_every_ns = 1'000'000'000;
-constexpr uint64_t tell_every = uint64_t{4} << 20;
+constexpr uint64_t report_every = uint64_t{4} << 20;
 
 uint64_t now_ns() noexcept {
   return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -121,18 +121,18 @@ void scrubber::run(scute_report& report) {
     else
       write_mark(s_, reached, started_ns_, mark.completed_ns);
   }
-  tell_progress(true);
+  report_progress(true);
   report.elapsed_ns = now_ns() - begin;
 }
 
 // Copies outside of the zones. Short, and done by each run, resumed or not.
 void scrubber::copies() {
-  const auto tell = [this](const finding& f) {
+  const auto report = [this](const finding& f) {
     if (o_.finding != nullptr)
       o_.finding(o_.arg, f.what, f.offset, f.length, f.oid, f.repaired ? 1 : 0);
   };
-  repair_superblocks(s_, o_.repair, copies_, tell);
-  if (o_.engine != nullptr) repair_log(s_, *o_.engine, o_.repair, copies_, tell);
+  repair_superblocks(s_, o_.repair, copies_, report);
+  if (o_.engine != nullptr) repair_log(s_, *o_.engine, o_.repair, copies_, report);
   if (!o_.with_lane || s_.read_only) return;
   for (const pool::lane& l : s_.lanes) {
     // A lane that was not used since the pool was opened holds nothing that counts.
@@ -140,7 +140,7 @@ void scrubber::copies() {
         l.applied.load(std::memory_order_acquire) == 0)
       continue;
     o_.with_lane(l.index,
-                 [&](pool::lane& held) { repair_lane(s_, held, o_.repair, copies_, tell); });
+                 [&](pool::lane& held) { repair_lane(s_, held, o_.repair, copies_, report); });
   }
 }
 
@@ -185,12 +185,12 @@ void scrubber::walk_batch(walker_state& w, uint64_t end) {
     w.walk.walk(zone, block, w.seen, w.suspects);
     bytes_.fetch_add(w.seen.bytes - before, std::memory_order_relaxed);
     if (!w.suspects.empty()) hand_over(w);
-    if (alone_) tell_progress(false);
+    if (alone_) report_progress(false);
   }
   if (!usable) at = end;
   flush(w, zone, at - begin);
   if (!alone_) return;
-  tell_events();
+  report_events();
   keep_mark(w.at);
 }
 
@@ -321,14 +321,14 @@ uint64_t scrubber::position() {
 }
 
 // Not for each event: equal ones that wait together are reported as one.
-void scrubber::tell_events() {
+void scrubber::report_events() {
   if (s_.events.pending()) s_.events.notify_all(s_);
 }
 
-void scrubber::tell_progress(bool last) {
+void scrubber::report_progress(bool last) {
   const uint64_t done = bytes_.load(std::memory_order_relaxed);
-  if (o_.progress == nullptr || (!last && alone_ && done - told_bytes_ < tell_every)) return;
-  told_bytes_ = done;
+  if (o_.progress == nullptr || (!last && alone_ && done - reported_bytes_ < report_every)) return;
+  reported_bytes_ = done;
   const bool whole = last && report_->complete != 0;
   o_.progress(o_.arg, "scrub", whole ? total_bytes_ : std::min(skipped_bytes_ + done, total_bytes_),
               total_bytes_);
@@ -389,8 +389,8 @@ void scrubber::work_together(uint32_t threads) {
     } catch (...) {
       note_error();
     }
-    tell_events();
-    tell_progress(false);
+    report_events();
+    report_progress(false);
     keep_mark(reached);
   }
   for (auto& t : crew) t.join();

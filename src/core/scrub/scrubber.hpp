@@ -84,8 +84,8 @@ class scrubber {
   void perform(const task& t);
   void submit(task t);
   void end_zone(uint64_t zone);
-  void tell_progress(bool last);
-  void tell_events();
+  void report_progress(bool last);
+  void report_events();
   void keep_mark(uint64_t position);
   uint64_t position();
   std::vector<uint64_t> begun_zones();
@@ -118,7 +118,7 @@ class scrubber {
   std::atomic<bool> failed_{false};
   std::atomic<uint64_t> bytes_{0};
   uint64_t skipped_bytes_ = 0, total_bytes_ = 0;
-  uint64_t told_bytes_ = 0, marked_ns_ = 0;
+  uint64_t reported_bytes_ = 0, marked_ns_ = 0;
   scute_report* report_ = nullptr;
 };
 

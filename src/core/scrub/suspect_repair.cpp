@@ -43,7 +43,7 @@ void suspect_repairer::repaired(uint64_t zone, const char* what, uint64_t offset
                                 uint64_t oid) {
   ++repairs_;
   ++tallies_[zone].repaired;
-  tell_({what, offset, length, oid, true});
+  report_({what, offset, length, oid, true});
 }
 
 suspect_repairer::outcome suspect_repairer::fragment(uint64_t zone, const fragment_ref& g) {
@@ -52,9 +52,9 @@ suspect_repairer::outcome suspect_repairer::fragment(uint64_t zone, const fragme
   switch (classify(s_, g)) {
     case damage_class::sound:
       if (known != lost_.end()) {  // another thread found a way, or it was freed
-        const bool told = known->second.told;
+        const bool reported = known->second.reported;
         lost_.erase(known);
-        if (!told) repaired(zone, g.what(), g.f.header, format::header_size + g.f.room, 0);
+        if (!reported) repaired(zone, g.what(), g.f.header, format::header_size + g.f.room, 0);
       }
       return outcome::sound;
     case damage_class::busy: return outcome::busy;
@@ -93,7 +93,7 @@ suspect_repairer::outcome suspect_repairer::try_repair(uint64_t zone, const frag
     else
       ++tallies_[zone].lost;
     s_.events.post(repair::event_of(s_, g.f, SCUTE_OUTCOME_DETECTED));
-    tell_({g.what(), g.f.header, length, oid, false});
+    report_({g.what(), g.f.header, length, oid, false});
     lost_[key] = {g, repairs_, true};
     return outcome::lost;
   }
@@ -197,15 +197,15 @@ void suspect_repairer::column(const columns& c) {
       repaired(c.zone, "parity", at, c.length, 0);
       return;
     }
-    bool& told = suspects_[c].told;
-    if (told) return;
-    told = true;
+    bool& reported = suspects_[c].reported;
+    if (reported) return;
+    reported = true;
     ++tallies_[c.zone].damaged;
     const bool lost = !s_.has_checksums;
     if (lost) ++tallies_[c.zone].lost;
     post(SCUTE_EVENT_PARITY, lost && repair_ ? SCUTE_OUTCOME_LOST : SCUTE_OUTCOME_DETECTED, at,
          c.length);
-    tell_({lost ? undecidable_column : "parity", at, c.length, 0, false});
+    report_({lost ? undecidable_column : "parity", at, c.length, 0, false});
     return;
   }
   suspects_.emplace(c, suspicion{});
@@ -266,7 +266,7 @@ void suspect_repairer::end_zone(uint64_t zone) {
     }
     std::vector<columns> odd;
     for (const auto& [c, is] : suspects_)
-      if (c.zone == zone && !is.told) odd.push_back(c);
+      if (c.zone == zone && !is.reported) odd.push_back(c);
     for (const columns& c : odd) {
       suspects_.erase(c);
       column(c);
@@ -277,14 +277,14 @@ void suspect_repairer::end_zone(uint64_t zone) {
   }
   saw_all_ = saw_all_ && std::none_of(busy_.begin(), busy_.end(), here);
   for (const auto& [c, is] : suspects_) {
-    if (c.zone != zone || is.told || !is.again) continue;
+    if (c.zone != zone || is.reported || !is.again) continue;
     ++tallies_[zone].damaged;
     const uint64_t at = pool::parity_offset(s_.geo, zone, c.column);
     post(SCUTE_EVENT_PARITY, SCUTE_OUTCOME_DETECTED, at, c.length);
-    tell_({"parity", at, c.length, 0, false});
+    report_({"parity", at, c.length, 0, false});
   }
   for (const auto& [key, l] : lost_) {
-    if (key.first != zone || l.told) continue;
+    if (key.first != zone || l.reported) continue;
     // A commit may have ended, or begun again there, or be running.
     const damage_class now = classify(s_, l.g);
     if (now == damage_class::busy) saw_all_ = false;
@@ -292,9 +292,9 @@ void suspect_repairer::end_zone(uint64_t zone) {
       repaired(zone, l.g.what(), l.g.f.header, format::header_size + l.g.f.room, 0);
     if (now != damage_class::damaged) continue;
     ++tallies_[zone].lost;
-    repair::tell_lost(s_, nullptr, l.g.f);
-    tell_({l.g.what(), l.g.f.header, format::header_size + l.g.f.room,
-           l.g.chunk == nullptr ? 0 : s_.oid_of(l.g.object()), false});
+    repair::report_lost(s_, nullptr, l.g.f);
+    report_({l.g.what(), l.g.f.header, format::header_size + l.g.f.room,
+             l.g.chunk == nullptr ? 0 : s_.oid_of(l.g.object()), false});
   }
   std::erase_if(lost_, [&](const auto& x) { return x.first.first == zone; });
   std::erase_if(suspects_, [&](const auto& x) { return x.first.zone == zone; });

@@ -49,8 +49,8 @@ class suspect_repairer {
  public:
   using finding_fn = std::function<void(const finding&)>;
 
-  suspect_repairer(pool::state& s, heap::heap& h, bool repair, finding_fn tell)
-      : s_(s), heap_(h), repair_(repair), tell_(std::move(tell)) {}
+  suspect_repairer(pool::state& s, heap::heap& h, bool repair, finding_fn report)
+      : s_(s), heap_(h), repair_(repair), report_(std::move(report)) {}
 
   // Makes sure that the zone is loaded. False if it cannot be: its descriptor is lost.
   bool begin_zone(uint64_t zone);
@@ -67,7 +67,7 @@ class suspect_repairer {
   struct loss {
     fragment_ref g;
     uint64_t tried;  // repairs_ at the last try
-    bool told = false;
+    bool reported = false;
   };
   struct columns {
     uint64_t zone, column;
@@ -91,11 +91,11 @@ class suspect_repairer {
   pool::state& s_;
   heap::heap& heap_;
   const bool repair_;
-  const finding_fn tell_;
+  const finding_fn report_;
   std::map<uint64_t, repair_tally> tallies_;
   std::map<std::pair<uint64_t, uint64_t>, loss> lost_;  // by zone and header
   struct suspicion {
-    bool told = false, again = false;  // again: it may only have been at the wrong moment
+    bool reported = false, again = false;  // again: it may only have been at the wrong moment
   };
   std::map<columns, suspicion> suspects_;
   std::vector<suspect> busy_;

@@ -55,7 +55,7 @@ void instance::switch_engine(const pool::engine_facts& to, uint64_t log_cap,
   }
   s.sb.engine = static_cast<uint32_t>(to.id);
   pool::number_session(s, s.sb.epoch + 1);
-  tell_goal(goal);
+  report_goal(goal);
   if (goal == nullptr) s.sb.log_cap = to.log_in_chunks ? log_cap : 0;
   s.sb.resolved_epoch = s.sb.epoch++;
   pool::write_superblock(s.service_alone(), s.sb);
@@ -129,7 +129,7 @@ bool instance::wants_log_file() const noexcept {
 }
 
 // GOAL-1
-void instance::tell_goal(const pool::engine_facts* goal) noexcept {
+void instance::report_goal(const pool::engine_facts* goal) noexcept {
   if (SCUTE_PLANTED(goal_unnoted)) return;
   s.sb.goal = goal == nullptr ? 0 : static_cast<uint32_t>(goal->id);
 }

@@ -164,7 +164,7 @@ class instance {
   void adopt(std::unique_ptr<medium::medium> m, const std::string& path);
   void assemble();
   void take_options(const scute_options& options);
-  void tell_goal(const pool::engine_facts* goal) noexcept;
+  void report_goal(const pool::engine_facts* goal) noexcept;
   void look_for_log(const pool::engine_facts& kind, const scute_options& o);
   void begin_session(const scute_options& options);
   void find_user_file(const scute_options& options);

@@ -193,7 +193,7 @@ void instance::begin_session(const scute_options& o) {
   if (SCUTE_PLANTED(log_file_stale)) engine::log_in_file::remove_stale(s);
   engine->prepare();
   pool::number_session(s, s.sb.epoch + 1);
-  tell_goal(goal_);
+  report_goal(goal_);
   if (!SCUTE_PLANTED(epoch_raise)) ++s.sb.epoch;
   if (!SCUTE_PLANTED(clean_open)) s.sb.clean = 0;
   pool::write_superblock(s.service_alone(), s.sb);

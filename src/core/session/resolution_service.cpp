@@ -68,13 +68,13 @@ void resolution_service::finish(scute_progress_fn progress, void* arg) {
   pool::resolver& work = *in_.s.resolving;
   if (!work.pending()) return;
   const uint64_t width = (uint64_t{in_.s.geo.rows} + in_.s.geo.parity) * format::page;
-  const auto tell = [&] {
+  const auto report = [&] {
     const auto done = work.done();
     if (progress != nullptr) progress(arg, "recover", done.resolved * width, done.blocks * width);
   };
   {
     const pool::finder_scope as(SCUTE_FINDER_OPEN);
-    while (work.scan(step)) tell();
+    while (work.scan(step)) report();
   }
   // Waits for blocks that other threads have begun.
   for (unsigned spins = 0; !all_done();) {
@@ -82,11 +82,11 @@ void resolution_service::finish(scute_progress_fn progress, void* arg) {
       const locked hold(mutex_);
       if (error_) std::rethrow_exception(error_);
     }
-    tell();
+    report();
     spin_pause(spins);
   }
   conclude();
-  tell();
+  report();
 }
 
 void resolution_service::stop() noexcept {

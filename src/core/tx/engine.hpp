@@ -151,7 +151,7 @@ class engine : public heap::step_engine {
   virtual bool give_back_log(pool::lane&) { return false; }
   // Examines the parts of the log that count for damage, and with `repair` repairs it. Any thread
   // without locks.
-  virtual void look_at_log(bool /*repair*/, const log_finding_fn& /*tell*/) {}
+  virtual void look_at_log(bool /*repair*/, const log_finding_fn& /*report*/) {}
   // Calls fn(offset, length) for the parts of the file where the log has something that counts now.
   virtual void for_each_live_log(
       const std::function<void(uint64_t offset, uint64_t length)>& /*fn*/) {}

@@ -56,7 +56,7 @@ damage look_again(pool::state& s, const pool::lane* l, const heap::object& o,
 // VERIFY-1 A thread that reads an object while another one frees it may find fragments that were
 //    never written and never will be. They are not damaged. (Found by an attack from outside.)
 void repair(pool::state& s, pool::lane* l, const heap::object& o, const pool::fragment& f,
-            repair::on_loss then = repair::on_loss::tell) {
+            repair::on_loss then = repair::on_loss::report) {
   const repair_lock mine(s, l, o.payload);
   try {
     repair::repair_fragment(s, l, f, "object", repair::on_loss::leave);
@@ -67,7 +67,7 @@ void repair(pool::state& s, pool::lane* l, const heap::object& o, const pool::fr
     if (is == damage::of_nobody)
       throw failure(SCUTE_E_FREED, "the object at oid offset " + std::to_string(o.payload) +
                                        " has been freed, or reallocated, while it was read");
-    if (then == repair::on_loss::tell) repair::tell_lost(s, l, f);
+    if (then == repair::on_loss::report) repair::report_lost(s, l, f);
     throw;
   }
 }
@@ -100,7 +100,7 @@ namespace {
 // Repairs the fragment until it was read as sound. One repair may end without that: another page
 // was lost meanwhile, or another thread was writing (REPAIR-4).
 void make_valid(pool::state& s, pool::lane* l, const heap::object& o, const pool::fragment& f,
-                format::fragment_header& h, repair::on_loss then = repair::on_loss::tell) {
+                format::fragment_header& h, repair::on_loss then = repair::on_loss::report) {
   for (int attempt = 0; !pool::valid(s, f, h); ++attempt) {
     if (attempt == 1000)
       throw failure(SCUTE_E_CONFLICT,
@@ -130,7 +130,7 @@ format::fragment_header verified_header(pool::state& s, pool::lane* l, const hea
 }  // namespace
 
 format::fragment_header live_header(pool::state& s, pool::lane* l, const heap::object& o) {
-  return verified_header(s, l, o, repair::on_loss::tell);
+  return verified_header(s, l, o, repair::on_loss::report);
 }
 
 // VERIFY-2 The new header of a freed object changes the parity by its difference to the old one. So

@@ -76,22 +76,22 @@ class sized_medium final : public simulated_medium {
   std::vector<piece> dirty_;  // not synced yet
 };
 
-class simulated_place final : public medium::log_paths {
+class simulated_place final : public core::medium::log_paths {
  public:
   simulated_place(model::simulated_memory& m, uint64_t folder) : memory_(m), folder_(folder) {}
 
   std::string path(name n) const override {
     return n == name::named ? "simulated.pool.log" : "simulated.pool.log.new";
   }
-  bool is_wanted(const medium::medium&) const noexcept override { return true; }
+  bool is_wanted(const core::medium::medium&) const noexcept override { return true; }
 
-  std::unique_ptr<medium::medium> open(name n, medium::access) override {
+  std::unique_ptr<core::medium::medium> open(name n, core::medium::access) override {
     const uint64_t slot = slot_of(n);
     if (slot == 0) return nullptr;
     return file(slot, word(slot));
   }
 
-  std::unique_ptr<medium::medium> make(uint64_t size) override {
+  std::unique_ptr<core::medium::medium> make(uint64_t size) override {
     if (size > slot_size) throw failure(SCUTE_E_NOSPC, "no room for a simulated log");
     remove(name::coming);
     const uint64_t slot = slot_of(name::named) == 1 ? 2 : 1;
@@ -112,7 +112,7 @@ class simulated_place final : public medium::log_paths {
     return true;
   }
 
-  void resize(medium::medium& m, uint64_t size) override {
+  void resize(core::medium::medium& m, uint64_t size) override {
     auto& f = static_cast<sized_medium&>(m);
     if (size > slot_size) throw failure(SCUTE_E_NOSPC, "no room for a simulated log");
     if (size > f.size()) zero(f.slot, f.size(), size);
@@ -139,7 +139,7 @@ class simulated_place final : public medium::log_paths {
   uint64_t start_of(uint64_t slot) const noexcept {
     return folder_ + uint64_t{4096} + (slot - 1) * slot_size;
   }
-  std::unique_ptr<medium::medium> file(uint64_t slot, uint64_t size) {
+  std::unique_ptr<core::medium::medium> file(uint64_t slot, uint64_t size) {
     return std::make_unique<sized_medium>(memory_, start_of(slot), size, slot);
   }
   void zero(uint64_t slot, uint64_t from, uint64_t to) {
@@ -155,7 +155,7 @@ class simulated_place final : public medium::log_paths {
 
 }  // namespace
 
-std::unique_ptr<medium::log_paths> place_in(model::simulated_memory& m, uint64_t pool_size) {
+std::unique_ptr<core::medium::log_paths> place_in(model::simulated_memory& m, uint64_t pool_size) {
   if (m.bytes().size() <= pool_size) return nullptr;
   return std::make_unique<simulated_place>(m, pool_size);
 }

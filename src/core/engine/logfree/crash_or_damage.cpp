@@ -31,7 +31,8 @@ bool crash_or_damage::put_back(const pool::fragment& f, const format::fragment_h
   return false;
 }
 
-void crash_or_damage::tell_parity(uint64_t zone, uint64_t column, uint64_t length) const noexcept {
+void crash_or_damage::report_parity(uint64_t zone, uint64_t column,
+                                    uint64_t length) const noexcept {
   s_.repaired.fetch_add(1, std::memory_order_relaxed);
   s_.events.post({SCUTE_EVENT_PARITY, SCUTE_OUTCOME_REPAIRED, scute_finder{},
                   pool::parity_offset(s_.geo, zone, column), length});

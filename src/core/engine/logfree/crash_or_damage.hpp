@@ -79,7 +79,7 @@ class crash_or_damage {
       first = std::min(first, i);
       last = i;
     }
-    if (first != length) tell_parity(zone, column + first, last + 1 - first);
+    if (first != length) report_parity(zone, column + first, last + 1 - first);
   }
 
   // CAUSE-1, CAUSE-2, CAUSE-4
@@ -90,7 +90,7 @@ class crash_or_damage {
   bool in_doubt(uint64_t tag) const noexcept;
   // CAUSE-5, CAUSE-6: by column, whether a crash may have left it as it is.
   std::vector<bool> open_columns(uint64_t zone, uint64_t column, uint64_t length) const;
-  void tell_parity(uint64_t zone, uint64_t column, uint64_t length) const noexcept;
+  void report_parity(uint64_t zone, uint64_t column, uint64_t length) const noexcept;
 
   pool::state& s_;
   const uint64_t resolved_, present_;

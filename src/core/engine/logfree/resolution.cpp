@@ -294,9 +294,9 @@ void resolution::resolve_dirty(uint64_t zone, uint64_t block) {
   for (const found& x : left.open) {
     if (x.is != what::claimed) continue;
     if (all_resolved_but(zone, block, x.fragment)) {
-      tell_lost(x.fragment);
+      report_lost(x.fragment);
     } else {
-      const locked hold(telling_);
+      const locked hold(reporting_);
       unreported_.emplace(x.fragment.header, x.fragment);
     }
   }

@@ -218,7 +218,7 @@ class resolution final : public pool::resolver {
   bool cannot_go_back(const pool::fragment& m) SCUTE_REQUIRES(mutex_);
   void repair_beside(const pool::fragment& f) SCUTE_REQUIRES(mutex_);
   void lose(const pool::fragment& f) SCUTE_REQUIRES(mutex_);
-  void tell_lost(const pool::fragment& f);
+  void report_lost(const pool::fragment& f);
   void finish_ring(const pool::fragment& f) SCUTE_REQUIRES(mutex_);
   void finish_others(const pool::fragment& f) SCUTE_REQUIRES(mutex_);
   std::vector<pool::fragment> not_finished(const pool::fragment& f, bool& closed)
@@ -274,10 +274,10 @@ class resolution final : public pool::resolver {
   std::map<std::pair<uint64_t, uint64_t>, uint64_t> hopeless_
       SCUTE_GUARDED_BY(mutex_);  // changes() then
   std::atomic<uint64_t> searches_{0};
-  plain_mutex telling_;
+  plain_mutex reporting_;
   // By header: fragments that were reported as lost, and those that may have to be.
-  std::set<uint64_t> told_ SCUTE_GUARDED_BY(telling_);
-  std::map<uint64_t, pool::fragment> unreported_ SCUTE_GUARDED_BY(telling_);
+  std::set<uint64_t> reported_ SCUTE_GUARDED_BY(reporting_);
+  std::map<uint64_t, pool::fragment> unreported_ SCUTE_GUARDED_BY(reporting_);
 };
 
 }  // namespace scute::core::engine

@@ -7,24 +7,24 @@
 
 namespace scute::core::engine {
 
-void resolution::tell_lost(const pool::fragment& f) {
-  const locked hold(telling_);
-  if (told_.insert(f.header).second) repair::tell_lost(s_, nullptr, f);
+void resolution::report_lost(const pool::fragment& f) {
+  const locked hold(reporting_);
+  if (reported_.insert(f.header).second) repair::report_lost(s_, nullptr, f);
 }
 
 void resolution::finish() noexcept {
   pending_.store(false, std::memory_order_release);
   const pool::finder_scope as(SCUTE_FINDER_OPEN);
-  const locked hold(telling_);
+  const locked hold(reporting_);
   for (const auto& [header, f] : unreported_) {
     const auto h = header_at(header);
     const auto head = header_at(repair::first_of(f).header);
     // Other threads may have written or freed it by now.
-    if (told_.contains(header) || pool::valid(s_, f) || is_of_this_session(h.tag) ||
+    if (reported_.contains(header) || pool::valid(s_, f) || is_of_this_session(h.tag) ||
         (f.index != 0 && (format::meta_role(head.meta) != format::role::live ||
                           format::meta_size(head.meta) <= f.index * format::fragment_payload)))
       continue;
-    repair::tell_lost(s_, nullptr, f);
+    repair::report_lost(s_, nullptr, f);
   }
 }
 

@@ -286,7 +286,7 @@ void resolution::repair_beside(const pool::fragment& f) {
 }
 
 void resolution::lose(const pool::fragment& f) {
-  tell_lost(f);
+  report_lost(f);
   repair_beside(f);
   for (const repair::unit& u : repair::units_of(f))
     for_each_part(s_.geo, u.offset, u.length,

@@ -258,7 +258,7 @@ namespace {
 
 // Two pieces may have columns in common if a window has no plan, or several cells in one column.
 // Then the parity of the second piece builds on that of the first.
-bool late(const pool::state& s, const pool::lane& l) noexcept {
+bool parity_deferred(const pool::state& s, const pool::lane& l) noexcept {
   return s.plain_encoding ||
          ((l.now().columns.empty() || l.now().stacked) && !SCUTE_PLANTED(window_parity_twice));
 }
@@ -289,7 +289,7 @@ void window::write_data() noexcept {
   const medium::cost_scope as(medium::cost_part::data);
   const pool::in_flight_scope here(s_, l_, pool::in_flight_write::phase::data);
   if (s_.plain_encoding) return write_data_plain(s_, l_);
-  const bool others = s_.geo.parity > 1 && !late(s_, l_);
+  const bool others = s_.geo.parity > 1 && !parity_deferred(s_, l_);
   for (size_t i = 0; i < l_.pieces.size(); ++i) {
     const pool::piece& p = l_.pieces[i];
     l_.progress.begin(i);
@@ -312,7 +312,7 @@ void window::write_data() noexcept {
 void window::write_parity(write_back when) noexcept {
   go_to<point::data>(point::parity);
   const medium::cost_scope as(medium::cost_part::parity);
-  const bool computes = late(s_, l_);
+  const bool computes = parity_deferred(s_, l_);
   const uint32_t parities = s_.geo.parity;
   const pool::in_flight_scope here(s_, l_, pool::in_flight_write::phase::parity);
   for (size_t i = 0; i < l_.pieces.size(); ++i) {

@@ -47,7 +47,7 @@ commit_log::commit_log(pool::state& s, log_location& location, const segment_lis
         log::segment_writer(location.target().base(), layout_, {s.salt, s.sb.epoch, i}));
   if (location.is_apart())
     for (uint32_t i = 0; i <= s.geo.lane_count; ++i) own_.emplace_back(location.target());
-  told_.resize(own_.size());
+  counted_.resize(own_.size());
 }
 
 commit_log::stream_guard::stream_guard(commit_log& log)
@@ -66,7 +66,7 @@ void commit_log::fence(medium::writer& w, uint32_t lane, fence_site at) noexcept
   w.count.fences.add(1);
   constexpr auto log = static_cast<size_t>(medium::purpose::log);
   const uint64_t bytes = own.count.bytes[log].get();
-  w.count.bytes[log].add(bytes - std::exchange(told_[lane], bytes));
+  w.count.bytes[log].add(bytes - std::exchange(counted_[lane], bytes));
   if (location_.target().failed()) s_.medium->fail_with(location_.target().failure());
 }
 

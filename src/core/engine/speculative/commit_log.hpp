@@ -309,7 +309,7 @@ class commit_log {
   waiting_mutex stream_;            // CLOG-7
   uint64_t drawn_ = 0;              // of the thread that has it
   std::vector<uint64_t>
-      told_;  // by lane: bytes that its own writer has counted, and the other one as well
+      counted_;  // by lane: bytes that its own writer has counted, and the other one as well
   uint64_t segment_size_;
   size_t made_with_;  // segments that are not taken off
   log::segment_layout layout_;

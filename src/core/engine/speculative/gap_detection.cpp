@@ -84,12 +84,12 @@ void clear_misleading(pool::state& s, medium::writer& w, const log_location& loc
   s.require_healthy();
 }
 
-void tell_damage(pool::state& s, const log_location& location, const segment_list& list,
-                 uint64_t truncation_point, const std::vector<frame_seen>& frames,
-                 const std::vector<log::segment_contents>& contents) {
+void report_damage(pool::state& s, const log_location& location, const segment_list& list,
+                   uint64_t truncation_point, const std::vector<frame_seen>& frames,
+                   const std::vector<log::segment_contents>& contents) {
   const log::segment_layout layout = list.layout();
   const std::vector<log::segment> segments = list.segments(s.geo);
-  const auto tell = [&](size_t segment, uint64_t position, uint64_t n, scute_outcome outcome) {
+  const auto report = [&](size_t segment, uint64_t position, uint64_t n, scute_outcome outcome) {
     (outcome == SCUTE_OUTCOME_LOST ? s.lost : s.repaired).fetch_add(1, std::memory_order_relaxed);
     s.events.post({SCUTE_EVENT_LOG, outcome, scute_finder{},
                    segments[segment].at[0] + layout.offset_of(position), n});
@@ -102,17 +102,18 @@ void tell_damage(pool::state& s, const log_location& location, const segment_lis
     h.insert(f.lsn);
     if (h.size() > unfenced_max) h.erase(h.begin());
   }
-  std::vector<bool> told(segments.size(), false);
+  std::vector<bool> reported(segments.size(), false);
   for (const frame_seen& f : frames) {
     if (f.lane >= s.geo.lane_count) continue;
     const bool fenced = f.lsn < *highest[{f.epoch, f.lane}].begin();
     const bool behind_gap =
         f.behind_gap && (fenced || !location.is_apart() || SCUTE_PLANTED(gap_shared));
-    if (f.flawed && fenced) tell(f.segment, f.position, f.length, SCUTE_OUTCOME_REPAIRED);
+    if (f.flawed && fenced) report(f.segment, f.position, f.length, SCUTE_OUTCOME_REPAIRED);
     if (SCUTE_PLANTED(gap_silent)) continue;
-    if ((behind_gap || ((fenced || SCUTE_PLANTED(gap_parts)) && !f.whole)) && !told[f.segment]) {
-      tell(f.segment, 0, list.segment_size, SCUTE_OUTCOME_LOST);
-      told[f.segment] = true;
+    if ((behind_gap || ((fenced || SCUTE_PLANTED(gap_parts)) && !f.whole)) &&
+        !reported[f.segment]) {
+      report(f.segment, 0, list.segment_size, SCUTE_OUTCOME_LOST);
+      reported[f.segment] = true;
     }
   }
   // GAP-5
@@ -126,13 +127,13 @@ void tell_damage(pool::state& s, const log_location& location, const segment_lis
         there.contains({h.epoch, h.lane, h.before}))
       continue;
     const size_t left = left_for(order, h, i);
-    if (!told[left]) tell(left, 0, list.segment_size, SCUTE_OUTCOME_LOST);
-    told[left] = true;
+    if (!reported[left]) report(left, 0, list.segment_size, SCUTE_OUTCOME_LOST);
+    reported[left] = true;
   }
   for (size_t i = 0; i < segments.size(); ++i)
-    if (!told[i] && (contents[i].blind != 0 ||
-                     (!contents[i].head && has_lost_head(s, location, layout, segments[i]))))
-      tell(i, 0, list.segment_size, SCUTE_OUTCOME_LOST);
+    if (!reported[i] && (contents[i].blind != 0 ||
+                         (!contents[i].head && has_lost_head(s, location, layout, segments[i]))))
+      report(i, 0, list.segment_size, SCUTE_OUTCOME_LOST);
 }
 
 }  // namespace scute::core::engine

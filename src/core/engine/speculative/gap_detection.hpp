@@ -45,9 +45,9 @@ struct frame_seen {
 
 // Posts events, and counts. `frames`: all above `truncation_point`. `contents`: of each segment.
 // Reads heads of segments.
-void tell_damage(pool::state& s, const log_location& location, const segment_list& list,
-                 uint64_t truncation_point, const std::vector<frame_seen>& frames,
-                 const std::vector<log::segment_contents>& contents);
+void report_damage(pool::state& s, const log_location& location, const segment_list& list,
+                   uint64_t truncation_point, const std::vector<frame_seen>& frames,
+                   const std::vector<log::segment_contents>& contents);
 
 // For a segment in which nothing counts: true if its head would be reported as lost after a crash
 // (GAP-3). Then it has to begin with zeros.

@@ -73,7 +73,7 @@ const char* nonsense(const pool::state& s, const log_head& h) noexcept {
   if (h.chunks == 0 || h.chunks > log_chunks_max || h.chunks % copies != 0 || h.kept == 0 ||
       h.kept % copies != 0 || h.kept > h.chunks)
     return "number of chunks";
-  if (h.number >= sequence_max) return "number of its head";
+  if (h.number >= lsn_max) return "number of its head";
   return nullptr;
 }
 

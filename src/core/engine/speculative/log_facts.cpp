@@ -7,7 +7,7 @@
 namespace scute::core::engine {
 namespace {
 
-void tell(tx::engine::log_state& all, const commit_log& log) noexcept {
+void report(tx::engine::log_state& all, const commit_log& log) noexcept {
   const commit_log::fill f = log.how_full();
   all.cap = f.all;
   all.used = f.used;
@@ -22,7 +22,7 @@ tx::engine::log_state speculative::log() const noexcept {
     all.file = in_file_->length();
   else if (s_.log_paths != nullptr && (s_.sb.incompat & format::incompat_log_file) != 0)
     all.file = log_in_file::file_size(s_);
-  if (log_ != nullptr) tell(all, *log_);
+  if (log_ != nullptr) report(all, *log_);
   return all;
 }
 
@@ -39,14 +39,14 @@ void speculative::look_at_log_file() noexcept {
     const uint64_t truncation_point = unclean_ ? find_truncation_point(s_, *location, list)
                                                : read_truncation_point(s_, *location).lsn;
     // (If the recovery was in this session's memory only, the next one finds all of it again.)
-    tell(seen_log_, commit_log(s_, *location, list, truncation_point, last_frames_));
+    report(seen_log_, commit_log(s_, *location, list, truncation_point, last_frames_));
     seen_log_.truncation_point = truncation_point;
   } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): its opening reports it
   }
 }
 
-void speculative::look_at_log(bool repair, const tx::log_finding_fn& tell) {
-  if (scrubber_ != nullptr) scrubber_->look(repair, tell);
+void speculative::look_at_log(bool repair, const tx::log_finding_fn& report) {
+  if (scrubber_ != nullptr) scrubber_->look(repair, report);
 }
 
 void speculative::for_each_live_log(

@@ -57,24 +57,25 @@ bool log_scrubber::can_store(const log::segment& where, uint64_t position,
 }
 
 // For a segment in which nothing counts.
-void log_scrubber::renew_lost_pages(const log::segment& where, const tx::log_finding_fn& tell) {
+void log_scrubber::renew_lost_pages(const log::segment& where, const tx::log_finding_fn& report) {
   for (uint32_t c = 0; c < log_.layout().copies(); ++c)
     engine::renew_lost_pages(w_, where.at[c], where.at[c] + log_.layout().size(),
                              [&](uint64_t page) {
                                wrote_ = true;
-                               if (tell) tell({"page of the log file", page, format::page, true});
+                               if (report)
+                                 report({"page of the log file", page, format::page, true});
                              });
 }
 
 // LOGSCRUB-1, LOGSCRUB-2
 log_scrubber::seen log_scrubber::look_at(size_t segment, bool repair,
-                                         const tx::log_finding_fn& tell) {
+                                         const tx::log_finding_fn& report) {
   seen result;
   log_.look_at(
-      segment, [&](const commit_log::live_segment& x) { result = look_at(x, repair, tell); },
+      segment, [&](const commit_log::live_segment& x) { result = look_at(x, repair, report); },
       [&](const log::segment& where) {
         if (!repair) return;
-        if (location_.is_apart()) renew_lost_pages(where, tell);
+        if (location_.is_apart()) renew_lost_pages(where, report);
         if (is_misleading(s_, location_, log_.layout(), where)) {
           const std::byte nothing[log::line_size] = {};
           log::store_lines(w_, location_.target().base(), log_.layout(), where, 0, nothing);
@@ -87,7 +88,7 @@ log_scrubber::seen log_scrubber::look_at(size_t segment, bool repair,
 }
 
 log_scrubber::seen log_scrubber::look_at(const commit_log::live_segment& x, bool repair,
-                                         const tx::log_finding_fn& tell) {
+                                         const tx::log_finding_fn& report) {
   struct damaged {
     uint64_t position;
     std::vector<std::byte> lines;
@@ -134,23 +135,23 @@ log_scrubber::seen log_scrubber::look_at(const commit_log::live_segment& x, bool
       result.missing = true;
       continue;
     }
-    if (tell && !grouped)
-      tell({location_.is_apart() ? "record in the log file" : "log record", at, d.lines.size(),
-            repair});
+    if (report && !grouped)
+      report({location_.is_apart() ? "record in the log file" : "log record", at, d.lines.size(),
+              repair});
   }
   // LOGSCRUB-5
   const bool has_gap =
       result.missing || gaps_of_void || (x.last != 0 && x.last <= x.fenced && !last);
   if (has_gap && repair && x.head != nullptr && !SCUTE_PLANTED(log_scrub_leave))
     log_.leave_segment(x.lane);
-  if (result.missing && tell)
-    tell({location_.is_apart() ? "segment of the log file" : "log segment", x.where.at[0],
-          log_.layout().size(), repair});
+  if (result.missing && report)
+    report({location_.is_apart() ? "segment of the log file" : "log segment", x.where.at[0],
+            log_.layout().size(), repair});
   return result;
 }
 
 void log_scrubber::store_again(uint64_t offset, std::span<const std::byte> bytes, const char* what,
-                               bool repair, const tx::log_finding_fn& tell) {
+                               bool repair, const tx::log_finding_fn& report) {
   std::byte* const at = location_.target().base() + offset;
   std::vector<std::byte> there(location_.is_apart() ? uint64_t{format::page} : 0);
   const uint64_t in_page = offset % format::page;
@@ -173,25 +174,25 @@ void log_scrubber::store_again(uint64_t offset, std::span<const std::byte> bytes
     w_.stream(at - in_page, there.data(), there.size(), medium::purpose::log);
     wrote_ = true;
   }
-  if (tell) tell({what, offset, bytes.size(), repair});
+  if (report) report({what, offset, bytes.size(), repair});
 }
 
-void log_scrubber::look_at_list(bool repair, const tx::log_finding_fn& tell) {
+void log_scrubber::look_at_list(bool repair, const tx::log_finding_fn& report) {
   room_.with_list([&](const segment_list& list) {
     const char* const what = location_.is_apart() ? "head of the log file" : "list of log segments";
     for (const log_location::list_copy& c : location_.list_copies(list))
-      store_again(c.offset, c.bytes, what, repair, tell);
+      store_again(c.offset, c.bytes, what, repair, report);
     end();
   });
 }
 
-void log_scrubber::look_at_truncation_point(bool repair, const tx::log_finding_fn& tell) {
+void log_scrubber::look_at_truncation_point(bool repair, const tx::log_finding_fn& report) {
   checkpoint_.while_it_rests([&] {
     for (const commit_log::truncation_copy& c : log_.truncation_copies())
       store_again(
           c.offset, std::as_bytes(std::span(c.words)),
           location_.is_apart() ? "truncation point in the log file" : "log truncation point",
-          repair, tell);
+          repair, report);
     end();
   });
 }
@@ -212,31 +213,31 @@ void log_scrubber::checkpoint_all() {
   end();
 }
 
-void log_scrubber::look(bool repair, const tx::log_finding_fn& tell) {
+void log_scrubber::look(bool repair, const tx::log_finding_fn& report) {
   if (!s_.read_only && !location_.is_apart()) {
     touch_lost_pages();
     // Lost pages of the pool were reported when they became readable.
     if (s_.lost_log.pending()) repair_lost_pages();
   }
   const locked turn(mutex_);
-  look_at_list(repair, tell);
-  look_at_truncation_point(repair, tell);
+  look_at_list(repair, report);
+  look_at_truncation_point(repair, report);
   bool missing = false;
   for (size_t i = 0; i < log_.segments(); ++i)
-    missing = look_at(i, repair, tell).missing || missing;
+    missing = look_at(i, repair, report).missing || missing;
   end();
   if (missing && repair) checkpoint_all();
 }
 
 // LOGSCRUB-4
 void log_scrubber::repair_heads() {
-  const auto tell = [&](const tx::log_finding& f) {
+  const auto report = [&](const tx::log_finding& f) {
     s_.repaired.fetch_add(1, std::memory_order_relaxed);
     s_.events.post({SCUTE_EVENT_LOG, SCUTE_OUTCOME_REPAIRED, scute_finder{}, f.offset, f.length});
   };
   const locked turn(mutex_);
-  look_at_list(true, tell);
-  look_at_truncation_point(true, tell);
+  look_at_list(true, report);
+  look_at_truncation_point(true, report);
 }
 
 // A read through the file would not cause the fault that makes these pages readable.

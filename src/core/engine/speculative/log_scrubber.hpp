@@ -41,7 +41,7 @@ class log_scrubber {
                log_room& room);
 
   // Examines all of the log. Any thread without locks. Throws SCUTE_E_IO, std::bad_alloc.
-  void look(bool repair, const tx::log_finding_fn& tell);
+  void look(bool repair, const tx::log_finding_fn& report);
   // Examines the list and the truncation point of a pool that was closed properly, as it is opened:
   // alone in the pool. Throws SCUTE_E_IO.
   void repair_heads();
@@ -60,15 +60,15 @@ class log_scrubber {
   };
   bool can_store(const log::segment& where, uint64_t position,
                  std::span<const std::byte> lines) const;
-  void renew_lost_pages(const log::segment& where, const tx::log_finding_fn& tell);
+  void renew_lost_pages(const log::segment& where, const tx::log_finding_fn& report);
   void touch_lost_pages();
   // The caller of any of these has mutex_.
-  seen look_at(size_t segment, bool repair, const tx::log_finding_fn& tell);
-  seen look_at(const commit_log::live_segment& x, bool repair, const tx::log_finding_fn& tell);
-  void look_at_list(bool repair, const tx::log_finding_fn& tell);
-  void look_at_truncation_point(bool repair, const tx::log_finding_fn& tell);
+  seen look_at(size_t segment, bool repair, const tx::log_finding_fn& report);
+  seen look_at(const commit_log::live_segment& x, bool repair, const tx::log_finding_fn& report);
+  void look_at_list(bool repair, const tx::log_finding_fn& report);
+  void look_at_truncation_point(bool repair, const tx::log_finding_fn& report);
   void store_again(uint64_t offset, std::span<const std::byte> bytes, const char* what, bool repair,
-                   const tx::log_finding_fn& tell);
+                   const tx::log_finding_fn& report);
   void end();
   void checkpoint_all();
 

@@ -122,7 +122,7 @@ uint64_t find_truncation_point(const pool::state& s, const log_location& locatio
   log::segment_reader reader = reader_of(s, location, list.layout());
   for (const log::segment& at : list.segments(s.geo))
     if (const auto head = reader.read_head(at);
-        head && head->truncation_point < sequence_max && !SCUTE_PLANTED(truncation_greatest))
+        head && head->truncation_point < lsn_max && !SCUTE_PLANTED(truncation_greatest))
       truncation_point = std::max(truncation_point, head->truncation_point);
   return truncation_point;
 }
@@ -242,7 +242,7 @@ replayed replay(pool::state& s, medium::writer& w, log_location& location, const
   };
   // This reads the heads and frames as they were found, so it comes before anything is stored
   // there.
-  tell_damage(s, location, list, r.truncation_point, seen, contents);
+  report_damage(s, location, list, r.truncation_point, seen, contents);
   // LOGFILE-5: lanes will append also where nothing that counts is stored.
   uint64_t renewed = 0;
   if (location.is_apart())

@@ -191,7 +191,7 @@ std::optional<segment_list> read_list(const pool::state& s) {
   if (best->how < log::redundancy::one_copy || best->how > log::redundancy::tracks ||
       (best->how == log::redundancy::tracks && best->segment_size < tracks_min))
     bad("redundancy");
-  if (best->number >= sequence_max) bad("number");
+  if (best->number >= lsn_max) bad("number");
   const uint32_t copies = best->layout().copies();
   if (best->chunks.size() % copies != 0 || best->kept % copies != 0 ||
       best->kept > best->chunks.size())

@@ -30,7 +30,7 @@
 namespace scute::core::engine {
 
 // No LSN of a log, and no number of a list, comes near it (TRUNC-3).
-inline constexpr uint64_t sequence_max = uint64_t{1} << 62;
+inline constexpr uint64_t lsn_max = uint64_t{1} << 62;
 
 struct segment_list {
   uint64_t number = 0;  // of this list; grows

@@ -145,15 +145,15 @@ uint64_t speculative::find_start_lsn(const log_location& location, const segment
 // LOGFILE-9. The words of a closed log have all of it, unless damaged; others may be in a cache.
 void speculative::renew_truncation_point(log_location& location, const segment_list& list,
                                          uint64_t checkpoint_lsn) {
-  const uint64_t told = read_truncation_point(s_, location).lsn;
-  if (checkpoint_lsn == 0 || (checkpoint_lsn <= told && location.was_closed())) return;
+  const uint64_t truncated_at = read_truncation_point(s_, location).lsn;
+  if (checkpoint_lsn == 0 || (checkpoint_lsn <= truncated_at && location.was_closed())) return;
   medium::writer& w = s_.service_alone();
   if (location.is_apart()) location.keep(w, list);  // LOGFILE-5: also where a page of it is lost
-  commit_log log(s_, location, list, told, {});
+  commit_log log(s_, location, list, truncated_at, {});
   log.write_truncation_point(w, checkpoint_lsn);
   log.fence_truncation_point(w);
   s_.require_healthy();
-  if (checkpoint_lsn <= told || !location.was_closed()) return;
+  if (checkpoint_lsn <= truncated_at || !location.was_closed()) return;
   s_.repaired.fetch_add(1, std::memory_order_relaxed);
   s_.events.post({SCUTE_EVENT_LOG, SCUTE_OUTCOME_REPAIRED, scute_finder{},
                   location.truncation_at(0, 0), 4 * sizeof(uint64_t)});

@@ -89,7 +89,7 @@ class speculative final : public tx::engine {
   log_state log() const noexcept override;
   bool give_back_log(pool::lane& l) override;
   std::optional<uint64_t> record_room(uint64_t chunks) override;
-  void look_at_log(bool repair, const tx::log_finding_fn& tell) override;
+  void look_at_log(bool repair, const tx::log_finding_fn& report) override;
   void for_each_live_log(const std::function<void(uint64_t offset, uint64_t length)>& fn) override;
   const medium::counters* background_count() const noexcept override {
     return checkpoint_ != nullptr ? &checkpoint_->count() : nullptr;

@@ -13,7 +13,7 @@ namespace {
 constexpr uint64_t truncation_magic = 0x486f727aULL << 32;  // "Horz"
 
 bool is_truncation_point(const pool::state& s, const uint64_t (&words)[2]) noexcept {
-  return words[1] == check_of_truncation_point(s, words[0]) && words[0] < sequence_max;
+  return words[1] == check_of_truncation_point(s, words[0]) && words[0] < lsn_max;
 }
 
 }  // namespace
@@ -64,7 +64,7 @@ truncation_words look_at_truncation_point(const pool::state& s,
 }
 
 void require_lsn(const pool::state& s, uint64_t lsn) {
-  if (lsn < sequence_max || SCUTE_PLANTED(truncation_wraps)) return;
+  if (lsn < lsn_max || SCUTE_PLANTED(truncation_wraps)) return;
   throw failure(SCUTE_E_CORRUPT, s.path + ": its log names an LSN that no log can have (" +
                                      std::to_string(lsn) + "); restore the pool from a backup");
 }

@@ -9,7 +9,7 @@
 //    it. Then the LSNs of the log's frames count as well.
 // TRUNC-2 They count as well if the log was not closed: a file of its own may be a copy of another
 //    moment.
-// TRUNC-3 No log has LSNs from sequence_max on. A truncation point with such an LSN is none. A log
+// TRUNC-3 No log has LSNs from lsn_max on. A truncation point with such an LSN is none. A log
 //    with such a frame is refused, with nothing changed, before any LSN is counted up from there.
 #pragma once
 

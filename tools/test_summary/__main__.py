@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The verdict on a run of the tests, from the JUnit file of ctest: failures first, each with the
+"""The summary of a run of the tests, from the JUnit file of ctest: failures first, each with the
 end of its output and the command that repeats it alone; the ten slowest tests; how many passed.
 
-  python3 tools/verdict FILE [--preset P] [--all] [--also FAILED=COMMAND]... [--seconds N]
+  python3 tools/test_summary FILE [--preset P] [--all] [--also FAILED=COMMAND]... [--seconds N]
 
 A test that is a part of a GoogleTest program counts as its cases (cmake/run-cases.sh prints how
 many). The last line is "N passed, N failed". Exit status: 1 if something failed, or nothing was
@@ -64,7 +64,7 @@ def tell_failure(test, command):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="verdict", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(prog="test_summary", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file")
     parser.add_argument("--preset", default="release")
     parser.add_argument("--all", action="store_true")
@@ -74,7 +74,7 @@ def main():
     try:
         tests = read(options.file)
     except (OSError, ElementTree.ParseError) as error:
-        print(f"verdict: {error}", file=sys.stderr)
+        print(f"test_summary: {error}", file=sys.stderr)
         tests = []
     command = "./dev test"
     if options.preset != "release":

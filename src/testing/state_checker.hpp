@@ -44,25 +44,25 @@ struct crash_state {
   uint64_t seed = 0;  // for the choice of what recoveries lose
 };
 
-struct verdict {
+struct check_result {
   bool sound = true;
   std::string wrong;             // the fault
   std::vector<std::string> log;  // the changes to the image and the report of recovery
 };
 
-class judge {
+class state_checker {
  public:
   // The subject must be closed, and is closed after each state.
-  judge(const detail::scenario_state& s, subject& what, bool eadr);
-  ~judge();
+  state_checker(const detail::scenario_state& s, subject& what, bool eadr);
+  ~state_checker();
 
   // The image that later crash states differ from.
   void base(std::span<const std::byte> durable);
 
   // Judges one state: base with some bytes changed. If recoveries crash, one after the other, each
   // image on the way is judged as well as the last. `states` counts the judged images.
-  verdict run(const model::persistence_model& m, const crash_state& c, const expectation& e,
-              uint64_t& states);
+  check_result run(const model::persistence_model& m, const crash_state& c, const expectation& e,
+                   uint64_t& states);
 
   // Every image is also read again after its probe, closed and reopened, and searched for stores
   // that bypassed the medium. Otherwise only some images are.
@@ -70,7 +70,7 @@ class judge {
 
  private:
   class snapshot;
-  bool recover(verdict& v, const expectation& e, const fault& f, snapshot* again);
+  bool recover(check_result& v, const expectation& e, const fault& f, snapshot* again);
   void observe(const expectation& e, const std::string& when);
   void check(const expectation& e, bool injured);
   void probe();

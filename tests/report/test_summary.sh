@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# The verdict on a run of the tests: failures first, each with the command that repeats it alone,
+# The summary of a run of the tests: failures first, each with the command that repeats it alone,
 # then the slowest, then how many passed; and what cmake/run-cases.sh makes of the output of a
 # GoogleTest program. Both can fail.
 . "$SCUTE_SOURCE_DIR/tests/report/lib.bash"
 
-verdict=$SCUTE_SOURCE_DIR/tools/verdict cases=$SCUTE_SOURCE_DIR/cmake/run-cases.sh
+summary=$SCUTE_SOURCE_DIR/tools/test_summary cases=$SCUTE_SOURCE_DIR/cmake/run-cases.sh
 
 # program BODY: a program whose output is that of a GoogleTest program.
 program() {
@@ -68,7 +68,7 @@ FAILED at kv.sh:7
 <testcase name="cli/usage" time="0.5" status="run"><system-out></system-out></testcase>
 </testsuite>
 XML
-expect 1 "$python" "$verdict" tests.xml --preset asan --all --also 'lint=./dev lint' --seconds 9
+expect 1 "$python" "$summary" tests.xml --preset asan --all --also 'lint=./dev lint' --seconds 9
 has out.txt '  alone: SCUTE_TEST_ENGINE=spec test-tx --gtest_filter=A.B'
 has out.txt '  alone: test-tx --gtest_filter=A.C'
 has out.txt '  alone: ./dev test --preset asan --all cli/kv'
@@ -78,10 +78,10 @@ equal "$(tail -n 1 out.txt)" '79 passed, 4 failed'
 equal "$(grep -n '^slowest' out.txt | cut -d: -f1)" "$(($(grep -n 'alone: ./dev lint' out.txt | cut -d: -f1) + 2))"
 equal "$(grep -A 1 '^slowest' out.txt | tail -n 1)" '      20.0 s  cli/kv'
 sed -i 's/status="fail"/status="run"/; s/, 2 failed/, 0 failed/' tests.xml
-expect 0 "$python" "$verdict" tests.xml
+expect 0 "$python" "$summary" tests.xml
 equal "$(tail -n 1 out.txt)" '80 passed, 0 failed'
 # Nothing run is nothing passed.
-expect 1 "$python" "$verdict" missing.xml
+expect 1 "$python" "$summary" missing.xml
 
 # A change touches the files that include it, through others as well, and nothing else.
 mkdir -p tree/src/a tree/include/scute

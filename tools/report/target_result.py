@@ -7,7 +7,7 @@ from typing import Sequence
 
 
 @dataclass(frozen=True)
-class Verdict:
+class TargetResult:
     """One target: `ident` is the heading under which explanations.md explains a miss."""
     ident: str
     what: str
@@ -43,9 +43,9 @@ class Score:
     wanted: int
 
     @staticmethod
-    def of(verdicts: Sequence[Verdict]) -> "Score":
-        return Score(sum(1 for v in verdicts if v.met), sum(1 for v in verdicts if v.met is not None),
-                     len(verdicts))
+    def of(target_results: Sequence[TargetResult]) -> "Score":
+        return Score(sum(1 for v in target_results if v.met), sum(1 for v in target_results if v.met is not None),
+                     len(target_results))
 
     def __str__(self) -> str:
         """16 of 26, or 16 of 26, 4 not measured."""

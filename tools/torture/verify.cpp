@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// judge.cpp: is the pool what the ledger and the seed say?
+// verify.cpp: is the pool what the ledger and the seed say?
 #include "campaign.hpp"
 #include "drill.hpp"
 #include "mischief.hpp"
@@ -26,11 +26,11 @@ uint64_t campaign::confirmed() const noexcept {
 // A slow worker may be killed several times before it commits anything, and a stale file is none
 // while nothing was committed since.
 bool campaign::spoils_now() const noexcept {
-  if (how_.drill.empty() || drilled_ || tally_.judged < spoil_after) return false;
+  if (how_.drill.empty() || drilled_ || tally_.verified < spoil_after) return false;
   return how_.drill != "stale" || confirmed() > confirmed_earlier_;
 }
 
-void campaign::judge() {
+void campaign::verify() {
   const bool spoilt = spoils_now();
   const std::string earlier = folder_ + "/torture.earlier";
   if (spoilt) drilled_ = spoil(how_.drill, path(), earlier, how_.pool(), actors_);
@@ -42,22 +42,22 @@ void campaign::judge() {
     throw violation(*clean_ ? "the worker closed the pool, and it is not marked clean."
                             : "the worker was killed while running, and the pool is marked clean.");
   actors_.find_roots(pool);
-  judge_structures(pool);  // and the end of recovery, if any is pending
+  verify_structures(pool);  // and the end of recovery, if any is pending
   if (ended_some(pool)) book_.replayed += 1;
-  judge_numbers(pool);
-  judge_objects(pool);
-  meet_lost_page(pool, actors_[tally_.judged % actors_.size()]);
+  verify_numbers(pool);
+  verify_objects(pool);
+  meet_lost_page(pool, actors_[tally_.verified % actors_.size()]);
   pool.close();
   clean_ = true;
-  ++tally_.judged;
-  if (how_.drill == "stale" && tally_.judged == 2) {
+  ++tally_.verified;
+  if (how_.drill == "stale" && tally_.verified == 2) {
     std::filesystem::copy_file(path(), earlier);
     confirmed_earlier_ = confirmed();
   }
 }
 
 // All that was committed, the one in flight wholly or not at all, and nothing beyond.
-void campaign::judge_numbers(const scute::pool& pool) {
+void campaign::verify_numbers(const scute::pool& pool) {
   for (size_t i = 0; i < actors_.size(); ++i) {
     actor& a = actors_[i];
     ledger::page& page = book_.pages[i];
@@ -72,7 +72,7 @@ void campaign::judge_numbers(const scute::pool& pool) {
       throw violation(fmt::format("{}: the pool has transaction {}, but only {} were ever begun.",
                                   a.name(), found, announced));
     if (announced != confirmed) (found == announced ? book_.found_new : book_.found_old) += 1;
-    for (uint64_t n = page.judged + 1; n <= found; ++n) a.advance(n, page.way_of(n));
+    for (uint64_t n = page.verified + 1; n <= found; ++n) a.advance(n, page.way_of(n));
     try {
       a.compare(pool);
     } catch (const std::exception& e) {
@@ -81,14 +81,14 @@ void campaign::judge_numbers(const scute::pool& pool) {
           "when the worker was killed.\n  The next one: {}.",
           e.what(), found, confirmed, announced, a.describe(found + 1, page.way_of(found + 1))));
     }
-    page.judged = found;
+    page.verified = found;
     page.confirmed = found;
     page.announced = found;
   }
 }
 
 // Nothing but what the model knows.
-void campaign::judge_objects(const scute::pool& pool) {
+void campaign::verify_objects(const scute::pool& pool) {
   for (size_t i = 0; i < actors_.size(); ++i) {
     const actor& a = actors_[i];
     if (a.type() == 0) continue;
@@ -110,7 +110,7 @@ void campaign::judge_objects(const scute::pool& pool) {
   }
 }
 
-void campaign::judge_structures(const scute::pool& pool) {
+void campaign::verify_structures(const scute::pool& pool) {
   std::string findings;
   const auto report = pool.check(
       false, [&](std::string_view what, uint64_t offset, uint64_t length, scute_oid object, bool) {
@@ -134,7 +134,7 @@ void campaign::judge_structures(const scute::pool& pool) {
 }
 
 // POOL-6: when everything is freed, as much fits as into a new pool.
-void campaign::judge_space() {
+void campaign::verify_space() {
   // Nothing is killed any more, so nothing need be durable: the page cache will do for a disk.
   scute::options quick = how_.pool();
   if (medium_ == SCUTE_MEDIUM_FILE) quick.medium = scute::medium::ram;
@@ -156,7 +156,7 @@ void campaign::judge_space() {
         "space is lost: with everything freed, {} objects of 100 bytes fit, {} of 3,000 and {} of "
         "one chunk; into the new pool {}, {} and {}.",
         now.small, now.medium, now.chunks, then.small, then.medium, then.chunks));
-  judge_structures(pool);
+  verify_structures(pool);
   pool.close();
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "testing/judge.hpp"
+#include "testing/state_checker.hpp"
 
 #include <cstring>
 #include <stdexcept>
@@ -56,7 +56,7 @@ std::string shortened(const std::string& text) {
 
 // Listens to a recovery and keeps the image that a crash before one of its fences leaves. The model
 // says what is durable when it begins.
-class judge::snapshot final : public model::memory_listener {
+class state_checker::snapshot final : public model::memory_listener {
  public:
   // The image is written to `to`.
   snapshot(model::simulated_memory& m, const recrash& when, uint64_t seed,
@@ -111,18 +111,18 @@ class judge::snapshot final : public model::memory_listener {
   bool taken_ = false;
 };
 
-judge::judge(const detail::scenario_state& s, subject& what, bool eadr)
+state_checker::state_checker(const detail::scenario_state& s, subject& what, bool eadr)
     : scenario_(s), subject_(what), noun_(what.noun()), memory_(what.size(), eadr), spare_(eadr) {}
-judge::~judge() = default;
+state_checker::~state_checker() = default;
 
-void judge::base(std::span<const std::byte> durable) {
+void state_checker::base(std::span<const std::byte> durable) {
   base_ = durable;
   memory_.restore(base_, true);
 }
 
-verdict judge::run(const model::persistence_model& m, const crash_state& c, const expectation& e,
-                   uint64_t& states) {
-  verdict v;
+check_result state_checker::run(const model::persistence_model& m, const crash_state& c,
+                                const expectation& e, uint64_t& states) {
+  check_result v;
   const fault& f = c.damage;
   memory_.restore(base_, thorough);
   m.apply(c.durable, memory_.bytes());
@@ -154,7 +154,7 @@ verdict judge::run(const model::persistence_model& m, const crash_state& c, cons
   }
 }
 
-void judge::inflict(const injury& i) {
+void state_checker::inflict(const injury& i) {
   if (i.bytes.empty()) return;
   const auto all = memory_.bytes();
   if (i.offset > all.size() || i.bytes.size() > all.size() - i.offset)
@@ -163,7 +163,8 @@ void judge::inflict(const injury& i) {
   memory_.touch(i.offset, i.bytes.size());
 }
 
-bool judge::recover(verdict& v, const expectation& e, const fault& f, snapshot* again) {
+bool state_checker::recover(check_result& v, const expectation& e, const fault& f,
+                            snapshot* again) {
   try {
     subject_.act_as(0);
     memory_.listener = again;
@@ -213,7 +214,7 @@ bool judge::recover(verdict& v, const expectation& e, const fault& f, snapshot* 
   }
 }
 
-void judge::observe(const expectation& e, const std::string& when) {
+void state_checker::observe(const expectation& e, const std::string& when) {
   for (size_t t = 0; t < scenario_.threads.size(); ++t) {
     if (!scenario_.threads[t].observe) continue;
     std::string seen;
@@ -233,7 +234,7 @@ void judge::observe(const expectation& e, const std::string& when) {
   }
 }
 
-void judge::check(const expectation& e, bool injured) {
+void state_checker::check(const expectation& e, bool injured) {
   if (e.damaged || injured) {
     const findings repaired = subject_.check(true);
     if (repaired.lost != 0 && scenario_.may_lose) return;  // each was reported just now
@@ -245,7 +246,7 @@ void judge::check(const expectation& e, bool injured) {
     throw violation("check finds the " + noun_ + " damaged:" + list_of(found));
 }
 
-void judge::probe() {
+void state_checker::probe() {
   try {
     if (scenario_.probe)
       scenario_.probe(subject_);

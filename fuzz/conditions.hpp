@@ -20,7 +20,7 @@ namespace scute::fuzz {
 
 // A refusal has a documented code and says something. INTERNAL is a bug by its own definition, and
 // no pool of a megabyte may use up the memory. The medium never fails, and no other process runs.
-inline int judge_code(const char* call, int code, const char* message) {
+inline int checked_code(const char* call, int code, const char* message) {
   if (code >= 0) return code;
   const char* name = scute_errorname(code);
   if (message[0] == '\0') breach(std::string(call) + " failed without a message: " + name);
@@ -47,9 +47,9 @@ inline void touch(const void* at, uint64_t n) {
   asm volatile("" : : "r"(sum));
 }
 
-// judge_code() for a call of the C interface that has just returned.
-inline int judge(const char* call, int code) {
-  return judge_code(call, code, code < 0 ? scute_errormsg() : "");
+// checked_code() for a call of the C interface that has just returned.
+inline int checked(const char* call, int code) {
+  return checked_code(call, code, code < 0 ? scute_errormsg() : "");
 }
 
 inline void allow_only(const char* call, int code, const std::string& message,
