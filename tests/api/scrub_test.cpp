@@ -22,7 +22,7 @@ class scrub : public scute_test::pool_test {
   std::array<scute::ptr<checked_block>, 100> blocks;
 };
 
-TEST_F(scrub, TellsWhatItFindsAndRepairs) {
+TEST_F(scrub, ReportsDamageAndRepairs) {
   damage(blocks[3]);
   unsigned found = 0, zones = 0;
   bool progress = false;

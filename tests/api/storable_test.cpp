@@ -189,7 +189,7 @@ TEST(type_number, comes_from_the_name) {
   EXPECT_EQ(scute::type_number<nested[]>, 0U);
 }
 
-TEST(type_number, hash_is_fixed_for_ever) {
+TEST(type_number, hash_never_changes) {
   EXPECT_EQ(scute::type_hash("a"), 0xE40C292CU);  // FNV-1a's published test values
   EXPECT_EQ(scute::type_hash("foobar"), 0xBF9CF968U);
 }

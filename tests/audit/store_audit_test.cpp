@@ -385,7 +385,7 @@ class careless_audits : public store_audits {
   careless_audits() : store_audits(on_stray::ignore) {}
 };
 
-TEST_F(careless_audits, NobodyIsBlamed) {
+TEST_F(careless_audits, ReportNoSite) {
   commit_set(4, true);
   EXPECT_EQ(a->strays(), 0u);
   EXPECT_TRUE(a->may_commit());

@@ -53,7 +53,7 @@ class recovery : public testing::Test {
   std::map<scute_oid, bytes> wanted;
 };
 
-TEST_F(recovery, WaitingTellsHowFarItIs) {
+TEST_F(recovery, WaitingReportsProgress) {
   f.load(image);
   const uint64_t width = (f.g.rows + f.g.parity) * uint64_t{4096};
   const uint64_t all = f.g.row_size / 4096 * width;
@@ -124,7 +124,7 @@ TEST_F(recovery, ManyThreadsAtOnce) {
 }
 
 // EPOCH-1.
-TEST_F(recovery, TheNextSessionGoesOn) {
+TEST_F(recovery, TheNextSessionContinues) {
   f.load(image);
   const uint64_t resolved = f.in().s.sb.resolved_epoch;
   const auto [first, content] = *wanted.begin();

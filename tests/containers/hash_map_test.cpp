@@ -97,7 +97,7 @@ TEST_F(hash_map_numbers, circles_of_pages_are_caught) {
               pool.transact([&](scute::tx& tx) { tx.open(root).map.insert(tx, 1'000'000, 1); }));
 }
 
-TEST(hash, values_are_fixed_for_ever) {
+TEST(hash, values_never_change) {
   EXPECT_EQ(scute::hash<scute::string>{}("", 0), scute::hash<scute::string>{}("", 0));
   EXPECT_NE(scute::hash<scute::string>{}("a", 0), scute::hash<scute::string>{}("a", 1));
   EXPECT_NE(scute::hash<scute::string>{}("a", 0), scute::hash<scute::string>{}({"a\0", 2}, 0));

@@ -9,7 +9,7 @@
 namespace scute::test {
 namespace {
 
-TEST(sequences, WhoFollowsALaneThatHasComeFarComesAfterIt) {
+TEST(sequences, TheNextLaneGetsAHigherSequence) {
   for (const uint64_t far : {uint64_t{1} << 36, (uint64_t{1} << 37) - 2, uint64_t{1} << 37,
                              (uint64_t{5} << 37) + 77, (uint64_t{1} << 44) - 1}) {
     pool_file f;

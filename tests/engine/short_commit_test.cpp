@@ -127,7 +127,7 @@ TEST_F(short_commit, AnyChangeOfAnySize) {
 }
 
 // SHORT-3, LF-9: another transaction has changed a member meanwhile, by the short way as well.
-TEST_F(short_commit, AMemberThatSomebodyHasChanged) {
+TEST_F(short_commit, AMemberThatAnotherThreadChanged) {
   create();
   const scute_oid a = f.alloc(pattern(1, 100)), b = f.alloc(pattern(2, 100));
   scute_tx* tx = nullptr;
@@ -262,7 +262,7 @@ TEST_F(short_commit, WhatGoesTheShortWayInPlace) {
 }
 
 // Buffers, ranges in place, allocations and frees, committed and aborted, against a model.
-TEST_F(short_commit, AnyMixtureWithRangesInPlace) {
+TEST_F(short_commit, AnyCombinationWithRangesInPlace) {
   SCUTE_RANDOM(random);
   for (const int parity : {1, 2, 4}) {
     create(parity);
@@ -316,7 +316,7 @@ TEST_F(short_commit, AnyMixtureWithRangesInPlace) {
 
 // Another thread needs a column that is reserved: the transaction goes through the log, and
 // neither loses anything.
-TEST_F(short_commit, AHoldThatSomebodyTakes) {
+TEST_F(short_commit, AColumnReservationThatAnotherThreadTakes) {
   create();
   std::vector<scute_oid> oids;
   for (int i = 0; i < 4; ++i) oids.push_back(f.alloc(pattern(static_cast<uint64_t>(i), 64)));
@@ -351,7 +351,7 @@ TEST_F(short_commit, AHoldThatSomebodyTakes) {
 }
 
 // The same while its owner commits, or opens another range: for ThreadSanitizer above all.
-TEST_F(short_commit, AHoldThatSomebodyTakesMeanwhile) {
+TEST_F(short_commit, AColumnReservationTakenDuringACommit) {
   create();
   std::vector<scute_oid> oids;
   for (int i = 0; i < 3; ++i) oids.push_back(f.alloc(pattern(static_cast<uint64_t>(i), 64)));

@@ -64,7 +64,7 @@ class spec_checkpoint : public testing::Test {
 // CKPT-4. It used to say that nothing was left, as did a drain: so a pool was closed with frames
 // that counted, and the next session drew sequences below theirs. (Found by torture: what a crash
 // of that session left lost to the older frames.)
-TEST_F(spec_checkpoint, IsNotAtItsEndBehindACommitThatIsNearlyOver) {
+TEST_F(spec_checkpoint, DoesNotEndWhileACommitIsInProgress) {
   checkpoint->enter(0, begin + 1);
   apply(7, begin + 5);
   EXPECT_TRUE(checkpoint->cycle()) << "the blocks are clean, and the frame counts";
@@ -79,7 +79,7 @@ TEST_F(spec_checkpoint, IsNotAtItsEndBehindACommitThatIsNearlyOver) {
 // CKPT-3. While a commit had one block pinned, checkpoints renewed another block again and
 // again. At last all segments kept for them were full of records above those of the pinned
 // block. Then no thread could checkpoint that block, and so no thread ever had room again.
-TEST_F(spec_checkpoint, RenewsNothingBehindABlockThatIsPinned) {
+TEST_F(spec_checkpoint, RenewsNothingWhileABlockIsPinned) {
   const size_t kept = engine::commit_log::kept_least + 2;
   ASSERT_EQ(log->keep_back(kept, 0).missing, 0U);
   open(7, begin + 5);
@@ -187,7 +187,7 @@ TEST_F(spec_checkpoint, RestsWhenAllThatIsLeftIsOpen) {
 }
 
 // No round of a part is longer than others may wait for.
-TEST_F(spec_checkpoint, APartIsFoldedOldestFirst) {
+TEST_F(spec_checkpoint, APartIsCheckpointedOldestFirst) {
   constexpr uint64_t blocks = 320;
   for (uint64_t b = 0; b < blocks; ++b) apply(b, begin + 1 + b);
   EXPECT_TRUE(checkpoint->cycle_part(2));
@@ -199,7 +199,7 @@ TEST_F(spec_checkpoint, APartIsFoldedOldestFirst) {
 }
 
 // ROOM-8
-TEST_F(spec_checkpoint, WhoHelpsFoldsAPartTheOldestFirst) {
+TEST_F(spec_checkpoint, HelpCheckpointsTheOldestPart) {
   constexpr uint64_t blocks = 320;
   ASSERT_GE(table->count(), blocks);
   for (uint64_t b = 0; b < blocks; ++b) apply(b, begin + 1 + b);
@@ -215,7 +215,7 @@ TEST_F(spec_checkpoint, WhoHelpsFoldsAPartTheOldestFirst) {
 // ROOM-8. No thread checkpoints until the log is three quarters full. From there on commits
 // checkpoint a part whenever a segment begins. So the log gets no fuller, and no commit has to
 // wait for room.
-TEST(spec_help, CommitsFoldFromThreeQuartersOn) {
+TEST(spec_help, CommitsCheckpointFromThreeQuartersOn) {
   pool_file f;
   scute_options o = options(16 * mib, {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_SPEC});
   o.log_cap = 2 * mib;

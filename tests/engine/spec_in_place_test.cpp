@@ -97,7 +97,7 @@ TEST_P(spec_in_place, GoesWithNewFreedAndBufferedObjects) {
 
 // Nothing but its header is known of a freed object: its size is of no meaning, and may be one of a
 // transaction before.
-TEST_P(spec_in_place, GoesBehindAFreedObjectThatLiesBeforeIt) {
+TEST_P(spec_in_place, AFreedObjectBeforeTheRangeIsIgnored) {
   const scute_oid large = pool_.alloc(bytes(4000, 5));
   std::vector<scute_oid> freed, ranged;
   for (int k = 0; k < 8; ++k) {

@@ -178,7 +178,7 @@ TEST(spec_room, ChunksThatACrashLeftInTheLogHoldObjectsAgain) {
 }
 
 // The error names the least size, and with that it goes.
-TEST(spec_room, APoolThatIsTooSmallForTheLogIsToldTheLeastSize) {
+TEST(spec_room, RefusesATooSmallPoolAndNamesTheLeastSize) {
   const auto refused = [](scute_options o) {
     const scratch dir;
     const std::string path = dir.file("pool");

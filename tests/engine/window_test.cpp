@@ -315,7 +315,7 @@ TEST_F(window, ItsOrderIsAsserted) {
 // ---- several lanes ------------------------------------------------------------------------------
 
 // WIN-2.
-TEST_F(window, WhoeverWantsAStripeDrains) {
+TEST_F(window, AThreadThatNeedsAStripeDrains) {
   const uint64_t c = 12 * block;
   const auto& stored = lane(0).w.count.bytes[static_cast<int>(medium::purpose::parity)];
   const uint64_t before = stored.get();
@@ -365,7 +365,7 @@ TEST_F(window, AWindowUnderWayIsNotDrained) {
 }
 
 // WIN-4.
-TEST_F(window, OneThatHasTakenBackAWindowWaitsForNobody) {
+TEST_F(window, AThreadThatTookBackAWindowDoesNotWait) {
   // Lane 0 has a window in block 12 and wants one in 12 and 14; lane 1 holds 14, deferred.
   commit(1, {at(1, 14 * block)}, pattern(1, 64));
   commit(0, {at(1, 12 * block)}, pattern(2, 64));
@@ -383,7 +383,7 @@ TEST_F(window, OneThatHasTakenBackAWindowWaitsForNobody) {
 }
 
 // WIN-1.
-TEST_F(window, TakingBackWaitsForWhoeverDrains) {
+TEST_F(window, TakingBackWaitsForADrainInProgress) {
   // Two threads over and over: one commits in a block, the other one wants its stripe.
   std::atomic<bool> over{false};
   std::atomic<int> torn{0};

@@ -156,7 +156,7 @@ TEST(log_file_mutation, BytesThatChanged) {
   EXPECT_GT(opened, 20U);
 }
 
-TEST(log_file_mutation, HeadsThatLie) {
+TEST(log_file_mutation, HeadsWithWrongFields) {
   SCUTE_RANDOM(random);
   hostile_log l;
   unsigned opened = 0, refused = 0;
@@ -183,7 +183,7 @@ TEST(log_file_mutation, HeadsThatLie) {
   EXPECT_GT(refused, 20U);
 }
 
-TEST(log_file_mutation, FramesThatLie) {
+TEST(log_file_mutation, FramesWithWrongFields) {
   SCUTE_RANDOM(random);
   hostile_log l;
   unsigned seen = 0;

@@ -127,7 +127,7 @@ TEST(log_file_sync, CommitsAtTheSameTimeShareSyncs) {
 
 // STREAM-4: a log that is extended concurrently with a commit is synced after it, not at the same
 // time. The kernel would report the error of the commit's page to the first sync, and to no other.
-TEST(log_file_sync, GrowthBesideACommitTakesNoErrorFromIt) {
+TEST(log_file_sync, GrowthDuringACommitTakesNoErrorFromIt) {
   SCUTE_RANDOM(random);
   bool hit = false;
   for (const call what : {call::fdatasync, call::fsync}) {

@@ -231,7 +231,7 @@ TEST_F(failing_disk, AnAbortThatFailsLetsGoOfItsColumns) {
   EXPECT_EQ(e, SCUTE_E_IO);
 }
 
-TEST_F(failing_disk, DrainTellsOfAFailure) {
+TEST_F(failing_disk, DrainReportsAFailure) {
   SCUTE_OKAY(try_overwrite(first, pattern(4, 300)));
   fail(EIO);
   SCUTE_FAILS(SCUTE_E_IO, scute_drain(f));

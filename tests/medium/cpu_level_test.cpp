@@ -54,7 +54,7 @@ TEST(cpu_level, WriteBacksAreOfTheLevel) {
 }
 
 // The text that `scute info` shows as kernels.
-TEST(cpu_level, AnOpenPoolTellsIt) {
+TEST(cpu_level, AnOpenPoolReportsIt) {
   pool_file f{scratch::memory};
   f.create(options(4 * mib, pool_kind(SCUTE_PROTECT_MLPC, SCUTE_ENGINE_LOGFREE)));
   scute_info info;

@@ -38,7 +38,7 @@ TEST(group_sync, AloneLeadsAtOnce) {
 
 // SYNC-1, SYNC-2: five threads that come during a sync are all served by the next one, by one of
 // them.
-TEST(group_sync, WhoComesDuringASyncWaitsForTheNext) {
+TEST(group_sync, AThreadThatComesDuringASyncWaitsForTheNext) {
   group_sync g;
   std::atomic<bool> inside{false}, go{false};
   std::atomic<int> later{0}, returned{0}, not_alone{0};
@@ -107,7 +107,7 @@ TEST(group_sync, WhatWasStoredBeforeIsSynced) {
 }
 
 // SYNC-4: every thread that the leader's sync served gets an error that the leader notes.
-TEST(group_sync, EverybodySeesTheLeadersError) {
+TEST(group_sync, EachThreadSeesTheLeadersError) {
   group_sync g;
   std::atomic<bool> inside{false}, go{false}, failed{false};
   std::thread first([&] {

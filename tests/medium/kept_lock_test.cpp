@@ -157,7 +157,7 @@ TEST(kept_lock, NoChildKeepsIt) {
 
 // LOCK-1. 10,000 openings concurrently with all calls that make children. Each child has copies
 // of all descriptors until it runs another program.
-TEST(kept_lock, NothingIsBusyBesideNewProcesses) {
+TEST(kept_lock, NothingIsBusyWhileProcessesStart) {
   const scratch dir;
   const std::string path = dir.file("pool");
   make_file(path);

@@ -154,7 +154,7 @@ class modelled final : public memory_listener {
   simulated_memory& memory_;
 };
 
-TEST_F(Memory, TellsAListenerWhatAMediumDoes) {
+TEST_F(Memory, ReportsTheMediumsOperationsToAListener) {
   modelled m(memory);
   const uint64_t word = 0x0102030405060708;
   const auto durable = [&](uint64_t at) {

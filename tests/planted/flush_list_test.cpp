@@ -53,7 +53,7 @@ class flush_list : public ::testing::Test {
   std::vector<uint64_t> taken;
 };
 
-TEST_F(flush_list, EndIsFoundFromAHintThatIsAWholeRingBehind) {
+TEST_F(flush_list, EndIsFoundFromAHintThatIsAWholeRingOld) {
   for (uint64_t i = 0; i < 3 * entries; ++i) {
     const uint64_t late = put(100 + i) + 1;
     make_commit_set();

@@ -13,7 +13,7 @@ namespace scute::test {
 namespace {
 
 // FRAGREF-2. Damage makes the object shorter, and other damage strikes its bytes after that end.
-TEST_P(repaired_meanwhile, scrub_of_what_a_damaged_header_does_not_tell_of) {
+TEST_P(repaired_meanwhile, scrub_of_bytes_after_a_damaged_headers_end) {
   if (GetParam().size < several) return;
   format::fragment_header h;
   std::memcpy(&h, f.raw(object.header), sizeof h);
@@ -67,7 +67,7 @@ TEST_P(repaired_meanwhile, scrub_while_another_repairs_the_head) {
 
 // CLASSIFY-2. Two commits to the head one after the other, and a scrub that looks while each is in
 // the middle of it.
-TEST_P(repaired_meanwhile, scrub_beside_two_commits_to_the_head) {
+TEST_P(repaired_meanwhile, scrub_during_two_commits_to_the_head) {
   const scrub::fragment_ref unused = beyond_the_object();
   if (s->parity_is_log) return;  // its commits hold their columns
   pool::lane& l = s->lanes.back();
@@ -89,7 +89,7 @@ TEST_P(repaired_meanwhile, scrub_beside_two_commits_to_the_head) {
 }
 
 // REPAIR-7. One object is lost; each repaired object after it is a reason to try again.
-TEST_P(repaired_meanwhile, scrub_tells_of_a_loss_once) {
+TEST_P(repaired_meanwhile, scrub_reports_a_loss_once) {
   std::vector<scute_oid> others;
   for (uint64_t i = 0; i < 3; ++i) others.push_back(f.alloc(pattern(20 + i, GetParam().size)));
   f.in().drain();
@@ -133,7 +133,7 @@ TEST_P(repaired_meanwhile, scrub_tells_of_a_loss_once) {
 
 // A commit in the middle of its work: what it writes and the parity are in step, and no checksum
 // accepts them. A repair that was begun for some damage before lets it end (REPAIR-6).
-TEST_P(repaired_meanwhile, repair_beside_a_commit_that_pauses) {
+TEST_P(repaired_meanwhile, repair_during_a_commit_that_pauses) {
   if (s->parity_is_log) return;  // its commits hold their columns
   pool::lane& l = s->lanes.back();
   const uint64_t payload = object.fragment(0).payload;

@@ -228,7 +228,7 @@ TEST_F(event_log, AFullQueueCountsWhatItDrops) {
 }
 
 // EVENT-2.
-TEST_F(event_log, ThreadsPostWhileThreadsTell) {
+TEST_F(event_log, ThreadsPostWhileThreadsReport) {
   constexpr uint64_t posters = 4, each = 20000;
   std::atomic<uint64_t> posting{posters};
   std::vector<std::thread> threads;
@@ -352,7 +352,7 @@ TEST_F(event_log, TornAndForeignLinesAreIgnored) {
   EXPECT_EQ(kept[2].sequence, 6u);
 }
 
-TEST_F(event_log, ReadOnlyTellsAndWritesNothing) {
+TEST_F(event_log, ReadOnlyReportsAndWritesNothing) {
   const scute_oid oid = f.alloc(pattern(1, 100));
   post(event_at(apart));
   f.close();

@@ -90,7 +90,7 @@ TEST(foreign_layout, ParityIsOfTheFile) {
   }
 }
 
-TEST(foreign_layout, RefusesLies) {
+TEST(foreign_layout, RefusesWrongFields) {
   scute_options o;
   scute_options_init(&o);
   const pool::foreign_plan good = pool::plan_foreign(o, 3 * mib, 0, 0);

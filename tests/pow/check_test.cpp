@@ -18,7 +18,7 @@ namespace {
 class Checks : public test::pow_files {};
 INSTANTIATE_TEST_SUITE_P(, Checks, test::memory_and_disk(), test::name_of_place);
 
-TEST_P(Checks, BesideRunningSectionsFindNothing) {
+TEST_P(Checks, DuringSectionsFindNothing) {
   for (const auto protect : {SCUTE_POW_NONE, SCUTE_POW_SEALED, SCUTE_POW_ALWAYS}) {
     options o = small();
     o.protection = protect;
@@ -65,7 +65,7 @@ TEST_P(Checks, InsideASectionTheyAreRefused) {
 }
 
 // The caller has a lock that a section waits for.
-TEST_P(Checks, DoNotWaitForEver) {
+TEST_P(Checks, WaitForABoundedTime) {
   store db(path, small());
   std::atomic<bool> begun{false};
   struct told {

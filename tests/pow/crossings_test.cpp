@@ -28,7 +28,7 @@ struct cell {
 };
 
 // An object of every size around the limit goes into a part next to another one, or is refused.
-TEST_P(Crossings, LargestObjectsBesideOthers) {
+TEST_P(Crossings, LargestObjectsAmongOthers) {
   for (const auto protect : {SCUTE_POW_NONE, SCUTE_POW_ALWAYS}) {
     const std::string file = path + (protect == SCUTE_POW_NONE ? "-none" : "-always");
     options o = small();
@@ -110,7 +110,7 @@ TEST_P(Crossings, ErasedTwiceIsCountedOnce) {
 
 // The objects that many threads have left undurable must be named, or made durable. An object of
 // the largest size is kept.
-TEST_P(Crossings, TheLargestObjectBehindManyThreads) {
+TEST_P(Crossings, TheLargestObjectAfterManyThreads) {
   options o = small();
   o.protection = SCUTE_POW_NONE;
   store db(path, o);

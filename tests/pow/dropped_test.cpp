@@ -45,7 +45,7 @@ INSTANTIATE_TEST_SUITE_P(, Dropped, ::testing::Values(protection::none),
                          [](const auto&) { return std::string("None"); });
 
 // The decision about them is forgotten when they are void, and not before.
-TEST_P(Dropped, DoNotCountBehindACloseEither) {
+TEST_P(Dropped, DoNotCountAfterACloseEither) {
   make();
   for (uint64_t i = 0; i < 5; ++i) put(i, std::string(100, '*'));
   put_later(10, 1, 100, 'l');

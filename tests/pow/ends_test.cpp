@@ -91,7 +91,7 @@ TEST_P(Ends, AreSaidByRecovery) {
 
 // The last page that anything was written to becomes zeros: without an end it would be a segment
 // that ends sooner.
-TEST_P(EndsOfOneCopy, ZerosBehindTheLastFrameThatIsLeftAreTold) {
+TEST_P(EndsOfOneCopy, ZerosAfterTheLastFrameAreReported) {
   for (const bool closed : {true, false}) {
     make();
     fill(0, 20);
@@ -133,7 +133,7 @@ TEST_P(EndsOfOneCopy, WhatWasLostIsNamed) {
 }
 
 // If the page that says where the end is gets lost, that is reported.
-TEST_P(EndsOfOneCopy, ALostEndIsTold) {
+TEST_P(EndsOfOneCopy, ALostEndIsReported) {
   make();
   fill(0, 10);
   db->close();

@@ -364,7 +364,7 @@ TEST_P(Faces, MapsOfOtherTypesAreRefused) {
 }
 
 // A table, a vector and a single object of one type are three kinds of tables.
-TEST_P(Faces, KindsOfTablesAreToldApart) {
+TEST_P(Faces, KindsOfTablesAreDistinguished) {
   store db(path, small());
   table<uint64_t> a(db, "table");
   vector<uint64_t> b(db, "vector");

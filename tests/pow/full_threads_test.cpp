@@ -153,7 +153,7 @@ TEST_P(full_threads, ThreadsThatHaveEndedDoNotFillIt) {
 }
 
 // The room that one thread takes for erasing keeps no other thread from its open objects.
-TEST_P(full_threads, WhoErasesTakesNothingFromTheOthers) {
+TEST_P(full_threads, AnErasingThreadTakesNoRoomFromTheOthers) {
   const unsigned threads = std::get<1>(GetParam());
   const scratch dir(scratch::memory);
   pow::store db(dir.file("full"), small());

@@ -146,7 +146,7 @@ TEST_F(Ids, AfterAnOlderLibraryTheyBeginWithAGuess) {
 }
 
 // Maps and queues show no ids.
-TEST_F(Ids, WhereNobodyKeepsThemTheyRecur) {
+TEST_F(Ids, MapsAndQueuesUseThemAgain) {
   db->close();
   reopen();
   attach_free(true);

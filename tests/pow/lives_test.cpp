@@ -126,7 +126,7 @@ TEST_P(Lives, AFaceEndsInsideASection) {
   EXPECT_EQ(db.check(SCUTE_POW_COMPARE), 0U);
 }
 
-TEST_P(Lives, BehindTheCloseNothingIsChanged) {
+TEST_P(Lives, NothingIsChangedAfterTheClose) {
   store db(path, small());
   map<uint64_t, std::string> words(db, "words");
   value<pair> one(db, "one");
@@ -158,7 +158,7 @@ TEST_P(Lives, TheStoreEndsFirst) {
 }
 
 // While another thread has a section open the store stays as it is.
-TEST_P(Lives, CloseBesideASection) {
+TEST_P(Lives, CloseDuringASection) {
   store db(path, small());
   map<uint64_t, std::string> words(db, "words");
   std::atomic<int> step{0};
@@ -232,7 +232,7 @@ TEST_P(Lives, ACodecThatChangesItsMind) {
 
 // A check waits for a section, which closes a table, while another thread opens one and waits for
 // the check.
-TEST_P(Lives, ATableEndsWhileAnotherOneIsOpenedBesideACheck) {
+TEST_P(Lives, ATableEndsWhileAnotherOneIsOpenedDuringACheck) {
   store db(path, small());
   std::optional<map<uint64_t, std::string>> words(std::in_place, db, "words");
   auto s = db.section(m);

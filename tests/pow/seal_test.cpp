@@ -107,7 +107,7 @@ TEST_F(Seals, AnOpenFileIsRepairedByACheck) {
 }
 
 // A group whose members go loses none of what they had, damaged or not.
-TEST_F(Seals, AGroupIsMendedBeforeItEnds) {
+TEST_F(Seals, AGroupIsRepairedBeforeItEnds) {
   fill(0, 100);
   ASSERT_EQ(count(use::seal), 1U);
   uint32_t member = 0;
@@ -137,7 +137,7 @@ TEST_F(Seals, WhatAGroupHasOfAMemberComesBackBeforeItEnds) {
 }
 
 // A seal that lies after all members of its group moves further down before any member does.
-TEST_F(Seals, CompactingMendsAGroupBeforeItEnds) {
+TEST_F(Seals, CompactingRepairsAGroupBeforeItEnds) {
   unsigned tried = 0;
   for (uint64_t n = 9; n < 26; ++n) {
     make();
@@ -238,7 +238,7 @@ TEST_F(Seals, AStaleSealIsNone) {
 
 // The store restores a page from its group, and leaves the sound records in that page as they
 // are.
-TEST_F(Seals, WhatIsSoundStaysInAPageThatIsMended) {
+TEST_F(Seals, RepairingAPageKeepsItsValidBytes) {
   const std::array<size_t, 5> sizes{2950, 1450, 350, 2450, 2450};
   for (uint64_t i = 0; i < 50; ++i) put(i, sizes[i % 5], static_cast<char>('a' + i % 26));
   std::vector<uint32_t> members;

@@ -44,7 +44,7 @@ class SealRoom : public Seals {
   }
 };
 
-TEST_F(SealRoom, NoSegmentWaitsForEverBesideThreads) {
+TEST_F(SealRoom, NoSegmentStaysUnsealedWhileThreadsWrite) {
   constexpr uint64_t threads = 8;
   make_bounded();
   fill(0, 120);
@@ -141,7 +141,7 @@ TEST_F(SealRoom, ACloseLeavesNothingOutsideOfAGroup) {
 
 // A section of many segments: they have groups soon after it has ended, not when as many more are
 // full.
-TEST_F(SealRoom, WhatALargeSectionHasFilledIsSealedBehindIt) {
+TEST_F(SealRoom, SegmentsOfALargeSectionAreSealedAfterIt) {
   {
     section s(db->parts(), durability::strict);
     for (uint64_t i = 0; i < 150; ++i) c->put(s, i, std::string(1500, 'x'));

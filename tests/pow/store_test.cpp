@@ -114,7 +114,7 @@ TEST_P(Store, SegmentsArePinnedUntilEntriesKnowThem) {
 }
 
 // POW-5: the first `later` section that there is comes while the cleaner is at what it replaces.
-TEST_P(Store, TheFirstLaterSectionBesideTheCleaner) {
+TEST_P(Store, TheFirstLaterSectionDuringCleaning) {
   make();
   for (uint64_t i = 0; i < 40; ++i) put(i % 2, std::string(3000, 'a'));
   const lane& l = *db->parts().find_lane(1);
@@ -184,7 +184,7 @@ TEST_P(Store, ObjectsOfAnotherSizeAreRefused) {
   }
 }
 
-TEST_P(Store, LostPagesAreRepairedOrTold) {
+TEST_P(Store, LostPagesAreRepairedOrReported) {
   make();
   for (uint64_t i = 0; i < 40; ++i) put(i, std::string(2000, static_cast<char>('a' + i % 26)));
   db->close();
@@ -225,7 +225,7 @@ INSTANTIATE_TEST_SUITE_P(, Unprotected, ::testing::Values(protection::none),
                          [](const auto&) { return std::string("None"); });
 
 // A loss is reported by table and objects, as far as the bytes say, and by lane and segment.
-TEST_P(Unprotected, DamageIsToldByTableAndObjects) {
+TEST_P(Unprotected, DamageIsReportedByTableAndObjects) {
   make();
   for (uint64_t i = 0; i < 6; ++i) {
     section s(db->parts(), durability::strict);
@@ -261,7 +261,7 @@ TEST_P(Unprotected, DamageIsToldByTableAndObjects) {
 }
 
 // No frame lies after them from which recovery could learn how much is missing.
-TEST_P(Unprotected, PagesAtTheEndThatCannotBeReadAreTold) {
+TEST_P(Unprotected, UnreadablePagesAtTheEndAreReported) {
   make();
   for (uint64_t i = 0; i < 10; ++i) put(i, std::string(2000, '*'));
   db->close();

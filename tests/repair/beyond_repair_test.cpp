@@ -154,9 +154,9 @@ TEST_P(losses, ASecondRepairFindsNothingMore) {
 INSTANTIATE_TEST_SUITE_P(Engine, losses, every_engine, engine_name);
 
 // "lost page in a zone | ends the process | ends the process | rebuilt | rebuilt"
-class whom_it_ends : public testing::TestWithParam<pool_kind> {};
+class loss_outcomes : public testing::TestWithParam<pool_kind> {};
 
-TEST_P(whom_it_ends, ALostPageInAZone) {
+TEST_P(loss_outcomes, ALostPageInAZone) {
   SCUTE_RANDOM(random);
   beyond_repair f;
   f.create(mib, GetParam());
@@ -198,7 +198,7 @@ TEST_P(whom_it_ends, ALostPageInAZone) {
     write_file(f.path, whole);
   }
 }
-INSTANTIATE_TEST_SUITE_P(Protection, whom_it_ends, every_protection, protection_name);
+INSTANTIATE_TEST_SUITE_P(Protection, loss_outcomes, every_protection, protection_name);
 
 }  // namespace
 }  // namespace scute::test

@@ -150,7 +150,7 @@ TEST_P(bitflip_search, FlipsInAClosedPool) {
 
 // Transactions continue meanwhile; damage in the objects that they open, and damage that a scrub
 // finds, is repaired.
-TEST_P(bitflip_search, FlipsAreRepairedBesideTransactions) {
+TEST_P(bitflip_search, FlipsAreRepairedDuringTransactions) {
   const uint64_t blocks = f.in().s.geo.row_size / page;
   for (int trial = 0; trial < 4 && !HasFailure(); ++trial) {
     for (uint64_t block = 2; block < blocks; ++block) rain(block, 3, rows + GetParam());
@@ -187,7 +187,7 @@ TEST_P(bitflip_search, BitsOfTwoRowsInOneByte) {
 }
 
 // A page that is lost is rebuilt with what its column holds, other rows' flips among it. (SYNRUN-2)
-TEST_P(bitflip_search, ALostPageBesideFlips) {
+TEST_P(bitflip_search, ALostPageAndFlips) {
   if (GetParam() == 1) return;  // two cells of a column are wrong
   const target x = large_fragment();
   for (int trial = 0; trial < 8 && !HasFailure(); ++trial) {
@@ -213,7 +213,7 @@ TEST_P(bitflip_search, ALostPageBesideFlips) {
 
 // More than can be told from one fragment's checksum: first its neighbours', then its own.
 // (BITFLIP-5)
-TEST_P(bitflip_search, NeighboursTellWhatIsTheirs) {
+TEST_P(bitflip_search, ChecksumsOfNeighboursNarrowTheSearch) {
   const target x = large_fragment();
   const bytes sound = all();
   constexpr unsigned trials = 12;

@@ -287,7 +287,7 @@ TEST(lost_page, WithoutHandlersAProgramCallsItself) {
 
 // The descriptor says which rows are in use, and what lies in the others is not in the parity. With
 // the descriptor lost, that has to be found out again.
-TEST(lost_page, DescriptorBesideNoiseInUnusedSpace) {
+TEST(lost_page, DescriptorAndNoiseInUnusedSpace) {
   for (const auto level : {SCUTE_PROTECT_MLP, SCUTE_PROTECT_MLPC}) {
     lossy_pool f;
     f.create(8 * mib, level);

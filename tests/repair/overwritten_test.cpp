@@ -138,7 +138,7 @@ TEST_P(overwritten, ScribblesInOneColumn) {
 }
 
 // DECODE-3, REPAIR-1.
-TEST_P(overwritten, OneMoreIsToldAndNotGuessed) {
+TEST_P(overwritten, OneMoreIsReportedAndNotGuessed) {
   f.close();
   // Some of the pages hold nothing that is alive; not all of so many.
   for (uint64_t block = 2 + below(2); block < blocks(); block += 2)

@@ -61,7 +61,7 @@ TEST_P(several_losses, PagesComeBackWhenObjectsAreRead) {
   });
 }
 
-TEST_P(several_losses, PagesThatCrashedBesides) {
+TEST_P(several_losses, PagesLostAfterACrash) {
   uint32_t k = 0;
   for_each_set(GetParam(), [&](uint32_t set) {
     if (++k % 5 != 0) return;
@@ -89,7 +89,7 @@ TEST_P(several_losses, InjuredCellsAreRepaired) {
   });
 }
 
-TEST_P(several_losses, OneMoreIsToldAndNamed) {
+TEST_P(several_losses, OneMoreIsReportedAndNamed) {
   for (uint32_t row = 0; row <= GetParam(); ++row) injure(SCUTE_INJURE_LOSE_PAGE, at(row));
   uint64_t lost = 0;
   for (const auto& [oid, content] : f.objects) {

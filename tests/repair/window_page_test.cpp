@@ -235,7 +235,7 @@ TEST_P(by_hand, InTheParityPhase) {
 
 // A line that has been reported and not yet been stored. If it is in the written page itself,
 // repair may bring the bytes back as either, and they are stored next.
-TEST_P(by_hand, BetweenTellingAndStoring) {
+TEST_P(by_hand, BetweenReportAndStore) {
   for (const uint32_t done : {56u, 120u, 376u, 700u}) {
     const uint32_t stored = done == 700 ? 696 : done - 64 > done ? 0 : done - 64;
     put(phase::data, 1, stored);

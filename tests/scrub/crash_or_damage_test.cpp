@@ -354,7 +354,7 @@ class killed : public testing::TestWithParam<uint32_t> {
 };
 
 // CAUSE-1, CAUSE-5, LF-6: what steps and staging leave is no damage.
-TEST_P(killed, AtWork) {
+TEST_P(killed, DuringTransactions) {
   SCUTE_RANDOM(random);
   uint64_t at_work = 0, events = 0;
   for (int round = 0; round < 25; ++round) {

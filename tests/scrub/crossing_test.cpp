@@ -162,14 +162,14 @@ class crossing_ring : public testing::Test {
 };
 
 // It does not decode before the neighbour is repaired, and must not be taken for decided. (RES-10)
-TEST_F(crossing_ring, BrokenBesideADamagedNeighbour) {
+TEST_F(crossing_ring, BrokenNextToADamagedNeighbour) {
   load_damaged(f.with(f.words_of(member)));
   EXPECT_TRUE(f.read(member) == f.before[member]);
   EXPECT_TRUE(f.read(other) == f.before[other]);
   f.expect_sound_with(f.before);
 }
 
-TEST_F(crossing_ring, CompleteBesideADamagedNeighbour) {
+TEST_F(crossing_ring, CompleteNextToADamagedNeighbour) {
   load_damaged(f.with(f.data));
   EXPECT_TRUE(f.read(member) == f.after[member]);
   EXPECT_TRUE(f.read(other) == f.after[other]);

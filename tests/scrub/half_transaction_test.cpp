@@ -134,7 +134,7 @@ TEST_P(half_transaction, DecidedOfWhichOneMemberIsLost) {
 // Not decided. One member is torn, one is whole, and unused bytes are damaged in the columns of
 // the whole one's header. The torn member's old bytes may be lost, and that is reported
 // (RES-13).
-TEST_P(half_transaction, UndecidedBesideDamagedBytesThatNobodyUses) {
+TEST_P(half_transaction, UndecidedNextToDamagedUnusedBytes) {
   for (const uint64_t damaged : {1, 40, 900})
     for (const bool whole_first : {true, false})
       for (const bool whole_is_last : {true, false}) {

@@ -300,7 +300,7 @@ class lost_pages : public testing::TestWithParam<pool_kind> {
   known_pool f;
 };
 
-TEST_P(lost_pages, AreRebuiltWhenSomebodyReads) {
+TEST_P(lost_pages, AreRebuiltWhenAThreadReads) {
   for (const auto& [oid, content] : f.objects) lose(f.offset_of(oid)), f.read(oid);
   f.expect_all_repaired();
 }
@@ -320,7 +320,7 @@ TEST_P(lost_pages, AreStillLostAfterClosing) {
 }
 
 // Two pages of a column, but one of them counts for zeros.
-TEST_P(lost_pages, BesideOneInSpaceNeverUsed) {
+TEST_P(lost_pages, NextToOneInSpaceNeverUsed) {
   const auto& g = f.in().s.geo;
   const scute_oid oid = f.add(9000);
   const uint64_t page = (f.offset_of(oid) + 4095) / 4096 * 4096;
@@ -341,7 +341,7 @@ INSTANTIATE_TEST_SUITE_P(Protection, lost_pages,
                          protection_name);
 
 // INJECT-2: ordinary stores to other bytes of a word whose bits are flipped meanwhile.
-TEST_F(injection, FlipsLeaveStoresBesideThemAlone) {
+TEST_F(injection, FlipsLeaveStoresNextToThemAlone) {
   const uint64_t word = f.offset_of(f.root) / 8 * 8;
   std::atomic<bool> stop{false};
   std::thread flipper([&] {

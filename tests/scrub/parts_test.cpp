@@ -136,7 +136,7 @@ TEST_P(parts, FreedInTheNextSession) {
 }
 
 // Its headers and payload are staged over those of the freed one.
-TEST_P(parts, AnotherOneIsStagedInItsPlace) {
+TEST_P(parts, AnotherOneIsPrewrittenInItsPlace) {
   begin_session();
   ASSERT_EQ(SCUTE_OK, f.free(large));
   f.before.erase(large);

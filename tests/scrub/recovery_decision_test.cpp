@@ -114,7 +114,7 @@ TEST(recovery_decision, EveryCombinationOccursOnce) {
   EXPECT_EQ(rows.size(), every_question().size());
 }
 
-TEST(recovery_decision, JudgeGoesByTheTable) {
+TEST(recovery_decision, FollowsTheTable) {
   for (const engine::decision_row& r : engine::decision_table)
     EXPECT_EQ(engine::decision_for(r.kept, r.column, r.members), r.what)
         << text({r.kept, r.column, r.members});
@@ -122,7 +122,7 @@ TEST(recovery_decision, JudgeGoesByTheTable) {
 
 // Wherever a crash can lead, the decision leaves the bytes that must be there, and the columns
 // adding up with them or left to be recomputed.
-TEST(recovery_decision, WhatACrashLeavesIsPutRight) {
+TEST(recovery_decision, TornBytesAreFinishedOrRolledBack) {
   size_t looked_at = 0;
   for (const auto& [q, needs] : reachable()) {
     const auto e = effect_of(engine::decision_for(std::get<0>(q), std::get<1>(q), std::get<2>(q)));

@@ -241,7 +241,7 @@ TEST_F(resolution, CountsWhatItDoes) {
 }
 
 // Not more than the blocks of the member that is read, or of a header that its chunk's table needs.
-TEST_F(resolution, AReadSettlesOnlyWhatItNeeds) {
+TEST_F(resolution, AReadResolvesOnlyTheColumnsItNeeds) {
   cut_two();
   f.load(f.with(f.words_of(oids[0])));
   const uint64_t all = f.info().unresolved;
@@ -434,7 +434,7 @@ TEST_F(shared_columns, DamageAndCrashInOneColumnAreReported) {
 }
 
 // In different columns of the same objects it is not too much.
-TEST_F(shared_columns, DamageBesideACrashIsRepaired) {
+TEST_F(shared_columns, DamageNextToACrashIsRepaired) {
   cut_b(2990, 10);
   bytes image = f.with(f.within(f.data, f.offset_of(b) - format::header_size, format::header_size));
   image[shared()] ^= 0x40;

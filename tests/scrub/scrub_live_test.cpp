@@ -150,7 +150,7 @@ TEST_F(slow_scrub, OneAtATime) {
 }
 
 // SCRUB-1.
-TEST_F(slow_scrub, StopsAndGoesOn) {
+TEST_F(slow_scrub, StopsAndContinues) {
   const uint64_t whole = run_scrub(f, 2).report.bytes;
   const uint64_t last = f.info().last_scrub_ns;
   EXPECT_NE(last, 0u);

@@ -65,7 +65,7 @@ class slack : public testing::TestWithParam<uint32_t> {
 };
 
 // Ranges of objects that share no column: one open cell in each. (DECODE-2, ERASE-7, VERSION-1)
-TEST_P(slack, ATornTransactionBesideNoise) {
+TEST_P(slack, ATornTransactionNextToNoise) {
   SCUTE_RANDOM(random);
   fill(random);
   f.wait();
@@ -125,7 +125,7 @@ TEST_P(slack, ATornTransactionBesideNoise) {
 
 // A process that is killed while it stages a large object leaves payload, and headers of parts, in
 // columns whose parity is that of before.
-TEST_P(slack, AStagedObjectBesideNoise) {
+TEST_P(slack, APrewrittenObjectNextToNoise) {
   SCUTE_RANDOM(random);
   fill(random);
   for (int round = 0; round < 10; ++round) {

@@ -90,7 +90,7 @@ TEST_P(spec_checkpoint_lsn, OnePlaceIsOldAndTheOtherGone) {
     });
 }
 
-TEST_P(spec_checkpoint_lsn, WhatIsPutRightIsTold) {
+TEST_P(spec_checkpoint_lsn, RepairsAreReported) {
   bytes image = closed;
   for (const uint64_t at : truncation_points) std::fill_n(&image[at], words_size, 0x5a);
   f.load(image);

@@ -123,7 +123,7 @@ TEST_P(spec_crash, OneCopyOfTheLogIsEnough) {
   }
 }
 
-TEST_P(spec_crash, DamageToOneCopyIsToldAsDamage) {
+TEST_P(spec_crash, DamageToOneCopyIsReportedAsDamage) {
   const auto frames = f.frames();
   bytes image = after;
   image[f.lines_of(frames[2], false).front() + 40] ^= 0x10;
@@ -141,7 +141,7 @@ TEST_P(spec_crash, DamageToOneCopyIsToldAsDamage) {
 }
 
 // GAP-2, GAP-4: a record that is missing in all copies is reported if others follow it.
-TEST_P(spec_crash, AMissingRecordIsTold) {
+TEST_P(spec_crash, AMissingRecordIsReported) {
   SCUTE_RANDOM(random);
   const auto frames = f.frames();
   for (int round = 0; round < 10; ++round) {
@@ -160,7 +160,7 @@ TEST_P(spec_crash, AMissingRecordIsTold) {
 }
 
 // GAP-5: no record follows the last record of a segment.
-TEST_P(spec_crash, AMissingLastRecordOfASegmentIsTold) {
+TEST_P(spec_crash, AMissingLastRecordOfASegmentIsReported) {
   SCUTE_RANDOM(random);
   const auto frames = f.frames();
   uint64_t tried = 0;
@@ -184,7 +184,7 @@ TEST_P(spec_crash, AMissingLastRecordOfASegmentIsTold) {
 }
 
 // GAP-3
-TEST_P(spec_crash, ASegmentThatIsGoneIsTold) {
+TEST_P(spec_crash, AMissingSegmentIsReported) {
   SCUTE_RANDOM(random);
   bytes image = after;
   for (const auto& [offset, length] : f.live()) noise(image, offset, length, random);
@@ -199,7 +199,7 @@ TEST_P(spec_crash, ASegmentThatIsGoneIsTold) {
 
 // The same for a segment in which no record counted: its head would have said so, and nothing
 // else knows. Recovery reports it once, and nothing is missing.
-TEST_P(spec_crash, NoiseOverAVoidSegmentIsToldAsWell) {
+TEST_P(spec_crash, NoiseOverAVoidSegmentIsReportedAsWell) {
   SCUTE_RANDOM(random);
   const auto live = f.live();
   const auto where = f.segments();
@@ -225,7 +225,7 @@ TEST_P(spec_crash, NoiseOverAVoidSegmentIsToldAsWell) {
   EXPECT_NE(tried, 0u);
 }
 
-TEST_P(spec_crash, TheCommandTellsItByItsStatus) {
+TEST_P(spec_crash, TheCommandReportsItByItsStatus) {
   bytes image = after;
   SCUTE_RANDOM(random);
   for (const auto& [offset, length] : f.live()) noise(image, offset, length, random);
@@ -281,7 +281,7 @@ TEST_P(spec_crash, ScribblesAreRepairedOrReported) {
 }
 
 // Nothing is exposed any more when all is checkpointed: any one row may be noise then.
-TEST_P(spec_crash, WhatIsFoldedIsNotExposed) {
+TEST_P(spec_crash, CheckpointedRecordsAreNotExposed) {
   SCUTE_RANDOM(random);
   SCUTE_OKAY(scute_drain(f));
   const pool::geometry g = f.in().s.geo;
@@ -336,7 +336,7 @@ TEST_F(spec_crash_mlp, ALostPageIsRebuiltOrReported) {
 
 // Nothing is exposed after two looks of the pool's own thread after the last transaction, whatever
 // the transactions did. The looks come every 20 ms.
-TEST(spec_exposure, EndsBehindTheSecondLook) {
+TEST(spec_exposure, EndsAfterTheSecondLook) {
   spec_image f;
   f.reopen();
   f.in().idle.stop();

@@ -147,7 +147,7 @@ TEST_P(spec_list, OnePlaceIsNoiseAfterAKill) {
 }
 
 // LOGSCRUB-4: of a pool that was closed properly.
-TEST_P(spec_list, WhatIsPutRightIsTold) {
+TEST_P(spec_list, RepairsAreReported) {
   grow();
   const std::vector<uint64_t> places[2] = {copies_of(0), copies_of(1)};
   f.close();

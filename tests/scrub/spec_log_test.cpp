@@ -72,7 +72,7 @@ TEST_P(spec_log, ACheckSeesItAndWithRepairPutsItRight) {
 }
 
 // LOGSCRUB-3
-TEST_P(spec_log, WhatNoCopyTellsIsFolded) {
+TEST_P(spec_log, RecordsLostInEveryCopyAreCheckpointed) {
   const auto frames = f.frames();
   for (const uint64_t at : f.lines_of(frames[5], true)) noise(at, 64);
   const uint64_t before = f.in().engine->log().truncation_point;
@@ -95,7 +95,7 @@ TEST_P(spec_log, AllOfItCanBecomeNoise) {
 }
 
 // Without a scrub, the next use of the segments gives them the bytes that they must have.
-TEST_P(spec_log, NoiseThatNobodySawDoesNoHarmWhileThePoolIsOpen) {
+TEST_P(spec_log, UnnoticedNoiseDoesNoHarmWhileThePoolIsOpen) {
   for (const auto& [offset, length] : f.live()) noise(offset, length);
   f.change(1, 2000);
   f.expect_objects();
@@ -125,7 +125,7 @@ TEST_P(spec_log, ListAndTruncationPointAreWrittenAgain) {
 }
 
 // LOGSCRUB-1
-TEST_P(spec_log, WhatIsVoidIsNobodysDamage) {
+TEST_P(spec_log, VoidFramesAreNotReportedAsDamage) {
   SCUTE_OKAY(scute_drain(f));
   EXPECT_TRUE(f.live().empty());
   for (const log::segment& at : f.segments()) noise(at.at[0] + 4096, 512);

@@ -111,7 +111,7 @@ INSTANTIATE_TEST_SUITE_P(Levels, alloc_on_disk,
 
 // Nothing of an aborted allocation is on the disk, and the next one has its slots; one that comes
 // after takes along all that is pending (PEND-1, PEND-3), and so does a span (PEND-4).
-TEST(log_file, AbortedAllocationsLeaveNothingBehind) {
+TEST(log_file, AbortedAllocationsLeaveNothing) {
   disk_pool f(roomy(SCUTE_PROTECT_MLPC, 1));
   std::vector<made> all;
   const auto in_transaction = [&](unsigned objects, uint64_t size, bool commits) {

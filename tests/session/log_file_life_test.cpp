@@ -56,7 +56,7 @@ TEST(log_file, OfANewerCopyOfThePoolIsSetAside) {
 }
 
 // LOGFILE-1, PLACE-2: what a crash leaves at either name.
-TEST(log_file, GetsItsNameFromWhoeverOpensThePool) {
+TEST(log_file, GetsItsNameWhenThePoolIsOpened) {
   disk_pool f, other;
   f.change(1);
   f.kill();

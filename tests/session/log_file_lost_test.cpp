@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 // LOGFILE-2
-TEST(log_file_lost, IsMadeAnewWithTheSizeThatWasChosen) {
+TEST(log_file_lost, IsMadeAgainWithTheChosenSize) {
   scute_options how = on_disk();
   how.log_cap = mib;
   disk_pool f(how);

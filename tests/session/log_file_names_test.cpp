@@ -56,7 +56,7 @@ class without_log : public testing::Test {
   bytes before;
 };
 
-TEST_F(without_log, IsNotMadeAnew) {
+TEST_F(without_log, IsNotMadeAgain) {
   scute::options how = named_options();
   expect_refused(how);
   how.overwrite = true;  // of the new pool
@@ -75,7 +75,7 @@ TEST_F(without_log, ALinkToNowhereIsNoLog) {
 
 // LOGFILE-6: bytes after the part that the log's head counts, as a crash leaves them, are not
 // taken for zeros.
-TEST_F(without_log, WhatIsBehindItsEndGoes) {
+TEST_F(without_log, BytesAfterItsEndAreRemoved) {
   fs::rename(log + ".kept", log);
   const bytes content = read_file(log);
   bytes longer = content;

@@ -129,7 +129,7 @@ TEST(log_file, AnUncleanPoolIsOpenedWithItsOwnLogOnly) {
 }
 
 // LOGFILE-2
-TEST(log_file, OfAClosedPoolIsMadeAnew) {
+TEST(log_file, OfAClosedPoolIsMadeAgain) {
   disk_pool f, other;
   f.change(1);
   const bytes early = read_file(f.log);
@@ -223,7 +223,7 @@ TEST(log_file, ChecksSeeADamagedHeadAndRepairIt) {
 }
 
 // A reader of a pool gets the same report of how full its log is as a process that has it open.
-TEST(log_file, TellsReadersHowFullItIs) {
+TEST(log_file, ReportsHowFullItIsToReaders) {
   pool_file f;
   scute_options o = options(4 * mib, {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_SPEC});
   o.medium = SCUTE_MEDIUM_FILE;

@@ -79,7 +79,7 @@ TEST(session_number, IsInTheSuperblockAndInTheHead) {
 
 // Two copies, killed in the same session, and their logs swapped. Each used to be opened with the
 // other one's data.
-TEST(session_number, TellsTwoCopiesOfAPool) {
+TEST(session_number, DistinguishesTwoCopiesOfAPool) {
   for (const bool announced : {false, true}) {
     SCOPED_TRACE(announced ? "the log is coming" : "the log is in use");
     disk_pool f, g;
@@ -120,7 +120,7 @@ TEST(session_number, TellsTwoCopiesOfAPool) {
   }
 }
 
-TEST(session_number, TellsTwoCopiesOfAShield) {
+TEST(session_number, DistinguishesTwoCopiesOfAShield) {
   shielded f(scratch::disk);
   f.make(300000);
   f.add(shielded::options(SCUTE_ENGINE_SPEC));

@@ -119,7 +119,7 @@ TEST_P(damage, BeyondTheRedundancy) {
               bytes(f.content.begin(), f.content.begin() + static_cast<long>(sound)));
 }
 
-TEST_P(damage, ScrubMendsIt) {
+TEST_P(damage, ScrubRepairsIt) {
   f.open();
   for (uint64_t at = 100; at < f.content.size(); at += 600000) f.flip(at);
   scute_report r{};
@@ -132,7 +132,7 @@ TEST_P(damage, ScrubMendsIt) {
 }
 
 // The bytes after the file's end belong to no one, and a growth makes them zeros.
-TEST_P(damage, BehindTheEnd) {
+TEST_P(damage, AfterTheEnd) {
   f.open();
   const uint64_t end = f.place_of(f.content.size() - 1) / 4096 * 4096 + 4096;
   inject(SCUTE_INJURE_SCRIBBLE, end + 10, 500);

@@ -183,7 +183,7 @@ TEST(making, LooksAgain) {
 }
 
 // SUPLOCK-4: no process ever held a protection that the second look takes away again.
-TEST(making, NobodyOpensWhatMayGoAgain) {
+TEST(making, NoProcessOpensAProtectionThatMayBeRemoved) {
   shielded f;
   f.make(100000);
   static int fd;
@@ -321,7 +321,7 @@ TEST(making, GuardedAndGiven) {
   EXPECT_TRUE(f.read(0, f.content.size()) == f.content);
 }
 
-TEST(making, GuardedAndMadeAnew) {
+TEST(making, GuardedAndMadeAgain) {
   shielded f;
   f.make(100000);
   ASSERT_EQ(::chmod(f.path.c_str(), 0640), 0);
@@ -413,7 +413,7 @@ TEST(making, RemoveRefusesWhatIsLost) {
 }
 
 // Nothing that was committed is left in a log.
-TEST(making, RemoveFolds) {
+TEST(making, RemoveCheckpoints) {
   for (const auto engine : {SCUTE_ENGINE_SPEC, SCUTE_ENGINE_LOGFREE, SCUTE_ENGINE_REDO})
     for (const auto where : {scratch::disk, scratch::memory}) {
       shielded f(where);

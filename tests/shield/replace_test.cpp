@@ -308,7 +308,7 @@ TEST_P(replace, WhileTheFileGrows) {
 }
 
 // Other threads change and repair other places of the same pages.
-TEST_P(replace, BesideOthers) {
+TEST_P(replace, AmongOtherFiles) {
   open(100000);
   std::atomic<bool> stop{false};
   std::atomic<int> failed{0};
@@ -357,7 +357,7 @@ TEST_P(replace, RefusesWhatMakesNoSense) {
 
 // REPLACE-3, TX-3. Damage that a change meets and cannot repair refuses the change; the next
 // change succeeds.
-TEST_P(replace_checked, GoesOnAfterALoss) {
+TEST_P(replace_checked, ContinuesAfterALoss) {
   open(400000);
   const uint64_t rows = f.state().rows, row = f.in().s.geo.row_size;
   ASSERT_GT(rows, GetParam().parity + 1);

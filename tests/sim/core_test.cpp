@@ -129,7 +129,7 @@ TEST(Core, LoadsBeginBeforeTheRest) {
   EXPECT_GT(q.ns(), 8 * 150);
 }
 
-TEST(Core, LoadFencesHoldWhatFollows) {
+TEST(Core, LoadFencesDelayLaterInstructions) {
   const auto play = [](bool fenced) {
     program p(plain());
     for (unsigned i = 0; i < 8; ++i) {
@@ -143,7 +143,7 @@ TEST(Core, LoadFencesHoldWhatFollows) {
 }
 
 // PMEM-4: non-temporal stores leave no copy, and a load of their line comes after them.
-TEST(Core, StreamedLinesAreReadBehind) {
+TEST(Core, LoadsComeAfterStreamedLines) {
   settings s = plain();
   s.pm_accept = 500;
   s.pm_banks = 64;
@@ -157,7 +157,7 @@ TEST(Core, StreamedLinesAreReadBehind) {
   EXPECT_GT(p.ns(), cached + 500 + 100);
 }
 
-TEST(Core, AWriteBackMayHoldItsLine) {
+TEST(Core, AWriteBackMayDelayItsLine) {
   const auto play = [](bool holds) {
     settings s = plain();
     s.pm_accept = 500;

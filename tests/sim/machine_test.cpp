@@ -332,7 +332,7 @@ TEST(Core, StoresAreMadeInOrder) {
 }
 
 // CORE-3, where a fence does not hold what follows: only later stores wait for it.
-TEST(Core, AFenceMayHoldStoresAlone) {
+TEST(Core, AFenceMayDelayStoresAlone) {
   const auto play = [](bool holds) {
     settings s = without_translation();
     s.pm_accept = 1000;

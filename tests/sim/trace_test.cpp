@@ -29,7 +29,7 @@ TEST(Trace, CountsWhatIsBetweenStartAndStop) {
   EXPECT_GT(r.ns, 0);
 }
 
-TEST(Trace, MistakesAreTold) {
+TEST(Trace, MistakesAreReported) {
   for (const char* wrong :
        {"x", "i 9 1 63 63 63 63 63 63 62 62", "i 0 1 63", "r 1000 8 l", "m 99 0 0", "m 0 0 0",
         "i 0 1 63 63 63 63 63 63 62 64", "i 0 1 63 63 63 63 63 63 62 62\nr 10 8 x",

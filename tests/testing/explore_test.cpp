@@ -199,7 +199,7 @@ TEST(Explore, TwoTransactionsInOneStep) {
 }
 
 // The name of a sound state is sound, also next to a failing one.
-TEST(Explore, OnlyJudgesTheStateThatIsNamed) {
+TEST(Explore, OnlyChecksTheNamedState) {
   const exploration r = explore(torn_pair(), plain());
   ASSERT_FALSE(r.sound);
   explore_options how = plain();
@@ -395,7 +395,7 @@ TEST(Explore, SameSeedSameExploration) {
   EXPECT_EQ(torn.story, again.story);
 }
 
-TEST(Explore, TellsItsProgress) {
+TEST(Explore, ReportsItsProgress) {
   std::vector<scute::testing::progress> told;
   explore_options how = plain(3000);
   how.progress = [&](const scute::testing::progress& p) { told.push_back(p); };

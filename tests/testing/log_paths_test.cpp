@@ -141,7 +141,7 @@ TEST_P(log_paths_test, AFenceIsOneOfWhatOthersHaveStreamedBefore) {
 
 // A fence of a thread that has streamed nothing is no fence: no thread may count on it for
 // others.
-TEST_P(log_paths_test, AFenceOfWhoHasStreamedNothingIsNone) {
+TEST_P(log_paths_test, AFenceOfAThreadThatStreamedNothingIsNone) {
   const auto m = place->make(size);
   writer a(*m), b(*m);
   stream(a, *m, page, filled(1));

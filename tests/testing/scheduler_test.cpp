@@ -122,7 +122,7 @@ TEST_F(Scheduler, SameScheduleSameOrder) {
 
 // ---- waiting ------------------------------------------------------------------------------------
 
-TEST_F(Scheduler, WhoWaitsHandsTheTurnOn) {
+TEST_F(Scheduler, AWaitingThreadPassesTheTurnOn) {
   waiting_mutex mutex;
   const bodies b = {[&] {
                       mutex.lock();
@@ -229,7 +229,7 @@ TEST_F(Scheduler, TheFirstExceptionIsThrown) {
   }
 }
 
-TEST_F(Scheduler, WhoHoldsKeepsTheTurn) {
+TEST_F(Scheduler, AHeldTurnIsKept) {
   const bodies b = {[&] {
                       act(0);
                       s.hold();

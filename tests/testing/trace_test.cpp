@@ -171,7 +171,7 @@ TEST(Recorder, FindsStoresAtOnceWithDurableCaches) {
                                    "stored 520 b", "found 24 12345678", "flushed 520"}));
 }
 
-TEST(Recorder, NotesWhoRan) {
+TEST(Recorder, NotesWhichThreadRan) {
   program p;
   p.fence();
   p.record.actor = 2;

@@ -86,7 +86,7 @@ TEST_P(canary, AroundAFreshObject) {
     });
 }
 
-TEST_P(canary, BehindTheLastRange) {
+TEST_P(canary, AfterTheLastRange) {
   overrun(1, [&](scute_tx* tx) {
     void* p = nullptr;
     EXPECT_EQ(SCUTE_OK, scute_tx_add_range(tx, oid, GetParam() - 1, 1, &p));

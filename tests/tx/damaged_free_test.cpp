@@ -71,10 +71,10 @@ class damaged_free : public testing::TestWithParam<std::tuple<scute_engine, size
 TEST_P(damaged_free, BeforeItIsFreed) {
   for (const bool alone : {true, false}) free_with_each_bit(moment::before, alone);
 }
-TEST_P(damaged_free, BehindItsOpening) {
+TEST_P(damaged_free, AfterItsOpening) {
   for (const bool alone : {true, false}) free_with_each_bit(moment::behind_the_opening, alone);
 }
-TEST_P(damaged_free, BehindItsFree) {
+TEST_P(damaged_free, AfterItsFree) {
   for (const bool alone : {true, false}) free_with_each_bit(moment::behind_the_free, alone);
 }
 

@@ -57,7 +57,7 @@ TEST_P(in_place, SecondRangeOfAFragmentKeepsTheStoresOfTheFirst) {
   f.expect_sound();
 }
 
-TEST_P(in_place, MicroBufferRangeBesideIt) {
+TEST_P(in_place, MicroBufferRangeNextToIt) {
   bytes want = pattern(1, 256);
   const scute_oid oid = f.alloc(want);
   transaction tx(f);

@@ -65,7 +65,7 @@ TEST_P(late_reader, AFragmentThatTheObjectDoesNotHaveAnyMore) {
   EXPECT_EQ(f.stats().losses, 1u);
 }
 
-TEST_P(late_reader, BesideOneWhoFreesAndAllocates) {
+TEST_P(late_reader, WhileAnotherThreadFreesAndAllocates) {
   constexpr size_t count = 24;
   std::vector<std::atomic<scute_oid>> oids(count);
   for (auto& oid : oids) oid = f.alloc(pattern(1, 9000));

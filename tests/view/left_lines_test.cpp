@@ -102,7 +102,7 @@ TEST_F(left_lines, AFenceOfAnyThreadIsOne) {
 }
 
 // Nor what the sink takes upon itself; it is counted nowhere.
-TEST_F(left_lines, WhatIsLeftByDesignIsNobodysMistake) {
+TEST_F(left_lines, LinesLeftByDesignAreNoMistake) {
   sink.masked = 64;
   f.store(64, 1);
   ASSERT_TRUE(v->flush(t, 64, 8) && end());
@@ -153,7 +153,7 @@ TEST_F(left_lines, RepairedByALaterFlushOrASync) {
 }
 
 // One that differs from the file is never flushed, and nothing else.
-TEST_F(left_lines, StoredToOnceMoreBehindItsFence) {
+TEST_F(left_lines, StoredToAgainAfterItsFence) {
   f.store(64, 1);
   ASSERT_TRUE(v->clflush(t, 64, 8));
   f.store(72, 1);

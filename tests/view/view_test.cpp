@@ -197,7 +197,7 @@ TEST(view, GrowsAfterADeathInAGrowth) {
 
 // A word can take another one's part in the digest if its author knows the constants. With a key
 // it cannot.
-TEST(digest, NobodyCanChooseACollision) {
+TEST(digest, CollisionsCannotBeChosen) {
   view::line a{}, b{};
   const uint64_t word = 0x40a7b892e31b1a47, one = 1, other = 999;
   std::memcpy(a.bytes.data(), &one, 8);
@@ -340,7 +340,7 @@ TEST(view, RegionsThatAreNoneAreRefused) {
   EXPECT_THROW(view::file_view::shape_for(few, mib), failure);
 }
 
-TEST(digest, TellsLinesApart) {
+TEST(digest, DistinguishesLines) {
   view::line l = {};
   EXPECT_EQ(view::digest_key(7).of(l), 0U);
   std::vector<uint64_t> seen = {0};

@@ -77,7 +77,7 @@ TEST_P(append, writes_what_changed_once) {
   store_.transact([&](append_store::tx& t) { t.destroy(t.get(at).second); });
 }
 
-TEST_P(append, lanes_begin_anew_and_threads_have_their_own) {
+TEST_P(append, each_thread_has_a_lane_that_restarts) {
   using map = workloads::locked_hashmap<append_store, workloads::payload<256>>;
   const auto at = store_.root<map::root>();
   map m(store_, at);

@@ -53,7 +53,7 @@ TEST(lock_set, takes_each_once_and_as_strongly_as_needed) {  // LOCKSET-1
 }
 
 // LOCKSET-2: sets that have locks in common, in all orders, and no threads wait in a circle.
-TEST(lock_set, nobody_waits_in_a_circle) {
+TEST(lock_set, no_threads_wait_in_a_circle) {
   row_locks rows(6);
   std::vector<uint64_t> counters(6);
   constexpr unsigned threads = 4, rounds = 4000;

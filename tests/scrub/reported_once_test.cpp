@@ -17,7 +17,7 @@ namespace {
 
 constexpr uint64_t small_size = 200, run = 24;
 
-class told_once : public testing::TestWithParam<uint64_t> {
+class reported_once : public testing::TestWithParam<uint64_t> {
  protected:
   uint64_t size() const { return GetParam(); }
   // A large object, and small ones in the columns of its first page, all in one other row.
@@ -95,7 +95,7 @@ class told_once : public testing::TestWithParam<uint64_t> {
   std::vector<uint64_t> relative;
 };
 
-TEST_P(told_once, EnumerationThatPassedOverWhatOthersRepairLater) {
+TEST_P(reported_once, EnumerationSkipsAnObjectThatIsRepairedLater) {
   damage_in_turns();
   f.open();
   const walk first = enumerate([&] {
@@ -119,7 +119,7 @@ TEST_P(told_once, EnumerationThatPassedOverWhatOthersRepairLater) {
   EXPECT_EQ(f.stats().losses, 0u);
 }
 
-TEST_P(told_once, EnumerationTriesAgainAtItsEnd) {
+TEST_P(reported_once, EnumerationTriesAgainAtItsEnd) {
   damage_in_turns();
   f.open();
   const walk first = enumerate();
@@ -132,7 +132,7 @@ TEST_P(told_once, EnumerationTriesAgainAtItsEnd) {
   EXPECT_TRUE(f.read(object) == pattern(1, size()));
 }
 
-TEST_P(told_once, CheckThatOpensAZoneWithDamageThatItRepairs) {
+TEST_P(reported_once, CheckThatOpensAZoneWithDamageThatItRepairs) {
   damage_in_turns();
   f.open();
   const scute_report r = f.check(true);
@@ -145,7 +145,7 @@ TEST_P(told_once, CheckThatOpensAZoneWithDamageThatItRepairs) {
   EXPECT_TRUE(f.read(object) == pattern(1, size()));
 }
 
-TEST_P(told_once, ScrubThatOpensAZoneWithDamageThatItRepairs) {
+TEST_P(reported_once, ScrubThatOpensAZoneWithDamageThatItRepairs) {
   damage_in_turns();
   f.open();
   scute_report r{};
@@ -158,7 +158,7 @@ TEST_P(told_once, ScrubThatOpensAZoneWithDamageThatItRepairs) {
 }
 
 // Beyond repair: the header, and the parity of its columns.
-TEST_P(told_once, LossIsOne) {
+TEST_P(reported_once, LossIsOne) {
   f.open();
   const pool::cell c = pool::cell_of(f.in().s.geo, head);
   const uint64_t parity = pool::parity_offset(f.in().s.geo, c.zone, c.column);
@@ -173,7 +173,7 @@ TEST_P(told_once, LossIsOne) {
 
 // Damage to the object's first header, and to parity next to another of its fragments: two
 // injuries.
-TEST_P(told_once, CheckFindsAHeadOnce) {
+TEST_P(reported_once, CheckFindsAHeadOnce) {
   if (size() < 2 * format::fragment_payload) return;
   f.open();
   const pool::cell c = pool::cell_of(f.in().s.geo, f.offset_of(object) + size() / 2);
@@ -194,7 +194,7 @@ TEST_P(told_once, CheckFindsAHeadOnce) {
   f.expect_sound();
 }
 
-INSTANTIATE_TEST_SUITE_P(Sizes, told_once, testing::Values(4000, 200000),
+INSTANTIATE_TEST_SUITE_P(Sizes, reported_once, testing::Values(4000, 200000),
                          [](const auto& p) { return std::to_string(p.param); });
 
 }  // namespace
