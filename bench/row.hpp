@@ -66,7 +66,7 @@ struct row {
   // As in --systems and in the tables.
   std::string name() const { return system == "scute" ? config : system; }
   // The same work at the same place, whatever the system.
-  bool beside(const row& o) const {
+  bool same_case(const row& o) const {
     return work == o.work && structure == o.structure && distribution == o.distribution &&
            size == o.size && threads == o.threads;
   }

@@ -37,10 +37,10 @@ std::string times(const row& r, const std::vector<row>& rows, bool several, bool
     out += fmt::format(", p50 {}, p99 {}", human_time(*r.p50_ns), human_time(*r.p99_ns));
   out += fmt::format(" ±{:.0f}%", r.spread * 50);
   if (!several) return out;
-  const row* beside = find_peer(rows, r, fair ? fair_peer : peer);
-  if (beside != nullptr) out += fmt::format("  {:.2f}×", r.ns_per_op / beside->ns_per_op);
-  if (fair && (beside = find_peer(rows, r, peer)) != nullptr)
-    out += fmt::format(" ({:.2f}×)", r.ns_per_op / beside->ns_per_op);
+  const row* other = find_peer(rows, r, fair ? fair_peer : peer);
+  if (other != nullptr) out += fmt::format("  {:.2f}×", r.ns_per_op / other->ns_per_op);
+  if (fair && (other = find_peer(rows, r, peer)) != nullptr)
+    out += fmt::format(" ({:.2f}×)", r.ns_per_op / other->ns_per_op);
   return out;
 }
 
@@ -154,7 +154,7 @@ std::string human_time(double ns) {
 
 const row* find_peer(const std::vector<row>& rows, const row& like, const std::string& name) {
   for (const row& r : rows)
-    if (r.beside(like) && r.name() == name) return &r;
+    if (r.same_case(like) && r.name() == name) return &r;
   return nullptr;
 }
 

@@ -46,7 +46,7 @@ int verify(const options& o, const std::vector<row>& rows) {
   };
   const auto find = [](const std::vector<row>& in, const row& like) -> const row* {
     for (const row& r : in)
-      if (r.beside(like) && r.system == like.system && r.config == like.config) return &r;
+      if (r.same_case(like) && r.system == like.system && r.config == like.config) return &r;
     return nullptr;
   };
 

@@ -17,13 +17,13 @@ KEPT = ("rows", "bits", "rate", "trials", "all_back", "all_survivable", "within"
 def measure(campaign: Path, files: Path, work: Path, faults: Faults, progress: Callable[[str], None]) -> Iterator[dict[str, Any]]:
     """A row for each cell. The campaign fails if a page is silently wrong, or if it loses a page
     that had to survive."""
-    told = work / "faults.json"
+    reported = work / "faults.json"
     rates = ",".join(f"{r:g}" for r in faults.rates)
     for rows, parity in faults.shapes:
         progress(f"faults: {faults.size >> 20} MiB, N = {rows}, P = {parity}, {faults.trials} trials of each rate and size")
         output([str(campaign), "rest", "--shielded", "--size", str(faults.size), "--rows", str(rows), "--parity", str(parity),
                 "--bits", ",".join(map(str, faults.bits)), "--rates", rates, "--trials", str(faults.trials),
-                "--dir", str(files), "--json", str(told), "--quiet"])
-        for cell in json.loads(told.read_text())["cells"]:
+                "--dir", str(files), "--json", str(reported), "--quiet"])
+        for cell in json.loads(reported.read_text())["cells"]:
             yield {"set": "faults", "size": faults.size, "parity": parity, **{k: cell[k] for k in KEPT}}
-    told.unlink(missing_ok=True)
+    reported.unlink(missing_ok=True)

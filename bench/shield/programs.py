@@ -62,7 +62,7 @@ class Programs:
         # The server flushes by instructions of its own: under the shield it is one that scute-cc
         # has compiled.
         wrapper = self.scute.parents[1] / "pass" / "bin"
-        for folder, compilers in (("plain", CLANG), ("told", (str(wrapper / "scute-cc"), str(wrapper / "scute-c++")))):
+        for folder, compilers in (("plain", CLANG), ("instrumented", (str(wrapper / "scute-cc"), str(wrapper / "scute-c++")))):
             (self._bin / folder).mkdir()
             output(["bash", str(BUILD_RAW), str(self._bin / folder), *compilers])
 
@@ -80,7 +80,7 @@ class Programs:
             path.unlink()
 
     def _server(self, config: Config) -> str:
-        return str(self._bin / ("plain" if config.run is None else "told") / "item_server")
+        return str(self._bin / ("plain" if config.run is None else "instrumented") / "item_server")
 
     def _program(self, work: Work) -> list[str]:
         if work.program == "item_server":

@@ -147,7 +147,7 @@ void run(session& s) {
     for (const row& from : run_apart(s, flushes)) {
       const row r = row_of(from, flushes);
       auto at = std::find_if(all.begin(), all.end(), [&](const found& f) {
-        return f.r.beside(r) && f.r.system == r.system;
+        return f.r.same_case(r) && f.r.system == r.system;
       });
       if (at == all.end()) at = all.insert(all.end(), {r, {}});
       at->r.ops += from.ops;

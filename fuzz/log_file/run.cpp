@@ -222,7 +222,7 @@ class one_run {
     }
     if (!is_own_ && !is_void())
       breach("an unclean pool was opened with a log that is not its own, or with none");
-    judge(*p);
+    verify(*p);
     if (read_only) return false;
     return work(*p);
   }
@@ -246,7 +246,7 @@ class one_run {
       breach("a pool was refused for its log, and changed");
   }
 
-  void judge(const log_pool& p) {
+  void verify(const log_pool& p) {
     const std::vector<uint64_t> oids = objects_of(p.handle());
     const bool safe = is_void() || (is_own_ && is_covered());
     size_t stale = log_objects;  // the first one, of those that were followed
@@ -277,7 +277,7 @@ class one_run {
       breach("objects are refused, and nothing is said to be lost");
   }
 
-  // All that a program does; then it is killed. False if it cannot be judged.
+  // All that a program does; then it is killed. False if it cannot be verified.
   bool work(log_pool& p) {
     const std::vector<uint64_t> oids = objects_of(p.handle());
     if (std::ranges::find(oids, uint64_t{SCUTE_OID_NULL}) != oids.end()) return false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Runs one input: next to a pool of engine spec lies its log, changed in some places, or another
-// log, or none. The pool is opened in every way, judged, worked with, killed, and opened again.
+// log, or none. The pool is opened in every way, verified, worked with, killed, and opened again.
 // Returns, or ends the process.
 //
 // An input is a head of 4 bytes (image, log, two of the sessions' work) and changes of 8:

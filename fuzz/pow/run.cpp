@@ -179,7 +179,7 @@ class one_run {
                            options_for(*image_, salvage));
       pow::table& of = s->attach("texts", 7, 0, true, t);
       if (planted_lie && !t.all.empty()) t.all.begin()->second += "!";
-      judge(t, *s);
+      verify(t, *s);
       // A file that was closed has nothing torn: without a word of it nothing is missing (POW-12).
       if (!salvage && first_open_ && plain_ && image_->closed && !damaged_.contains(UINT64_MAX) &&
           t.all != image_->there)
@@ -205,7 +205,7 @@ class one_run {
     }
   }
 
-  void judge(const texts& t, pow::store& s) const {
+  void verify(const texts& t, pow::store& s) const {
     if (!first_open_) return;
     if (survivable()) {
       if (t.all != image_->there) breach("damage within the redundancy has changed objects");

@@ -13,7 +13,8 @@ namespace scute::fuzz {
 
 void run_store(std::span<const uint8_t> input);
 
-// Tests that the judge notices it: an object changes in memory without the library's knowledge.
+// Tests that the verification notices it: an object changes in memory without the library's
+// knowledge.
 inline bool planted_lie = false;
 
 }  // namespace scute::fuzz

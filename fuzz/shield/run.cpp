@@ -181,7 +181,7 @@ class one_run {
   // All bytes that the library hands out as FILE's, FILE has had. After a kill and damage together
   // less is promised: recovery takes for right the data that it recomputes. Nothing is promised for
   // a forged superblock, or for pages of another pool.
-  bool judged() const { return !forged_ && !foreign_page_ && (image_.clean || !damaged_); }
+  bool verified() const { return !forged_ && !foreign_page_ && (image_.clean || !damaged_); }
 
   void look() {
     scute_shield_condition c{};
@@ -213,12 +213,12 @@ class one_run {
       breach("nothing has happened to it, and it does not open");
     if (e != SCUTE_OK) return;
     changes_ = changes_ || writes;
-    judge(pool);
+    verify(pool);
     if (flag(with_scrub) && writes) {
       scute_report r{};
       r.struct_size = sizeof r;
       need_documented("scute_scrub", scute_scrub(pool, nullptr, &r));
-      judge(pool);
+      verify(pool);
     }
     scute_report r{};
     r.struct_size = sizeof r;
@@ -226,17 +226,17 @@ class one_run {
         "scute_check",
         scute_check(pool, flag(with_repair) && writes ? 1 : 0, &r, nullptr, nullptr, nullptr),
         {SCUTE_E_IO});
-    judge(pool);
+    verify(pool);
     if (writes) work(pool);
-    judge(pool);
+    verify(pool);
     need_documented("scute_close", scute_close(pool));
   }
 
-  void judge(scute_pool* pool) {
+  void verify(scute_pool* pool) {
     scute_shield_state s{};
     s.struct_size = sizeof s;
     if (scute_shield_info(pool, &s) != SCUTE_OK) breach("scute_shield_info fails");
-    const bool judge_bytes = judged();
+    const bool compare_bytes = verified();
     bytes got(page);
     for (uint64_t at = 0; at < s.size && at < 4 * image_.file.size(); at += page) {
       const uint64_t n = std::min(page, s.size - at);
@@ -245,7 +245,7 @@ class one_run {
       if (e != SCUTE_OK && e != SCUTE_E_CORRUPT) breach("scute_shield_read fails otherwise");
       if (e != SCUTE_OK && !damaged_ && !forged_ && !foreign_page_ && file_ == image_.recorded)
         breach("bytes are lost that nothing has happened to");
-      if (e != SCUTE_OK || !judge_bytes) continue;
+      if (e != SCUTE_OK || !compare_bytes) continue;
       bytes wanted = image_.recorded;
       wanted.resize(std::max<uint64_t>(s.size, wanted.size()));
       if (written_) std::fill_n(wanted.begin() + work_at, work_size, work_byte);

@@ -22,7 +22,8 @@ enum run_flags : uint8_t {
 
 void run_shielded(std::span<const uint8_t> input);
 
-// Tests that the judge notices it: a byte that was read changes without the library's knowledge.
+// Tests that the verification notices it: a byte that was read changes without the library's
+// knowledge.
 inline bool planted_lie = false;
 
 }  // namespace scute::fuzz

@@ -239,12 +239,12 @@ class scenario_of : public basic_scenario {
 };
 
 struct progress {
-  uint64_t states;  ///< recovered and judged so far
+  uint64_t states;  ///< recovered and verified so far
   uint64_t states_wanted;
 };
 
 struct explore_options {
-  uint64_t states = 20000;  ///< crash states to recover and judge; fewer if there are no more
+  uint64_t states = 20000;  ///< crash states to recover and verify; fewer if there are no more
   uint64_t seed = 1;        ///< of everything that is chosen at random
   bool eadr = false;        ///< caches are durable
   /// Recoveries may crash too, up to three in a row. Sometimes the process dies first, and the
@@ -254,7 +254,7 @@ struct explore_options {
   /// Damage some images besides, if the subject takes faults; of a pool one replica or one page.
   bool faults = true;
   uint64_t interleavings = 64;  ///< with several threads
-  std::string only;  ///< the name of one state, from a story: judge that one and nothing else
+  std::string only;  ///< the name of one state, from a story: verify that one and nothing else
   /// The command that repeats a state; in it %s stands for the name of the state. For stories.
   std::string repeat_command;
   std::function<void(const progress&)> progress;  ///< now and then
@@ -265,13 +265,13 @@ struct explore_options {
 struct exploration {
   bool sound = true;           ///< no violation
   std::string story;           ///< of the first violation
-  uint64_t states = 0;         ///< recovered and judged
+  uint64_t states = 0;         ///< recovered and verified
   uint64_t recrashed = 0;      ///< of them, left by a crash of a recovery
   uint64_t killed = 0;         ///< of them, left by the death of a process, with the power on
   uint64_t damaged = 0;        ///< of them, with a fault on top of the crash
   uint64_t crash_points = 0;   ///< moments at which the power failed
   uint64_t interleavings = 0;  ///< runs recorded
-  bool complete = false;       ///< every image that the model allows was judged
+  bool complete = false;       ///< every image that the model allows was verified
   double seconds = 0;
 };
 

@@ -127,7 +127,7 @@ class subject {
   // ---- what every subject can do ----------------------------------------------------------------
 
   /// How many bytes of memory it needs: always the same number, a multiple of 4096. Each state that
-  /// is judged costs time in proportion, so small ones are explored more deeply.
+  /// is verified costs time in proportion, so small ones are explored more deeply.
   virtual uint64_t size() const = 0;
   /// Makes it in a memory of zeros and leaves it open. When it returns, an open() after a power
   /// failure must find what was made. Everything in it that is chosen at random must follow from

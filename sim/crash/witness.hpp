@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Power failures in a program that runs on the machine. Remembers the stores of its transactions,
-// and judges whether recovery from a failure at some moment is right. As in crash/story.hpp, but
+// and verifies whether recovery from a failure at some moment is right. As in crash/story.hpp, but
 // the transactions are the program's own.
 #pragma once
 
@@ -33,7 +33,7 @@ class witness {
     uint64_t moments = 0,
              crashes = 0;  // when something became durable; of these, how many were tried
     uint64_t transactions = 0, words = 0;
-    uint64_t loose = 0;  // stores outside of transactions: those words are not judged
+    uint64_t loose = 0;  // stores outside of transactions: those words are not verified
     uint64_t cut_short =
         0;  // transactions that had begun to change durable bytes and were undone or lost, added up
     // Stores to a line that a transaction of another core had changed and not ended: the program

@@ -68,7 +68,7 @@ void xor_encode(void* dst, const void* parity, const void* old_bytes, const void
 
 namespace {
 
-// Calls told(bytes) after each word.
+// Calls on_block(bytes) after each word.
 template <typename OnBlock>
 void xor_words(void* dst, const void* delta, size_t n, OnBlock&& on_block) noexcept {
   unsigned char* to = bytes(dst);

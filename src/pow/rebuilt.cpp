@@ -160,7 +160,8 @@ class rebuilding {
   const seal_member mine_;
   std::vector<std::byte> bytes_, others_;
   std::vector<bool> known_, suspect_;  // pages of others_; of bytes_
-  std::vector<bool> taken_;  // lines of bytes_ that valid frames take; empty before judge() has run
+  // The lines of bytes_ that valid frames take; empty before classify_lines().
+  std::vector<bool> taken_;
   uint64_t lines_ = 0;
   bool whole_ = false, head_lost_ = false;
   std::vector<unsigned> blank_;  // of each page: zeros in others that are not whole

@@ -118,7 +118,7 @@ size_t count(const model::persistence_model::choice& c, bool value) {
 
 crash_state minimise(state_checker& j, const model::persistence_model& m, const expectation& e,
                      const crash_state& failing) {
-  j.thorough = true;  // whether a state fails must not depend on those judged before
+  j.thorough = true;  // whether a state fails must not depend on those verified before
   shrinker s(j, m, e);
   crash_state best = failing;
   const auto attempt = [&](crash_state c) {

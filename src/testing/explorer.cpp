@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// explore(): records a scenario, and judges crash states of the recording until there were enough.
+// explore(): records a scenario, and verifies crash states of the recording until there were
+// enough.
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -35,7 +36,7 @@ class explorer {
   explorer(const explorer&) = delete;
   explorer& operator=(const explorer&) = delete;
 
-  // Judges up to `states` states; fewer if there are no more, or after a violation.
+  // Verifies up to `states` states; fewer if there are no more, or after a violation.
   void run(uint64_t states) {
     end_ = result_.states + states;
     recording first = take({});
@@ -92,7 +93,7 @@ class explorer {
     return r;
   }
 
-  // Returns true if every image of this recording was judged.
+  // Returns true if every image of this recording was verified.
   bool explore(const recording& r, uint64_t interleaving, uint64_t states) {
     const auto all = moments(r.events, how_.eadr);
     result_.crash_points += all.size();
@@ -117,7 +118,7 @@ class explorer {
     return !more;
   }
 
-  // Judges variants [from, to) of one moment; returns the next one, or UINT64_MAX.
+  // Verifies variants [from, to) of one moment; returns the next one, or UINT64_MAX.
   uint64_t at(const recording& r, uint64_t interleaving, uint64_t moment,
               model::persistence_model& m, uint64_t from, uint64_t to) {
     const auto& atoms = m.atoms();
@@ -127,7 +128,7 @@ class explorer {
     state_name name{seed_, interleaving, moment, from};
     for (; name.variant < std::min(to, all.count()); ++name.variant) {
       crash_state c = state_of(name, all, r.damaged);
-      last_words::say("\nscute: the process died while it judged state " + name.text() +
+      last_words::say("\nscute: the process died while it verified state " + name.text() +
                       " of scenario \"" + scenario_.name + "\"\n");
       if (c.damage.what != fault::kind::none) ++result_.damaged;
       if (c.killed) ++result_.killed;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// If the process dies while it judges a state (an assertion, a fault), it still prints which one.
+// If the process dies while it verifies a state (an assertion, a fault), it still prints which one.
 #pragma once
 
 #include <string>

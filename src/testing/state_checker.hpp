@@ -59,8 +59,8 @@ class state_checker {
   // The image that later crash states differ from.
   void base(std::span<const std::byte> durable);
 
-  // Judges one state: base with some bytes changed. If recoveries crash, one after the other, each
-  // image on the way is judged as well as the last. `states` counts the judged images.
+  // Verifies one state: base with some bytes changed. If recoveries crash, one after the other,
+  // each image on the way is verified as well as the last. `states` counts the verified images.
   check_result run(const model::persistence_model& m, const crash_state& c, const expectation& e,
                    uint64_t& states);
 

@@ -70,7 +70,7 @@ for program, name in (("mapcli", "btree"), ("values", "ctree")):
 # Errors came, and nothing was silently wrong.
 assert {(f.rows, f.parity, f.bits, f.rate) for f in found.faults} == {(20, 1, b, r) for b in (1, 64) for r in (1e-7, 1e-5)}
 assert all(f.trials == 3 and f.silent == 0 and f.pages == 3 * 512 for f in found.faults)
-assert sum(f.errors for f in found.faults) > sum(f.beside for f in found.faults) > 0
+assert sum(f.errors for f in found.faults) > sum(f.in_sidecar for f in found.faults) > 0
 
 # More parity takes more space, and so do fewer rows. Engine spec has a log next to the file.
 share = {(s.size, s.engine, s.rows, s.parity): s.share for s in found.shapes}

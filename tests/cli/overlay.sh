@@ -91,8 +91,8 @@ try_in root
 
 if [ -c /dev/fuse ] && { : <>/dev/fuse; } 2>/dev/null; then
   command -v bindfs >/dev/null || fail "bindfs (Debian's package of that name) is not here"
-  mkdir behind fuse
-  bindfs behind fuse
+  mkdir below fuse
+  bindfs below fuse
   [[ $(stat -f -c %T fuse) == fuse* ]] || fail "bindfs has mounted nothing"
   try_in "$PWD/fuse"
   umount fuse

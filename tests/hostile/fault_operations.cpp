@@ -129,15 +129,15 @@ const std::vector<operation>& operations() {
        [](attempt& a) {
          int e = SCUTE_OK;
          int left = 0;
-         char told[200] = "";
+         char reported[200] = "";
          const auto planned = faults::hand_over();
          std::thread([&] {
            const faults::taken_over here(planned);
            e = in_transaction(a.pool, [](scute_tx* tx) { return make(tx, 60); });
            left = errno;
-           if (e != SCUTE_OK) std::strncpy(told, scute_errormsg(), sizeof told - 1);
+           if (e != SCUTE_OK) std::strncpy(reported, scute_errormsg(), sizeof reported - 1);
          }).join();
-         a.message = told;
+         a.message = reported;
          errno = left;
          return e;
        }},

@@ -91,7 +91,7 @@ class file_threads : public testing::TestWithParam<scute_engine> {
   }
 
   // Opens the disk's contents at this moment, as after a power failure.
-  void judge(lossy_disk& disk, lossy_disk* log, random_source& random) {
+  void verify(lossy_disk& disk, lossy_disk* log, random_source& random) {
     uint64_t least[thread_count * pair_count], most[thread_count * pair_count];
     for (size_t i = 0; i < pairs.size(); ++i) least[i] = pairs[i].returned;
     bytes left, left_log;
@@ -151,7 +151,7 @@ TEST_P(file_threads, EveryPowerFailureLeavesWhatHadReturned) {
   for (uint64_t k = 0; k < 40 && !HasFailure(); ++k) {
     // Some have returned since the last time.
     while (returned < k * 10 && !HasFailure()) std::this_thread::yield();
-    judge(disk, log ? &*log : nullptr, random);
+    verify(disk, log ? &*log : nullptr, random);
   }
   over = true;
   for (auto& t : threads) t.join();

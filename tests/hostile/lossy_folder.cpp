@@ -144,7 +144,7 @@ void lossy_folder::add(const std::string& story, bool done, const names& named, 
            std::to_string(f.mode) + "\n";
     what[name] = std::move(f);
   }
-  if (told_.insert(key).second) states_.push_back({story, done, std::move(what)});
+  if (reported_.insert(key).second) states_.push_back({story, done, std::move(what)});
 }
 
 void lossy_folder::moment(const std::string& call, bool done) {
@@ -227,7 +227,7 @@ void lossy_folder::note_sync(const void* at, size_t n) {
 namespace {
 
 template <typename Fn>
-void tell(Fn&& fn) noexcept {
+void in_folder(Fn&& fn) noexcept {
   if (current == nullptr || inside) return;
   const looking now;
   try {
@@ -240,19 +240,19 @@ void tell(Fn&& fn) noexcept {
 }  // namespace
 
 void lossy_folder::before(const char* call) noexcept {
-  tell([&](lossy_folder& f) {
+  in_folder([&](lossy_folder& f) {
     const std::lock_guard hold(f.mutex_);
     f.moment(call, false);
   });
 }
 void lossy_folder::synced(int fd) noexcept {
-  tell([&](lossy_folder& f) {
+  in_folder([&](lossy_folder& f) {
     const std::lock_guard hold(f.mutex_);
     f.note_sync(fd);
   });
 }
 void lossy_folder::synced(const void* at, size_t n) noexcept {
-  tell([&](lossy_folder& f) {
+  in_folder([&](lossy_folder& f) {
     const std::lock_guard hold(f.mutex_);
     f.note_sync(at, n);
   });

@@ -75,7 +75,7 @@ class lossy_folder {
   std::map<node, versions> nodes_;
   std::vector<names> named_;  // durable ones, and as they have changed since
   std::map<size_t, std::vector<std::shared_ptr<const bytes>>> contents_;  // by their hash
-  std::set<std::string> told_;
+  std::set<std::string> reported_;
   std::vector<state> states_;
   uint64_t moments_ = 0;
 };

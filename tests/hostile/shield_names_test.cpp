@@ -64,15 +64,15 @@ class stage {
     f.expect_file();
   }
 
-  // Calls judge(state) for every state that an interrupted act() can leave.
-  template <typename Act, typename Judge>
-  void explore(Act&& act, Judge&& judge) {
+  // Calls verify(state) for every state that an interrupted act() can leave.
+  template <typename Act, typename Verify>
+  void explore(Act&& act, Verify&& verify) {
     lossy_folder folder(f.dir.file(""));
     act();
     const auto& states = folder.end();
     for (const auto& s : states) {
       lossy_folder::restore(f.dir.file(""), s, "user.dat");
-      judge(s);
+      verify(s);
       scute_close(std::exchange(f.pool, nullptr));
       if (testing::Test::HasFailure()) {
         std::string names;

@@ -70,7 +70,7 @@ for level in -O0 -O2; do
   audited 2 early
   equal "$(total early_flushes)" 1
   equal "$(total unflushed_lines)" 1
-  equal "$(of_site 'behind it' unflushed_lines)" 1
+  equal "$(of_site 'after it' unflushed_lines)" 1
   equal "$(total unfenced_lines)" 0
 
   audited 2 forgets
@@ -110,7 +110,7 @@ in_out '^result: there were stray stores$'
 expect 2 "$scute" shield audit ./sites forgets "$file"
 in_out "line 0x2000: never flushed, stored to last at .*sites\.c:$(line_of forgotten)$"
 expect 2 "$scute" shield audit ./sites unfenced "$file"
-in_out "line 0xc000: flushed and never fenced, stored to last at .*sites\.c:$(line_of 'told last'), flushed at .*sites\.c:$(line_of unfenced)$"
+in_out "line 0xc000: flushed and never fenced, stored to last at .*sites\.c:$(line_of 'reported last'), flushed at .*sites\.c:$(line_of unfenced)$"
 in_out '^result: lines were flushed and never fenced$'
 expect 0 "$scute" shield audit --all ./sites clean "$file"
 in_out 'sites\.c:[0-9][0-9]* ('

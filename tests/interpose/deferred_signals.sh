@@ -29,7 +29,7 @@ cat >handlers.c <<'C'
 #include "support/wait.h"
 
 enum { size = 1 << 20, wanted = 200, records = 4096, much = 512 * 1024 };
-static char *at, *beside;
+static char *at, *other_at;
 static int fd;
 static const char *path;
 static volatile int turns;
@@ -52,10 +52,10 @@ static void *map(const char *name, int *fd_of) {
   return m;
 }
 // Makes a record durable, and then reports it.
-static void tell(int signal) {
+static void report(int signal) {
   (void)signal;
   const int n = ++turns;
-  char *const to = (in_other ? beside : at) + records + 64 * n;
+  char *const to = (in_other ? other_at : at) + records + 64 * n;
   memcpy(to, &n, sizeof n);
   pmem_persist(to, sizeof n);
   char text[16];
@@ -69,7 +69,7 @@ static void store_much(int signal) {
   if (++turns < 20) return;
   memset(at + much, 'm', size - much);
   pmem_persist(at + much, size - much);
-  puts("told");
+  puts("reported");
   fflush(stdout);
   fail_power();
 }
@@ -176,26 +176,26 @@ int main(int argc, char **argv) {
   path = argv[2];
   at = map(path, &fd);
   int other;
-  beside = map(argv[3], &other);
+  other_at = map(argv[3], &other);
   last = -1;
 #define CASE(name) if (strcmp(case_name, #name) == 0)
-  CASE(told) {
+  CASE(reported) {
     last = wanted + getpid() % 50;
-    when_caught(SIGALRM, &tell, 0);
+    when_caught(SIGALRM, &report, 0);
     every(90);
     persist_until(last);
   }
-  CASE(told_without_room) {  // the kernel has no room to queue a signal's information
+  CASE(reported_without_room) {  // the kernel has no room to queue a signal's information
     const struct rlimit none = {0, 0};
     must(setrlimit(RLIMIT_SIGPENDING, &none) == 0);
     last = wanted;
-    when_caught(SIGALRM, &tell, 0);
+    when_caught(SIGALRM, &report, 0);
     every(90);
     persist_until(last);
   }
-  CASE(told_of_other) {
+  CASE(reported_of_other) {
     last = wanted, in_other = 1;
-    when_caught(SIGALRM, &tell, SA_NODEFER);
+    when_caught(SIGALRM, &report, SA_NODEFER);
     every(150);
     persist_until(last);
   }
@@ -382,7 +382,7 @@ static PMEMobjpool *pool;
 static char *at;
 static volatile int turns;
 static int last;
-static void tell(int signal) {
+static void report(int signal) {
   const int n = ++turns;
   memcpy(at + 4096 + 64 * n, &n, sizeof n);
   pmemobj_persist(pool, at + 4096 + 64 * n, sizeof n);
@@ -404,7 +404,7 @@ int main(int argc, char **argv) {
     pmemobj_close(pool);
     return 0;
   }
-  struct sigaction act = {.sa_handler = &tell};
+  struct sigaction act = {.sa_handler = &report};
   sigaction(SIGALRM, &act, NULL);
   TX_BEGIN(pool) {
     pmemobj_tx_add_range(root, 0, 4096);
@@ -418,7 +418,7 @@ C
 cc -O1 -w -I "$SCUTE_SOURCE_DIR/tests" -o handlers handlers.c -lpmem -lpthread || fail "cc"
 cc -O1 -w -o transacts transacts.c -lpmemobj || fail "cc"
 export PMEM_IS_PMEM_FORCE=1
-cases=${SCUTE_TEST_CASES:-told told_in_window told_without_room told_of_other much calls queued queued_to_thread queued_in_pairs threads vfork asked}
+cases=${SCUTE_TEST_CASES:-reported reported_in_window reported_without_room reported_of_other much calls queued queued_to_thread queued_in_pairs threads vfork asked}
 is_wanted() { [[ " $cases " == *" $1 "* ]]; }
 
 fresh() {
@@ -432,7 +432,7 @@ fails() {
   status=0
   { timeout -k 1 $((3 * wait_seconds)) "$scute" shield run --unflushed drop "${@:2}" -- ./handlers "$1" "$file" "$file.other" >out 2>err || status=$?; } 2>/dev/null
   [ "$status" = 137 ] || fail "$*: status $status: $(cat err)"
-  cp out told
+  cp out reported
   checked 0 "$file"
   checked 0 "$file.other"
 }
@@ -441,26 +441,26 @@ in_file() {
   "$scute" shield run -- cat "$1" >seen
   python3 - "${2:-0}" <<'P' || fail "$case_name: a record that was reported is not in the file"
 import struct, sys
-told = [int(x) for x in open("told").read().split()]
+reported = [int(x) for x in open("reported").read().split()]
 seen = open("seen", "rb").read()
 at = 4096 + int(sys.argv[1])
-bad = [n for n in told if struct.unpack_from("<i", seen, at + 64 * n)[0] != n]
-print(len(told), "told,", "lost:", bad)
-sys.exit(1 if bad or len(told) < 100 else 0)
+bad = [n for n in reported if struct.unpack_from("<i", seen, at + 64 * n)[0] != n]
+print(len(reported), "reported,", "lost:", bad)
+sys.exit(1 if bad or len(reported) < 100 else 0)
 P
 }
 for options in "" "--windows off"; do
-  for case_name in told told_without_room told_of_other; do
+  for case_name in reported reported_without_room reported_of_other; do
     is_wanted $case_name || continue
     for _ in 1 2 3; do
       # shellcheck disable=SC2086
       fails $case_name $options
-      if [ $case_name = told_of_other ]; then in_file "$file.other"; else in_file "$file"; fi
+      if [ $case_name = reported_of_other ]; then in_file "$file.other"; else in_file "$file"; fi
     done
   done
 done
-if is_wanted told_in_window; then
-  case_name=told_in_window
+if is_wanted reported_in_window; then
+  case_name=reported_in_window
   for n in 100 113 127; do
     rm -f "$file"*
     expect 0 ./transacts "$file"
@@ -469,7 +469,7 @@ if is_wanted told_in_window; then
     status=0
     { timeout -k 1 $((3 * wait_seconds)) "$scute" shield run --unflushed drop -- ./transacts "$file" $n >out 2>err || status=$?; } 2>/dev/null
     [ "$status" = 137 ] || fail "$case_name: status $status: $(cat err)"
-    cp out told
+    cp out reported
     checked 0 "$file"
     in_file "$file" "$root"
   done

@@ -191,10 +191,10 @@ for turn in $(seq 12); do
   rm -f "$file"*
   head -c 1001 /dev/zero | tr '\0' 0 >"$file"
   "$scute" shield add "$file" --capacity 64M >add.out || fail "shield add"
-  : >told
-  "$scute" shield run "${run_with[@]}" -- ./megabytes "$file" >told 2>err &
+  : >reported
+  "$scute" shield run "${run_with[@]}" -- ./megabytes "$file" >reported 2>err &
   run=$!
-  until_said here told "$run"
+  until_said here reported "$run"
   child=$(child_of "$run")
   pause "0.0$((turn * 7))"
   { kill -9 "$child"; wait "$run" || true; } 2>/dev/null
@@ -225,8 +225,8 @@ for request in (lambda: os.ftruncate(fd, size + 500000), lambda: os.posix_falloc
         print(request())
     except OSError as e:
         print(errno.errorcode[e.errno])
-    told = signal.sigtimedwait({signal.SIGXFSZ}, 5)
-    print(told and (told.si_code, told.si_pid == os.getpid(), told.si_uid == os.getuid()))
+    reported = signal.sigtimedwait({signal.SIGXFSZ}, 5)
+    print(reported and (reported.si_code, reported.si_pid == os.getpid(), reported.si_uid == os.getuid()))
 PYTHON
 head -c 70000 /dev/zero | tr '\0' 0 >plain
 cp plain "$pools/limited"

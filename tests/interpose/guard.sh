@@ -356,10 +356,10 @@ for i in $(seq 24); do
   equal "$(mode_of)" 0
 done
 # In the middle of a session.
-mkfifo told
-"${as_user[@]}" "$scute" shield run -- "$folder/use" "$file" hold >told 2>/dev/null &
+mkfifo reported
+"${as_user[@]}" "$scute" shield run -- "$folder/use" "$file" hold >reported 2>/dev/null &
 run=$!
-read -r line <told
+read -r line <reported
 equal "$line" open
 kill -9 "$(child_of $run)"
 wait $run || true

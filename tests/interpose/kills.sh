@@ -44,7 +44,7 @@ model() {
   keys_of "$bin/$program" "$map" "$pools/model"
 }
 
-told=0 kills=0 powerless=0 injuries=0 strays=0
+reported=0 kills=0 powerless=0 injuries=0 strays=0
 for map in "${maps[@]}"; do
   program=mapcli
   [ "$map" != ctree ] || program=values
@@ -81,7 +81,7 @@ for map in "${maps[@]}"; do
     fi
     [[ " 0 137 " == *" $status "* ]] || fail "$map: status $status"
     n=$(wc -l <answers)
-    told=$((told + n))
+    reported=$((reported + n))
     checked "0 2" "$file" --repair
     checked 0 "$file"
     # The program may have overwritten the page before the shield examined it.
@@ -104,9 +104,9 @@ for map in "${maps[@]}"; do
   done
   sound "$file"
 done
-echo "$kills kills, $powerless of program and supervisor, $told operations reported, $injuries injuries repaired, $strays stray writes"
+echo "$kills kills, $powerless of program and supervisor, $reported operations reported, $injuries injuries repaired, $strays stray writes"
 [ "$kills" -gt 0 ] || fail "nothing was killed"
 [ "$powerless" -gt 0 ] || fail "no supervisor was killed"
-[ "$told" -gt 100 ] || fail "too few operations were reported"
+[ "$reported" -gt 100 ] || fail "too few operations were reported"
 [ "$injuries" = $((${#maps[@]} * rounds)) ] || fail "only $injuries injuries were repaired"
 [ $((strays * 2)) -ge "$injuries" ] || fail "only $strays stray writes were repaired"

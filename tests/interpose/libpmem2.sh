@@ -7,7 +7,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 program=$programs/scute-libpmem2
 file=$pools/file
 
-has_told() { [ "$(wc -l <told)" -gt "$1" ]; }
+has_reported() { [ "$(wc -l <reported)" -gt "$1" ]; }
 records() {
   "$scute" shield run -- "$program" read "$file" >read.out || fail "it does not open"
   cut -d' ' -f1 read.out
@@ -33,19 +33,19 @@ for way in persist flush memcpy memmove memset deep_flush memcpy_async memset_as
   [ "$commits" -ge 20 ] || fail "$way: 20 records, and only $commits commits"
   equal "$(records)" 20
 
-  : >told
-  "$scute" shield run -- "$program" "$way" "$file" 100000 >told 2>err &
+  : >reported
+  "$scute" shield run -- "$program" "$way" "$file" 100000 >reported 2>err &
   run=$!
-  wait_until has_told 30
+  wait_until has_reported 30
   child=$(ps -o pid= --ppid "$run" | tr -d ' ')
   kill -9 "$run" "$child"
   wait "$run" || true
   wait_until gone "$child"
-  told=$(tail -n 1 told)
-  [ "${told:-0}" -gt 20 ] || fail "$way: nothing was reported"
+  reported=$(tail -n 1 reported)
+  [ "${reported:-0}" -gt 20 ] || fail "$way: nothing was reported"
   "$scute" check "$file.scute" >check.out || fail "$way: $(cat check.out)"
   n=$(records)
-  [ "$n" -ge "$told" ] && [ "$n" -le $((told + 1)) ] || fail "$way: $told records were reported, and the file has $n"
+  [ "$n" -ge "$reported" ] && [ "$n" -le $((reported + 1)) ] || fail "$way: $reported records were reported, and the file has $n"
   sound "$file"
 done
 

@@ -74,17 +74,17 @@ gcc -O2 -o loader loader.c || fail "gcc"
 
 file=$pools/file
 shielded "$file" 65536
-told() { equal "$(tr '\n' ';' <out)" "$1"; }
+reported() { equal "$(tr '\n' ';' <out)" "$1"; }
 
 for kind in clwb clflushopt clflush; do
   cp "$file" before
   expect 2 "$scute" shield run -- ./loader before "$file" "$PWD/lib$kind.so"
-  told 'loaded 1;mapped 0 1;there 1;'
+  reported 'loaded 1;mapped 0 1;there 1;'
   in_err "$PWD/lib$kind.so flushes cache lines by instructions of its own (at 0x"
   cmp "$file" before || fail "a refused mapping has changed the file"
 
   expect 0 "$scute" shield run -- ./loader after "$file" "$PWD/lib$kind.so"
-  told 'mapped 1 0;loaded 0;errno 1, named;there 0;synced 0;callable 0;'
+  reported 'mapped 1 0;loaded 0;errno 1, named;there 0;synced 0;callable 0;'
   in_err "$PWD/lib$kind.so: it flushes cache lines by instructions of its own"
   [ "$(head -c 5 "$file")" = after ] || fail "the mapping does not continue"
 done
@@ -92,13 +92,13 @@ done
 # Loaded through another library: the shield names the library that flushes, and neither stays
 # loaded.
 expect 0 "$scute" shield run -- ./loader after "$file" "$PWD/libouter.so"
-told 'mapped 1 0;loaded 0;errno 1, named;there 0;synced 0;callable 0;'
+reported 'mapped 1 0;loaded 0;errno 1, named;there 0;synced 0;callable 0;'
 in_err "$PWD/libclwb.so: it flushes"
 expect 2 "$scute" shield run -- ./loader before "$file" "$PWD/libouter.so"
 in_err "$PWD/libclwb.so flushes"
 # A library that was unloaded is no longer a reason to refuse.
 expect 0 "$scute" shield run -- ./loader both "$file" "$PWD/libclwb.so"
-told 'loaded 1;mapped 1 0;there 0;synced 0;callable 0;'
+reported 'loaded 1;mapped 1 0;there 0;synced 0;callable 0;'
 # Linked with the program.
 gcc -O2 -o linked loader.c -Wl,--no-as-needed -L. -lclwb -Wl,-rpath,"$PWD" || fail "gcc"
 expect 2 "$scute" shield run -- ./linked after "$file" "$PWD/libquiet.so"
@@ -106,13 +106,13 @@ in_err "$PWD/libclwb.so flushes"
 # The shield ignores libraries that flush nothing, libraries that an option allows, and files that
 # are not shielded.
 expect 0 "$scute" shield run -- ./loader after "$file" "$PWD/libquiet.so"
-told 'mapped 1 0;loaded 1;there 1;synced 0;callable 0;'
+reported 'mapped 1 0;loaded 1;there 1;synced 0;callable 0;'
 [ ! -s err ] || fail "something is said of it"
 expect 0 "$scute" shield run --allow-inline-flush libclwb.so -- ./loader after "$file" "$PWD/libclwb.so"
-told 'mapped 1 0;loaded 1;there 1;synced 0;callable 1;'
+reported 'mapped 1 0;loaded 1;there 1;synced 0;callable 1;'
 bytes_of 65536 >"$pools/plain"
 expect 0 "$scute" shield run -- ./loader after "$pools/plain" "$PWD/libclwb.so"
-told 'mapped 1 0;loaded 1;there 1;synced 0;callable 1;'
+reported 'mapped 1 0;loaded 1;there 1;synced 0;callable 1;'
 
 # By their names alone, and by names from the caller's folder, which may be a library's.
 mkdir -p far/deep near

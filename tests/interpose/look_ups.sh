@@ -48,7 +48,7 @@ echo 'OWN_1 { global: *; };' >own.map
 echo 'void pmem_flush(void) {} int fsync(int fd) { return fd; }' | made libown.so -shared -fPIC -Wl,--version-script=own.map -x c -
 ./errors >wanted || fail "errors: without the shield"
 expect 0 "$scute" shield run -- ./errors
-diff wanted out || fail "a look-up tells something else under the shield"
+diff wanted out || fail "a look-up has another result under the shield"
 
 # Each function that the runtime shows is in its table.
 cat >table.c <<'C'

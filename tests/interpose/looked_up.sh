@@ -221,7 +221,7 @@ int main(int argc, char **argv) {
   for (int i = 0; i < size; ++i) bytes[i] = (char)('a' + i % 23);
   const int status = act();
   if (status != 0) return status;
-  printf("told\n");
+  printf("reported\n");
   fflush(stdout);
   if (argc == 3) pause();
   return 0;
@@ -324,7 +324,7 @@ else:
     view[at:at + n] = fill
     pmem.pmem_flush(p, ctypes.c_size_t(n))
     pmem.pmem_drain()
-print('told', flush=True)
+print('reported', flush=True)
 if len(sys.argv) == 3: signal.pause()
 os._exit(0)
 P
@@ -373,7 +373,7 @@ tried() {
   : >out
   "$scute" shield run "${run_with[@]}" -- "${program[@]}" "$way" "$file" >out 2>err &
   run=$!
-  until_said '^told' out "$run"
+  until_said '^reported' out "$run"
   child=$(child_of "$run")
   power_failure "$run" "$child"
   wait "$run" || true

@@ -73,10 +73,10 @@ count=700
 for program in alone with-instrumented cxx; do
   for dies in program both; do
     begin
-    : >told
-    "$scute" shield run -- "./$program" "$file" $count >told 2>err &
+    : >reported
+    "$scute" shield run -- "./$program" "$file" $count >reported 2>err &
     run=$!
-    until_said here told "$run"
+    until_said here reported "$run"
     child=$(child_of "$run")
     {
       if [ $dies = both ]; then power_failure "$run" "$child"; else kill -9 "$child"; fi

@@ -38,10 +38,10 @@ for signal in TERM INT HUP QUIT USR1 USR2 ALRM PIPE XFSZ VTALRM IO WINCH RTMIN; 
   : >out  # otherwise the output of the signal before could be taken for this one's
   "${run[@]}" python3 -c 'import signal, sys
 from waiting import wait_until
-def told(number, frame):
+def reported(number, frame):
     print("SIG" + sys.argv[1] if number == getattr(signal, "SIG" + sys.argv[1]) else number, flush=True)
     sys.exit(7)
-signal.signal(getattr(signal, "SIG" + sys.argv[1]), told)
+signal.signal(getattr(signal, "SIG" + sys.argv[1]), reported)
 print("ready\n", end="", flush=True)
 wait_until(lambda: False)' $signal >out 2>err &
   run_by=$!

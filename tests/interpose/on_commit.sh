@@ -172,7 +172,7 @@ int main(int argc, char **argv) {
       pmemobj_tx_abort(4);
     }
     TX_END
-  } else if (strcmp(way, "told") == 0) {  // the arguments of callbacks, and that there is only one of them
+  } else if (strcmp(way, "reported") == 0) {  // the arguments of callbacks, and that there is only one of them
     TX_BEGIN_CB(pop, on_stage, &at, TX_PARAM_NONE) {
       set(pop, at, 0);
       TX_BEGIN_CB(pop, on_stage, &at, TX_PARAM_NONE) { puts("the same"); }
@@ -224,11 +224,11 @@ done
 
 rm -f "$file"*
 expect 0 ./commits "$file" create
-expect 0 ./commits "$file" told
-mv out told
+expect 0 ./commits "$file" reported
+mv out reported
 expect 0 "$scute" shield add "$file"
-expect 0 "$scute" shield run "${run_with[@]}" -- ./commits "$file" told
-diff told out || fail "callbacks have other arguments"
+expect 0 "$scute" shield run "${run_with[@]}" -- ./commits "$file" reported
+diff reported out || fail "callbacks have other arguments"
 sound "$file"
 
 # An inner transaction costs no commit (OBJ-4).

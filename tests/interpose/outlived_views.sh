@@ -10,10 +10,10 @@ file=$pools/file
 shielded "$file" 262144
 cp "$file" before
 mkfifo over
-expect 0 "$scute" shield run -- bash -c 'exec 5<>"$0"; (trap "" HUP; exec 4<&0; read -r _ <over; if printf late >&5; then echo written; else echo refused; fi >told) & exit 0' "$file"
+expect 0 "$scute" shield run -- bash -c 'exec 5<>"$0"; (trap "" HUP; exec 4<&0; read -r _ <over; if printf late >&5; then echo written; else echo refused; fi >reported) & exit 0' "$file"
 echo >over
-wait_until test -s told
-equal "$(cat told)" refused
+wait_until test -s reported
+equal "$(cat reported)" refused
 cmp "$file" before || fail "what came late is in the file"
 sound "$file"
 # Every record that a write reported as written is in the file, also if the parent closes the file

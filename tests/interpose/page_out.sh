@@ -37,7 +37,7 @@ assert not wrong, wrong[:3]
 '
 large() { numbered "$1" 2048; }
 # the file contains the bytes that `out` reports
-judge() {
+verify() {
   python3 -c 'import sys
 data = open(sys.argv[1], "rb").read()
 for line in open("out", "rb"):
@@ -54,7 +54,7 @@ for end in 'memory.flush()' 'os.kill(os.getpid(), 9)'; do
     exit 0
   fi
   [ "$status" = 0 ] || [ "$status" = 137 ] || fail "status $status: $(cat err)"
-  judge "$file" "after $end"
+  verify "$file" "after $end"
   sound "$file"
 done
 

@@ -18,8 +18,8 @@ serve() {
   wait_until test -S "$socket"
 }
 
-# judge: `found` has what the server has answered to the clients.
-judge() { python3 "$here/clients.py" judge result found >judge.out 2>&1 || fail "$(cat judge.out)"; }
+# verify: `found` has what the server has answered to the clients.
+verify() { python3 "$here/clients.py" verify result found >verify.out 2>&1 || fail "$(cat verify.out)"; }
 
 make_file item_server "$file"
 under_shield "$file"
@@ -40,7 +40,7 @@ for round in $(seq "$rounds"); do
   wait "$clients" || fail "the clients"
   whole "$file"
   shielded_state found item_server "$file"
-  judge
+  verify
   mv found before
 done
 [ "$(wc -l <before)" -gt 50 ] || fail "only $(wc -l <before) items"
@@ -53,7 +53,7 @@ for command in "$scute shield run -- $raw/item_server" "$(plain_of item_server)"
   python3 -c 'import socket, sys; s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); s.sendall(b"shutdown\n")' "$socket"
   wait "$run" || fail "the server ends with $?"
   state_of found $command "$file"
-  judge
+  verify
   mv found before
   [ "$command" = "$(plain_of item_server)" ] || sound "$file"
 done

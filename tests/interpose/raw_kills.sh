@@ -12,7 +12,7 @@ echo "seed $seed: SCUTE_TEST_SEED=$seed repeats it"
 RANDOM=$seed
 file=$pools/file
 
-killed=0 powerless=0 told=0
+killed=0 powerless=0 reported=0
 for program in sorted_tree level_table item_server; do
   workers=0 more=()
   [ "$program" != item_server ] || { workers=4; more=(--workers 4); }
@@ -57,7 +57,7 @@ for program in sorted_tree level_table item_server; do
     "$scute" inject "$file.scute" "${kind[@]}" --seed $((seed + round)) >inject.out 2>&1 || fail "$(cat inject.out)"
     shielded_state found "$program" "$file"
     model "$workers"
-    told=$((told + $(wc -l <answers)))
+    reported=$((reported + $(wc -l <answers)))
     mv found before
   done
   whole "$file"
@@ -65,7 +65,7 @@ for program in sorted_tree level_table item_server; do
   state_of found "$(plain_of "$program")" "$file"
   cmp found before || fail "$program: without the shield it holds something else"
 done
-echo "$killed kills, $powerless of program and supervisor, $told operations reported"
+echo "$killed kills, $powerless of program and supervisor, $reported operations reported"
 [ "$killed" -gt 0 ] || fail "no program was killed"
 [ "$powerless" -gt 0 ] || fail "no supervisor was killed"
-[ "$told" -gt 100 ] || fail "too few operations were reported"
+[ "$reported" -gt 100 ] || fail "too few operations were reported"

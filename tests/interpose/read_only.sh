@@ -25,7 +25,7 @@ cat >use.c <<'C'
 #include <sys/mman.h>
 #include <unistd.h>
 enum { size = 100000 };
-static const char *told(int failed) { return failed ? strerror(errno) : "done"; }
+static const char *reported(int failed) { return failed ? strerror(errno) : "done"; }
 int main(int argc, char **argv) {
   static char bytes[size];
   const int fd = open(argv[1], O_RDONLY);
@@ -34,12 +34,12 @@ int main(int argc, char **argv) {
   if (at == MAP_FAILED || pread(fd, bytes, size, 0) != size) return 3;
   printf("%s\n", memcmp(at, bytes, size) == 0 ? "the same" : "not the same");
   fwrite(bytes, 1, size, stdout);
-  printf("write: %s\n", told(open(argv[1], O_WRONLY) < 0));
-  printf("both: %s\n", told(open(argv[1], O_RDWR) < 0));
-  printf("cut: %s\n", told(open(argv[1], O_RDWR | O_TRUNC) < 0));
-  printf("map: %s\n", told(mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) == MAP_FAILED));
-  printf("pwrite: %s\n", told(pwrite(fd, "x", 1, 0) < 0));
-  printf("sync: %s\n", told(fsync(fd) != 0));
+  printf("write: %s\n", reported(open(argv[1], O_WRONLY) < 0));
+  printf("both: %s\n", reported(open(argv[1], O_RDWR) < 0));
+  printf("cut: %s\n", reported(open(argv[1], O_RDWR | O_TRUNC) < 0));
+  printf("map: %s\n", reported(mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) == MAP_FAILED));
+  printf("pwrite: %s\n", reported(pwrite(fd, "x", 1, 0) < 0));
+  printf("sync: %s\n", reported(fsync(fd) != 0));
   fflush(stdout);
   if (argc > 2) kill(getpid(), SIGKILL);
   return 0;

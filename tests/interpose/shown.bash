@@ -18,7 +18,7 @@ block() {
 # comment next to it says. Then `found` has two NOUNs, and as many WORDs as were reported, or one
 # more. $last is the last command's last line.
 follow() {
-  local source=$1 noun=$2 word=$3 work=$PWD said=0 line command comment status there told
+  local source=$1 noun=$2 word=$3 work=$PWD said=0 line command comment status there reported
   block "commands: $source" >commands
   block "example: $source" >"$pools/$source"
   [ "$(wc -l <commands)" -ge 10 ] || fail "no page shows commands of $source"
@@ -39,7 +39,7 @@ follow() {
   done <commands
   [ "$said" -ge 5 ] || fail "the comments say little: $said"
   there=$(sed -n "s/ $noun\$//p" "$pools/found")
-  told=$(grep -c "^[0-9]* $word\$" "$pools/printed" || true)
-  [ "$there" -eq $((told + 2)) ] || [ "$there" -eq $((told + 3)) ] || fail "$there $noun, and after the first two $told were reported"
+  reported=$(grep -c "^[0-9]* $word\$" "$pools/printed" || true)
+  [ "$there" -eq $((reported + 2)) ] || [ "$there" -eq $((reported + 3)) ] || fail "$there $noun, and after the first two $reported were reported"
   equal "$last" "$((there + 1)) $noun"
 }

@@ -140,8 +140,8 @@ in_err 'or not all of it'
 
 # FILE.scute exists but does not protect FILE (OUTLOOK-2): every command that is given FILE says so,
 # and a program is refused FILE. No command waits or changes anything.
-# told TEXT STATUS COMMAND...
-told() {
+# reported TEXT STATUS COMMAND...
+reported() {
   local text=$1
   expect "$2" timeout "$wait_seconds" "$scute" "${@:3}"
   in_err "$text"
@@ -156,18 +156,18 @@ stays() {
   what=$(what_is)
   cp "$file" now
   refused "$text"
-  told "$text" "$status" shield run --require "$file" -- touch "$pools/begun"
+  reported "$text" "$status" shield run --require "$file" -- touch "$pools/begun"
   [ ! -e "$pools/begun" ] || fail "it was begun"
   for command in check 'check --repair' 'check --repair --damaged' info scrub 'inject --kind flip' remove; do
     # shellcheck disable=SC2086
-    told "$text" "$status" shield ${command%% *} "$file" $([[ $command != *' '* ]] || echo "${command#* }")
+    reported "$text" "$status" shield ${command%% *} "$file" $([[ $command != *' '* ]] || echo "${command#* }")
   done
-  told "$text" "1 7" shield add "$file"
-  told "$text" "1 7" shield adopt "$file"
+  reported "$text" "1 7" shield add "$file"
+  reported "$text" "1 7" shield adopt "$file"
   ! grep -q 'shield adopt' err || fail "it advises what does not work"
-  told "$text" 2 shield list "$pools"
+  reported "$text" 2 shield list "$pools"
   in_out "^unreadable .* $file\$"
-  told "$text" 2 shield list "$file"
+  reported "$text" 2 shield list "$file"
   # A program under the shield cannot cut or remove the file either. No message advises a command
   # that would fail.
   for command in ': >"$0"' 'rm "$0"' 'truncate -s 5 "$0"' 'mv "$0" "$0.away"'; do
@@ -199,7 +199,7 @@ loader=$!
 exec 9>"$pools/records"
 wait_until grep -q "$file.scute" "/proc/$loader/maps"
 expect 5 "$scute" check "$file.scute"
-for command in check remove; do told 'is a pool of its own' 1 shield $command "$file"; done
+for command in check remove; do reported 'is a pool of its own' 1 shield $command "$file"; done
 cp "$file" now
 refused 'is a pool of its own'
 printf 'key\tvalue\n' >&9
@@ -250,7 +250,7 @@ bytes_of 300000 >"$pools/there/other"
 "$scute" shield add "$pools/there/other" >add.out
 ln "$pools/there/other.scute" "$file.scute"
 cp "$file" as_it_was
-told 'has further names (hard links), and what it protects is another file' 1 shield check --repair --damaged "$file"
+reported 'has further names (hard links), and what it protects is another file' 1 shield check --repair --damaged "$file"
 cmp "$file" as_it_was || fail "the file got another one's content"
 expect 0 "$scute" shield check "$pools/there/other"
 # Both files copied by hard links are unchanged.

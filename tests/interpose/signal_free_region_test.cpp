@@ -56,7 +56,7 @@ TEST(signal_free_region, IsReportedWithoutASignal) {
   EXPECT_TRUE(left_alone_sometime());
 }
 
-void expect_each_told(void (*handler)(int)) {
+void expect_each_reported(void (*handler)(int)) {
   if (!is_to_be_had()) return;
   const with_handler h(handler);
   for (int i = 0; i < 100; ++i) {
@@ -67,12 +67,12 @@ void expect_each_told(void (*handler)(int)) {
 }
 
 TEST(signal_free_region, AHandlerIsReported) {
-  expect_each_told(&count);
+  expect_each_reported(&count);
 }
 
 // QUIET-2
 TEST(signal_free_region, AHandlerThatAsksIsReported) {
-  expect_each_told(+[](int) {
+  expect_each_reported(+[](int) {
     signal_free_region::begin();
     signal_free_region::end();
   });

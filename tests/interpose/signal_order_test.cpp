@@ -26,7 +26,7 @@ siginfo_t numbered(int signal, int n) {
 struct thread {
   signal_order order;
   std::deque<siginfo_t> queue;
-  std::map<int, std::vector<int>> told;
+  std::map<int, std::vector<int>> reported;
 
   // The first one comes, and has to wait for the end of a call, or not.
   void come(bool waits) {
@@ -37,7 +37,7 @@ struct thread {
                    }));
     siginfo_t tick;
     if (waits && order.keep(what, tick)) return queue.push_back(tick);
-    told[what.si_signo].push_back(what.si_value.sival_int);
+    reported[what.si_signo].push_back(what.si_value.sival_int);
   }
 };
 
@@ -58,7 +58,7 @@ TEST(signal_order, NumbersComeAsTheyWereSent) {
     }
     while (!t.queue.empty()) t.come(false);
     EXPECT_TRUE(t.order.is_empty());
-    EXPECT_EQ(t.told, sent) << "round " << round;
+    EXPECT_EQ(t.reported, sent) << "round " << round;
   }
 }
 
@@ -74,10 +74,10 @@ TEST(signal_order, ATickThatNeverComesLeavesNothing) {
   t.queue.push_back(numbered(SIGRTMIN, 2));
   t.queue.push_back(numbered(SIGRTMIN, 3));
   while (!t.queue.empty()) t.come(false);
-  EXPECT_EQ(t.told[SIGRTMIN + 1], std::vector<int>{10});
+  EXPECT_EQ(t.reported[SIGRTMIN + 1], std::vector<int>{10});
   t.queue.push_back(numbered(SIGRTMIN, 4));
   t.come(false);
-  EXPECT_EQ(t.told[SIGRTMIN].back(), 4);
+  EXPECT_EQ(t.reported[SIGRTMIN].back(), 4);
   EXPECT_TRUE(t.order.is_empty());
 }
 
@@ -95,7 +95,7 @@ TEST(signal_order, WithoutRoomNothingIsLost) {
   for (; kept != 0; --kept) t.order.take_back();
   EXPECT_TRUE(t.order.is_empty());
   while (!t.queue.empty()) t.come(false);
-  EXPECT_EQ(t.told[SIGRTMIN].size(), 20u);
+  EXPECT_EQ(t.reported[SIGRTMIN].size(), 20u);
 }
 
 }  // namespace

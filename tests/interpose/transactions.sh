@@ -7,7 +7,7 @@
 source "$(dirname "${BASH_SOURCE[0]}")/transactions/lib.bash"
 
 # Aborts leave the earlier contents: the program without the shield prints them.
-"$actor" show "$pools/base" | sed '/^told/d' >before
+"$actor" show "$pools/base" | sed '/^reported/d' >before
 for case_name in ${SCUTE_TEST_CASES:-$("$actor" list one | grep -v '^left_')}; do
   case $case_name in
     commits | aborts | in_a_window | *_aborts) tried "$case_name" closes dies waits ;;
@@ -15,9 +15,9 @@ for case_name in ${SCUTE_TEST_CASES:-$("$actor" list one | grep -v '^left_')}; d
   esac
   case $case_name in
     aborts | aborts_by_hand | aborts_what_is_durable | jumps | fails_to_* | *_aborts)
-      sed '/^told/d' plain | diff before - || fail "$case_name: it has changed something"
+      sed '/^reported/d' plain | diff before - || fail "$case_name: it has changed something"
       ;;
-    *) sed '/^told/d' plain | cmp -s before - && fail "$case_name: it has changed nothing" ;;
+    *) sed '/^reported/d' plain | cmp -s before - && fail "$case_name: it has changed nothing" ;;
   esac
 done
 [ -n "${SCUTE_TEST_CASES:-}" ] || [ "$count" -ge 33 ] || fail "only $count ends"

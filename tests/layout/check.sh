@@ -147,7 +147,7 @@ awk -v arrows="$temp/arrows" -v calls="$temp/calls" '
     for (pair in allowed)
       if (!(pair in used)) print "tests/layout/arrows.txt: nothing uses the arrow " pair
     for (file in exists)
-      if (file ~ /\.(h|hpp)$/ && !(file in included)) print file ": nobody includes this header"
+      if (file ~ /\.(h|hpp)$/ && !(file in included)) print file ": no file includes this header"
   }
 ' "$temp/files" "$temp/includes" | sort >>"$violations"
 
@@ -188,7 +188,7 @@ fi
 # Rule 7. Without git there are files of the user's own as well.
 if git ls-files --error-unmatch dev >"$temp/dev" 2>&1; then
   git ls-files | { grep -v / || true; } | sort | comm -23 - <(tr ' ' '\n' <<<"$root_files" | sort) |
-    sed 's/$/: a file that nobody knows in the root/' >>"$violations"
+    sed 's/$/: a file that does not belong in the root/' >>"$violations"
 fi
 
 if [ -s "$violations" ]; then

@@ -46,10 +46,10 @@ echo 'int f();' >tree/src/tx/orphan.cpp
 expect_violation 'src/tx/orphan.cpp: no target compiles this file'
 
 echo 'int f();' >tree/src/tx/orphan.hpp
-expect_violation 'src/tx/orphan.hpp: nobody includes this header'
+expect_violation 'src/tx/orphan.hpp: no file includes this header'
 
 printf '#include "orphan.hpp"\n' >tree/src/tx/orphan.hpp
-expect_violation 'src/tx/orphan.hpp: nobody includes this header'
+expect_violation 'src/tx/orphan.hpp: no file includes this header'
 
 mkdir tree/tests/elsewhere && echo '' >tree/tests/elsewhere/x.sh
 expect_violation 'tests/elsewhere: mirrors no folder of src/'
@@ -104,7 +104,7 @@ echo 'void f() { GTEST_SK''IP(); }' >>tree/tests/medium/map_test.cpp
 expect_violation 'tests/medium/map_test.cpp:2: contains GTEST_SK''IP'
 
 git -C tree init -q && echo '' >tree/dev && echo '' >tree/left_behind && git -C tree add dev left_behind
-expect_violation 'left_behind: a file that nobody knows in the root'
+expect_violation 'left_behind: a file that does not belong in the root'
 
 # Rule 8, in each language.
 sleeper() { # FILE TEXT: in it %s stands for the word

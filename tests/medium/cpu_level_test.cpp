@@ -60,8 +60,8 @@ TEST(cpu_level, AnOpenPoolReportsIt) {
   scute_info info;
   info.struct_size = sizeof info;
   ASSERT_EQ(scute_pool_info(f, &info), SCUTE_OK) << scute_errormsg();
-  const std::string told = info.simd;
-  EXPECT_EQ(told == "sse4.2" ? "portable" : told, widest());
+  const std::string reported = info.simd;
+  EXPECT_EQ(reported == "sse4.2" ? "portable" : reported, widest());
 }
 
 }  // namespace

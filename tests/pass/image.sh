@@ -44,8 +44,8 @@ rows() {
     offset=$((offset + 4))
   done | sort -u
 }
-# told PROGRAM: prints the recorder's log of the program, without places.
-told() {
+# reported PROGRAM: prints the recorder's log of the program, without places.
+reported() {
   rm -f log
   : >log
   env RECORDER_LOG="$PWD/log" LD_PRELOAD="$SCUTE_PASS_RECORDER" LD_LIBRARY_PATH=. "$1" >&2 || fail "$1 ends with $?"
@@ -82,13 +82,13 @@ step "nothing is exported, and nothing but the runtime's weak symbol is asked fo
 
 step "an instrumented library in a program of another compiler"
 gcc -O2 -o program main.c -L. -lpart
-told ./program | diff expected - || fail "< expected, > reported"
+reported ./program | diff expected - || fail "< expected, > reported"
 
 for link in "" "-no-pie" "-Wl,--gc-sections -ffunction-sections" "-Wl,-z,now -Wl,-z,relro" "-fuse-ld=gold"; do
   step "linked with '$link'"
   # shellcheck disable=SC2086
   "$cc" -O1 -mclwb $link -o program main.c part.c
-  told ./program | diff expected - || fail "< expected, > reported"
+  reported ./program | diff expected - || fail "< expected, > reported"
   [ -z "$(comm -23 <(flushes program) <(rows program))" ] || fail "not all flushes are in the table"
 done
 
@@ -100,7 +100,7 @@ step "objects in an archive"
 "$cc" -O1 -mclwb -c part.c
 ar rc libarchived.a part.o
 "$cc" -O1 -o program main.c -L. -larchived
-told ./program | diff expected - || fail "< expected, > reported"
+reported ./program | diff expected - || fail "< expected, > reported"
 
 step "loaded and unloaded: each image has a gate of its own"
 cat >loads.c <<'C'
@@ -119,7 +119,7 @@ int main(void) {
 }
 C
 "$cc" -O1 -o program loads.c
-told ./program | diff <(cat expected expected) - || fail "< expected, > reported"
+reported ./program | diff <(cat expected expected) - || fail "< expected, > reported"
 
 step "a runtime of another version is none"
 cat >other.c <<'C'

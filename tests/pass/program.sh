@@ -67,8 +67,8 @@ for level in ${levels:--O0 -O1 -O2}; do
       [ -s log ] || fail "$level: nothing was reported"
       [ "$(head_of log)" != any ] || continue
       check_sites log || fail "$level: sites"
-      sed -E 's/ [A-Za-z_.]+:[0-9]+ / /' log >told
-      head_of log | diff -u - told || fail "$level: - expected, + reported"
+      sed -E 's/ [A-Za-z_.]+:[0-9]+ / /' log >reported
+      head_of log | diff -u - reported || fail "$level: - expected, + reported"
     done
   fi
   if [ -n "$(head_of shadow)" ]; then

@@ -29,7 +29,7 @@ enum { line_size = 64, lines = VIEW_SIZE / line_size };
 static int log_file = -1;
 static int shadow, general, attached, saving = -1;
 static unsigned char copy[VIEW_SIZE];
-static unsigned char told[lines];
+static unsigned char announced[lines];
 
 static long system_call(long number, long a, long b, long c) {
   long result;
@@ -129,13 +129,13 @@ static void compare(void) {
       changed |= now != *then;
       *then = now;
     }
-    if (changed && !told[i]) {
+    if (changed && !announced[i]) {
       struct text line = {.length = 0};
       add(&line, "stray");
       add_place(&line, (const void *)(VIEW_BASE + i * line_size));
       write_down(&line);
     }
-    told[i] = 0;
+    announced[i] = 0;
   }
 }
 
@@ -148,8 +148,8 @@ static int is_as_before(const void *address, size_t length) {
   return 1;
 }
 
-static void tell(const char *what, const void *address, size_t length,
-                 const struct scute_shield_site *site) {
+static void log_event(const char *what, const void *address, size_t length,
+                      const struct scute_shield_site *site) {
   struct text line = {.length = 0};
   add(&line, what);
   add_place(&line, address);
@@ -189,25 +189,25 @@ static void on_fence(enum scute_shield_fence_kind kind, const struct scute_shiel
 }
 
 static void on_stream(const void *address, size_t length, const struct scute_shield_site *site) {
-  if (is_mine(address) && !shadow) tell("stream", address, length, site);
+  if (is_mine(address) && !shadow) log_event("stream", address, length, site);
   if (is_mine(address) && shadow && is_as_before(address, length))
-    tell("early", address, length, site);
+    log_event("early", address, length, site);
   spoil();
 }
 
 static void on_store(const void *address, size_t length, const struct scute_shield_site *site) {
   const uintptr_t begin = (uintptr_t)address, end = begin + length;
   if (end > VIEW_BASE && begin < VIEW_BASE + VIEW_SIZE) {
-    if (!shadow) tell("store", address, length, site);
+    if (!shadow) log_event("store", address, length, site);
     const uintptr_t first = begin < VIEW_BASE ? 0 : begin - VIEW_BASE;
     const uintptr_t last = end > VIEW_BASE + VIEW_SIZE ? VIEW_SIZE - 1 : end - VIEW_BASE - 1;
-    for (uintptr_t i = first / line_size; i <= last / line_size; ++i) told[i] = 1;
+    for (uintptr_t i = first / line_size; i <= last / line_size; ++i) announced[i] = 1;
   }
   spoil();
 }
 
 static void on_load(const void *address, size_t length, const struct scute_shield_site *site) {
-  if (is_mine(address)) tell("load", address, length, site);
+  if (is_mine(address)) log_event("load", address, length, site);
   spoil();
 }
 

@@ -23,7 +23,7 @@ namespace {
 constexpr size_t at_a_time = 2;
 
 // The report of the child at its end. Before it there may be last words of the library, and now
-// and then the number of states judged so far.
+// and then the number of states verified so far.
 constexpr char mark[] = "\n\x01outcome ", progress_mark[] = "\n\x01states ";
 constexpr uint64_t progress_step = 500;  // at least
 constexpr double hang_seconds = 120;     // of one state, on a machine that is busy
@@ -113,10 +113,10 @@ class child {
       result.hung = (WIFSIGNALED(status) && WTERMSIG(status) == SIGPROF) ||
                     text_.find(testing::watchdog::hung) != std::string::npos;
       result.caught = result.died = !result.hung;
-      const size_t told = text_.rfind(progress_mark);
-      const uint64_t states = told == std::string::npos
+      const size_t reported = text_.rfind(progress_mark);
+      const uint64_t states = reported == std::string::npos
                                   ? 0
-                                  : std::stoull(text_.substr(told + sizeof progress_mark - 1));
+                                  : std::stoull(text_.substr(reported + sizeof progress_mark - 1));
       result.states = std::min(states + 2 * progress_step, what.states);
       result.story = text_;
       result.asserted = result.died && text_.find("internal error at") != std::string::npos;
@@ -136,7 +136,7 @@ class child {
 }  // namespace
 
 void run_attempts(const std::vector<attempt>& all,
-                  const std::function<bool(const attempt&, const outcome&)>& tell) {
+                  const std::function<bool(const attempt&, const outcome&)>& report) {
   std::deque<child> children;  // running, or to be reported after one that is
   size_t next = 0;
   for (;;) {
@@ -150,7 +150,7 @@ void run_attempts(const std::vector<attempt>& all,
     for (size_t i = 0; i < waits.size(); ++i)
       if ((waits[i].revents & (POLLIN | POLLHUP)) != 0) children[i].receive();
     while (!children.empty() && children.front().fd < 0) {
-      if (!tell(children.front().what, children.front().result)) {
+      if (!report(children.front().what, children.front().result)) {
         for (child& c : children) c.give_up();
         return;
       }

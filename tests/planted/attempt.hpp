@@ -29,13 +29,13 @@ struct outcome {
   // reason: a suite without a time limit of its own, such as the explorer's, would not notice.
   bool hung = false;
   double seconds = 0;
-  uint64_t states = 0;  // judged; of a process that died, those that it may have judged
+  uint64_t states = 0;  // verified; of a process that died, those that it may have verified
   std::string story;
 };
 
-// Runs two attempts at a time. Reports the outcomes in the order of the attempts; if `tell`
+// Runs two attempts at a time. Reports the outcomes in the order of the attempts; if `report`
 // returns false, the rest are dropped.
 void run_attempts(const std::vector<attempt>& all,
-                  const std::function<bool(const attempt&, const outcome&)>& tell);
+                  const std::function<bool(const attempt&, const outcome&)>& report);
 
 }  // namespace scute

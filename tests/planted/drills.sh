@@ -19,7 +19,7 @@ declare -A took  # without any bug, in tenths of a second
 
 # With a bug what never comes true is waited for half as long (tests/support/wait.hpp).
 bounded() { if [ -n "${SCUTE_PLANT:-}" ]; then SCUTE_TEST_WAIT_SECONDS=$((limit / 2)) "$@"; else "$@"; fi; }
-# drill HOME: in a folder of its own. Its output is in $here/told.
+# drill HOME: in a folder of its own. Its output is in $here/reported.
 drill() {
   local kind=${1%%:*} name=${1#*:} status=0
   local folder=$here/drill
@@ -32,7 +32,7 @@ drill() {
       bounded timeout -k 5 $limit bash "$source/tests/interpose/${name%/*}.sh"
       ;;
     *) echo "no kind of drill: $1" && false ;;
-  esac >"$here/told" 2>&1 || status=$?
+  esac >"$here/reported" 2>&1 || status=$?
   cd "$here" || exit 2
   end_left_overs
   return $status
@@ -50,7 +50,7 @@ end_left_overs() {
     fi
   done
 }
-why() { grep -aE 'FAILED at|Failure|Expected|rror|died|scute: ' told | head -n 1 | cut -c 1-100; }
+why() { grep -aE 'FAILED at|Failure|Expected|rror|died|scute: ' reported | head -n 1 | cut -c 1-100; }
 
 awk '!/^#/ && $2 ~ /:/ { print $1, $2 }' "$homes" >all
 if [ "${1:-}" = --home ]; then
@@ -65,9 +65,9 @@ seconds() { echo "$(($1 / 10)).$(($1 % 10))"; }
 
 for home in $(cut -d' ' -f2 wanted | sort -u); do
   begin=$EPOCHREALTIME
-  if ! SCUTE_PLANT='' drill "$home" || grep -q 'Running 0 tests' told; then
+  if ! SCUTE_PLANT='' drill "$home" || grep -q 'Running 0 tests' reported; then
     echo "$home fails without any bug:"
-    tail -n 20 told
+    tail -n 20 reported
     failures=$((failures + 1)) failed+=" $home"
   fi
   took[$home]=$(tenths "$begin")

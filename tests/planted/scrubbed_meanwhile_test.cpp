@@ -46,9 +46,9 @@ TEST_P(repaired_meanwhile, scrub_of_bytes_after_a_damaged_headers_end) {
 TEST_P(repaired_meanwhile, scrub_while_another_repairs_the_head) {
   const scrub::fragment_ref unused = beyond_the_object();
   flip(object.payload + 7);
-  std::vector<std::string> told;
-  scrub::suspect_repairer scrub(*s, *f.in().heap, true, [&told](const scrub::finding& what) {
-    told.emplace_back(what.what);
+  std::vector<std::string> reported;
+  scrub::suspect_repairer scrub(*s, *f.in().heap, true, [&reported](const scrub::finding& what) {
+    reported.emplace_back(what.what);
   });
   repair_at(1);
   {
@@ -58,7 +58,7 @@ TEST_P(repaired_meanwhile, scrub_while_another_repairs_the_head) {
     scrub.end_zone(zone());
   }
   repairer->join();
-  EXPECT_THAT(told, ::testing::IsEmpty());
+  EXPECT_THAT(reported, ::testing::IsEmpty());
   EXPECT_EQ(scrub.tally(zone()).damaged, 0u);
   EXPECT_EQ(s->lost.load(), 0u);
   EXPECT_TRUE(f.read(oid) == pattern(1, 8150));
@@ -102,7 +102,7 @@ TEST_P(repaired_meanwhile, scrub_reports_a_loss_once) {
   }
   const auto losses = [this](auto&& walk) {
     const uint64_t lost_before = s->lost.load();
-    uint64_t told = 0;
+    uint64_t reported = 0;
     scute_report r{};
     r.struct_size = sizeof r;
     const auto count = [](void* arg, const scute_event* e) {
@@ -111,9 +111,9 @@ TEST_P(repaired_meanwhile, scrub_reports_a_loss_once) {
     uint64_t before = 0;
     SCUTE_OKAY_E(scute_events(f.pool, count, &before));
     walk(&r);
-    SCUTE_OKAY_E(scute_events(f.pool, count, &told));
+    SCUTE_OKAY_E(scute_events(f.pool, count, &reported));
     EXPECT_EQ(r.lost, 1u);
-    EXPECT_EQ(told - before, 1u);
+    EXPECT_EQ(reported - before, 1u);
     EXPECT_EQ(s->lost.load() - lost_before, 1u);
   };
   const auto strike = [&] {

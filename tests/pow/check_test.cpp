@@ -68,7 +68,7 @@ TEST_P(Checks, InsideASectionTheyAreRefused) {
 TEST_P(Checks, WaitForABoundedTime) {
   store db(path, small());
   std::atomic<bool> begun{false};
-  struct told {
+  struct reported {
     std::mutex& in;
     std::atomic<bool>& waits;
     void lock() {

@@ -22,7 +22,7 @@ class Cut : public test::pow_files {
     o.damage_arg = this;
     o.damage = [](void* arg, const char* what, int is_lost) {
       auto& of = *static_cast<Cut*>(arg);
-      of.told += std::string(what) + "\n";
+      of.reported += std::string(what) + "\n";
       of.lost += is_lost != 0 ? 1 : 0;
     };
     return o;
@@ -42,7 +42,7 @@ class Cut : public test::pow_files {
   }
   // How many of them are there; each of them right.
   uint64_t found(const options& o) {
-    told.clear();
+    reported.clear();
     lost = 0;
     const bool reads = (o.flags & SCUTE_POW_READONLY) != 0;
     store db(path, o);
@@ -56,7 +56,7 @@ class Cut : public test::pow_files {
     return all.size();
   }
 
-  std::string told;
+  std::string reported;
   uint64_t lost = 0;
 };
 INSTANTIATE_TEST_SUITE_P(, Cut, test::memory_and_disk(), test::name_of_place);
@@ -70,15 +70,15 @@ TEST_P(Cut, AFreePageIsMissing) {
       std::filesystem::resize_file(path, size - bytes);
       EXPECT_EQ(code_of([&] { found(chosen(protect)); }), errc::truncated);
       EXPECT_EQ(std::filesystem::file_size(path), size - bytes);
-      EXPECT_EQ(found(chosen(protect, SCUTE_POW_SALVAGE | SCUTE_POW_READONLY)), 40U) << told;
-      EXPECT_EQ(lost, 0U) << told;
-      EXPECT_NE(told.find("the end of the file"), std::string::npos) << told;
+      EXPECT_EQ(found(chosen(protect, SCUTE_POW_SALVAGE | SCUTE_POW_READONLY)), 40U) << reported;
+      EXPECT_EQ(lost, 0U) << reported;
+      EXPECT_NE(reported.find("the end of the file"), std::string::npos) << reported;
       EXPECT_EQ(std::filesystem::file_size(path), size - bytes);
       EXPECT_EQ(found(chosen(protect, SCUTE_POW_SALVAGE)), 40U);
-      EXPECT_EQ(lost, 0U) << told;
-      EXPECT_NE(told.find("the end of the file"), std::string::npos) << told;
+      EXPECT_EQ(lost, 0U) << reported;
+      EXPECT_NE(reported.find("the end of the file"), std::string::npos) << reported;
       EXPECT_EQ(found(chosen(protect)), 40U) << "nothing is missing any more";
-      EXPECT_EQ(told, "");
+      EXPECT_EQ(reported, "");
     }
 }
 
@@ -96,16 +96,16 @@ TEST_P(Cut, UsedSegmentsAreMissing) {
         std::filesystem::resize_file(path, size);
         const uint64_t n = found(chosen(protect, flags));
         if (n != 300) {
-          EXPECT_GT(lost, 0U) << size << "\n" << told;
+          EXPECT_GT(lost, 0U) << size << "\n" << reported;
         }
         most = std::max(most, n);
       }
-      const std::string before = told;
+      const std::string before = reported;
       uint64_t n = 0;
       // A loss that the caller has accepted is not found again.
       EXPECT_EQ(code_of([&] { n = found(chosen(protect)); }), errc{})
           << protect << ", " << size << " bytes: " << before;
-      EXPECT_EQ(lost, 0U) << told;
+      EXPECT_EQ(lost, 0U) << reported;
       EXPECT_LE(n, 300U);
     }
     EXPECT_GT(most, 200U);

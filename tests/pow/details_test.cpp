@@ -16,7 +16,7 @@ namespace {
 
 class Details : public test::pow_files {
  protected:
-  struct told {
+  struct reported {
     std::string what, table;
     bool lost;
     uint32_t segment, lane;
@@ -25,18 +25,18 @@ class Details : public test::pow_files {
   };
   static void remember(void* arg, const scute_pow_damage* d) {
     EXPECT_EQ(d->struct_size, sizeof *d);
-    told t{d->what,
-           "",
-           d->lost != 0,
-           d->segment,
-           d->lane,
-           d->session,
-           d->first_section,
-           d->last_section,
-           0,
-           0,
-           0,
-           d->range_count};
+    reported t{d->what,
+               "",
+               d->lost != 0,
+               d->segment,
+               d->lane,
+               d->session,
+               d->first_section,
+               d->last_section,
+               0,
+               0,
+               0,
+               d->range_count};
     if (d->range_count != 0) {
       EXPECT_EQ(d->ranges->struct_size, sizeof *d->ranges);
       t.table = d->ranges->table;
@@ -44,7 +44,7 @@ class Details : public test::pow_files {
       t.last = d->ranges->last;
       t.records = d->ranges->records;
     }
-    static_cast<std::vector<told>*>(arg)->push_back(t);
+    static_cast<std::vector<reported>*>(arg)->push_back(t);
   }
 };
 INSTANTIATE_TEST_SUITE_P(, Details, test::memory_and_disk(), test::name_of_place);
@@ -63,7 +63,7 @@ TEST_P(Details, OfWhatAnOpeningAndACheckFind) {
       s.commit();
     }
     // As it is written, and open.
-    std::vector<told> all;
+    std::vector<reported> all;
     EXPECT_EQ(db.check_details(0, [&](const scute_pow_damage& d) { remember(&all, &d); }), 0U);
     EXPECT_TRUE(all.empty());
   }
@@ -74,13 +74,13 @@ TEST_P(Details, OfWhatAnOpeningAndACheckFind) {
   const uint64_t segment = (static_cast<uint64_t>(at - bytes.begin()) - 16384) / o.segment_size;
   *at = 'x';
   test::write_file(path, bytes);
-  std::vector<told> all;
+  std::vector<reported> all;
   o.flags |= SCUTE_POW_SALVAGE | SCUTE_POW_READONLY;
   o.details = &remember;
   o.details_arg = &all;
   store db(path, o);
   ASSERT_EQ(all.size(), 1U);
-  const told& t = all[0];
+  const reported& t = all[0];
   EXPECT_TRUE(t.lost);
   EXPECT_EQ(t.segment, segment);
   EXPECT_EQ(t.lane, 1U);
@@ -105,7 +105,7 @@ TEST_P(Details, OfWhatWasChangedOutsideOfSections) {
     s.commit();
   }
   const_cast<uint64_t&>(v[7]) = 8;
-  std::vector<told> all;
+  std::vector<reported> all;
   EXPECT_EQ(
       db.check_details(SCUTE_POW_COMPARE, [&](const scute_pow_damage& d) { remember(&all, &d); }),
       1U);

@@ -126,9 +126,10 @@ TEST_P(EndsOfOneCopy, WhatWasLostIsNamed) {
     reopen();
     FAIL();
   } catch (const failure& f) {
-    const std::string told = f.what();
-    EXPECT_NE(told.find("batch 3 of lane 1, session 1"), std::string::npos) << told;
-    EXPECT_NE(told.find("objects 2 to 2 of table cells (1 record)"), std::string::npos) << told;
+    const std::string reported = f.what();
+    EXPECT_NE(reported.find("batch 3 of lane 1, session 1"), std::string::npos) << reported;
+    EXPECT_NE(reported.find("objects 2 to 2 of table cells (1 record)"), std::string::npos)
+        << reported;
   }
 }
 

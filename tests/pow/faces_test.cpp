@@ -233,9 +233,9 @@ TEST_P(Faces, WritesOutsideOfSectionsAreFound) {
     s.commit();
   }
   const_cast<account&>(*v).balance = 2;
-  std::string told;
-  EXPECT_EQ(db.check(SCUTE_POW_COMPARE, [&](const char* what, bool) { told = what; }), 1U);
-  EXPECT_NE(told.find("outside of a section"), std::string::npos);
+  std::string reported;
+  EXPECT_EQ(db.check(SCUTE_POW_COMPARE, [&](const char* what, bool) { reported = what; }), 1U);
+  EXPECT_NE(reported.find("outside of a section"), std::string::npos);
 }
 
 TEST_P(Faces, FullFilesShrinkAgain) {

@@ -27,7 +27,7 @@ void copy_later(pow_subject& p, uint64_t to) {
   p.section(later, [&](pow::section& x) { p.put_number(x, to, p.number(to - 1)); }, p.a, p.b);
 }
 // Reports the durable values to a witness that remembers them.
-void sync_and_tell(pow_subject& p) {
+void sync_and_report(pow_subject& p) {
   uint64_t before[3];
   p.section(
       later,
@@ -71,7 +71,7 @@ pow_scenario chain(const named_kind& k) {
     s.in_thread(0).step("count", count_later);
     s.in_thread(1).step("copy", [](pow_subject& p) { copy_later(p, 1); });
   }
-  s.in_thread(1).step("sync", sync_and_tell);
+  s.in_thread(1).step("sync", sync_and_report);
   s.in_thread(0).step("count", count_later);
   s.in_thread(1).step("copy", [](pow_subject& p) { copy_later(p, 1); });
   s.in_thread(1).step("a strict one", copy_strict);
@@ -95,7 +95,7 @@ pow_scenario carried(const named_kind& k) {
     s.in_thread(2).step("copy", [](pow_subject& p) {
       p.section(later, [&](pow::section& x) { p.put_number(x, 2, p.number(1)); }, p.b);
     });
-  s.in_thread(2).step("sync", sync_and_tell);
+  s.in_thread(2).step("sync", sync_and_report);
   return s;
 }
 
@@ -121,7 +121,7 @@ pow_scenario later_cleaned(const named_kind& k) {
     s.in_thread(i % 2).step("clean", [](pow_subject& p) { p.store().clean(1); });
   }
   s.in_thread(0).step("clean", [](pow_subject& p) { p.store().clean(2); });
-  s.in_thread(1).step("sync", sync_and_tell);
+  s.in_thread(1).step("sync", sync_and_report);
   return s;
 }
 
@@ -143,7 +143,7 @@ pow_scenario later_marked(const named_kind& k) {
     s.in_thread(0).step("fill", [=](pow_subject& p) { fill(p, cell); });
   s.in_thread(0).step("count", count_later);
   s.in_thread(0).step("clean", [](pow_subject& p) { p.store().clean(1); });
-  for (int i = 0; i < 2; ++i) s.in_thread(1).step("sync", sync_and_tell);
+  for (int i = 0; i < 2; ++i) s.in_thread(1).step("sync", sync_and_report);
   return s;
 }
 
@@ -161,7 +161,7 @@ pow_scenario later_alone(const named_kind& k) {
     s.step("copy", [](pow_subject& p) { copy_later(p, 1); });
     s.step("clean", [](pow_subject& p) { p.store().clean(1); });
     s.step("count", count_later);
-    s.step("sync", sync_and_tell);
+    s.step("sync", sync_and_report);
     s.step("count", count_later);
     s.step("copy", [](pow_subject& p) { copy_later(p, 1); });
     s.step("copy", [](pow_subject& p) { copy_later(p, 2); });
@@ -205,11 +205,11 @@ pow_scenario later_abandoned(const named_kind& k) {
     p.cells().put(x, 5, "never");
     x.stream();
   };
-  for (const bool tells : {true, false}) {
+  for (const bool reports : {true, false}) {
     s.step("count", count_later);
     s.step("strict, aborted", abandon);
-    if (tells)
-      s.step("sync", sync_and_tell);
+    if (reports)
+      s.step("sync", sync_and_report);
     else
       s.step("strict", [](pow_subject& p) { p.put(6, "something else"); });
     s.step("count", count_later);
@@ -280,15 +280,15 @@ pow_scenario later_overtaken(const named_kind& k) {
 
 // Sections of one stream give their locks back early. The objects that another section has seen
 // and reported must be present.
-pow_scenario told(const named_kind& k) {
-  auto s = with("told", k);
+pow_scenario reported(const named_kind& k) {
+  auto s = with("reported", k);
   s.setup(start_from_nothing);
   for (uint64_t t = 0; t < 2; ++t) s.in_thread(t).observe(follows);
   for (int i = 0; i < 3; ++i) {
     s.in_thread(0).step("count", [](pow_subject& p) {
       p.section(strict, [&](pow::section& x) { p.put_number(x, 0, p.number(0) + 1); }, p.a);
     });
-    s.in_thread(1).step("read and tell", [](pow_subject& p) {
+    s.in_thread(1).step("read and report", [](pow_subject& p) {
       uint64_t seen = 0;
       p.section(strict, [&](pow::section&) { seen = p.number(0); }, p.a);
       if (seen > p.witnessed(0)) p.witness(0, seen);
@@ -302,8 +302,8 @@ pow_scenario told(const named_kind& k) {
 
 // The same from hand to hand: the last of three threads tells what the first one has done, and has
 // never held its lock. One of them does not wait for its own sections.
-pow_scenario told_on(const named_kind& k) {
-  auto s = with("told-on", k);
+pow_scenario reported_on(const named_kind& k) {
+  auto s = with("reported-on", k);
   s.setup(start_from_nothing);
   for (uint64_t t = 0; t < 3; ++t) s.in_thread(t).observe(follows);
   for (int i = 0; i < 2; ++i) {
@@ -317,7 +317,7 @@ pow_scenario told_on(const named_kind& k) {
     });
     s.in_thread(2).step("a strict one", copy_strict);
   }
-  s.in_thread(1).step("sync", sync_and_tell);
+  s.in_thread(1).step("sync", sync_and_report);
   return s;
 }
 
@@ -329,7 +329,7 @@ void add_later_scenarios(std::vector<pow_entry>& to) {
                             later_abandoned, later_reused, later_overtaken})
       add(to, *k, make);
   for (const named_kind* k : {&none, &stream, &always_stream})
-    for (const auto make : {told, told_on}) add(to, *k, make);
+    for (const auto make : {reported, reported_on}) add(to, *k, make);
   add(to, none, later_marked);
 }
 

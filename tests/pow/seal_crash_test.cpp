@@ -87,10 +87,11 @@ TEST_F(SealCrash, AGroupThatIsBeyondRepairStays) {
   ASSERT_EQ(members.size(), 8U);
   for (const size_t k : {1U, 2U}) std::fill_n(page(members[k], 1), head_page, std::byte{0x3c});
   std::fill_n(page(members[3], 2), 1024, std::byte{0x3c});
-  const auto told = db->check(true, true).damage;
-  EXPECT_EQ(std::ranges::count_if(
-                told, [](const auto& d) { return d.text.find("its group cannot") != d.text.npos; }),
-            2);
+  const auto reported = db->check(true, true).damage;
+  EXPECT_EQ(
+      std::ranges::count_if(
+          reported, [](const auto& d) { return d.text.find("its group cannot") != d.text.npos; }),
+      2);
   EXPECT_TRUE(has_table(seal));
   EXPECT_EQ(db->parts().space->note(seal).what.load(), use::seal);
 }

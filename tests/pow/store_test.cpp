@@ -240,16 +240,17 @@ TEST_P(Unprotected, DamageIsReportedByTableAndObjects) {
   const ptrdiff_t frame = (32 + 3 * 216 + 63) / 64 * 64;
   *(first + 2 * frame + 5) ^= std::byte{1};
   db.reset();
-  std::string told;
+  std::string reported;
   try {
     reopen();
     FAIL();
   } catch (const failure& f) {
     EXPECT_EQ(f.code(), SCUTE_E_CORRUPT);
-    told = f.what();
+    reported = f.what();
   }
-  EXPECT_NE(told.find("of lane 1, session 1, in segment"), std::string::npos) << told;
-  EXPECT_NE(told.find("objects 20 to 22 of table cells (3 records)"), std::string::npos) << told;
+  EXPECT_NE(reported.find("of lane 1, session 1, in segment"), std::string::npos) << reported;
+  EXPECT_NE(reported.find("objects 20 to 22 of table cells (3 records)"), std::string::npos)
+      << reported;
   reopen(true);
   EXPECT_EQ(c->texts.size(), 15U);
   EXPECT_EQ(db->recovered().lost, 1U);

@@ -102,7 +102,7 @@ class bitflip_search : public testing::TestWithParam<uint32_t> {
       return offset - f.offset_of(o.first) < o.second.size();
     });
   }
-  void expect_told_or_right() {
+  void expect_reported_or_right() {
     for (const auto& [oid, content] : f.objects) {
       const void* p = nullptr;
       const int e = scute_get_verified(f, oid, &p);
@@ -211,7 +211,7 @@ TEST_P(bitflip_search, ALostPageAndFlips) {
   }
 }
 
-// More than can be told from one fragment's checksum: first its neighbours', then its own.
+// One fragment's checksum cannot distinguish so many flips: first its neighbours', then its own.
 // (BITFLIP-5)
 TEST_P(bitflip_search, ChecksumsOfNeighboursNarrowTheSearch) {
   const target x = large_fragment();
@@ -246,7 +246,7 @@ TEST_P(bitflip_search, NoiseInSeveralRowsIsNeverGuessed) {
     EXPECT_FALSE(ok);
     EXPECT_FALSE(found(x.f));
     most = std::max(most, n);
-    if (trial % 50 == 0) expect_told_or_right();
+    if (trial % 50 == 0) expect_reported_or_right();
     restore(sound);
   }
   EXPECT_LE(most, repair::bitflip_search::attempts_max);
@@ -277,7 +277,7 @@ TEST_P(bitflip_search, HopelessFlipsAreNeverGuessed) {
     }
     EXPECT_LE(n, repair::bitflip_search::attempts_max);
     most = std::max(most, n);
-    if (trial % 100 == 0) expect_told_or_right();
+    if (trial % 100 == 0) expect_reported_or_right();
     restore(sound);
   }
   if (GetParam() == 1) {
@@ -345,7 +345,7 @@ TEST_P(bitflip_search_one, AdlerIsNotLookedInto) {
   const auto [ok, n] = attempts(x.f);
   EXPECT_FALSE(ok);
   EXPECT_EQ(n, 0u);
-  expect_told_or_right();
+  expect_reported_or_right();
 }
 
 INSTANTIATE_TEST_SUITE_P(Parity, bitflip_search_one, testing::Values(1));

@@ -122,7 +122,7 @@ TEST_F(page_layout, PlacesOfObjectsThatWereFreed) {
       parts.push_back(o.fragment(i));
   }
   ASSERT_GT(parts.size(), 20u);
-  const auto judge = [&](bool live) {
+  const auto verify = [&](bool live) {
     for (const pool::fragment& part : parts) {
       pool::fragment found;
       ASSERT_TRUE(repair::place_at(f.in().s, part.header, found)) << part.header;
@@ -146,9 +146,9 @@ TEST_F(page_layout, PlacesOfObjectsThatWereFreed) {
       EXPECT_EQ(listed, live);
     }
   };
-  judge(true);
+  verify(true);
   for (const scute_oid oid : gone) EXPECT_EQ(SCUTE_OK, f.free(oid));
-  judge(false);
+  verify(false);
 }
 
 // LAYOUT-3: a chunk that was part of a span and has another use since.

@@ -55,13 +55,13 @@ class crash_or_damage : public testing::Test {
     EXPECT_EQ(f.info().repaired, damaged);
     EXPECT_EQ(f.info().rolled_back, torn);
     EXPECT_EQ(f.info().lost, 0u);
-    uint64_t told = 0;
+    uint64_t reported = 0;
     for (const scute_event& e : events()) {
       EXPECT_EQ(e.kind, kind);
       EXPECT_EQ(e.outcome, SCUTE_OUTCOME_REPAIRED);
-      told += e.count;
+      reported += e.count;
     }
-    EXPECT_EQ(told, damaged);
+    EXPECT_EQ(reported, damaged);
     f.expect_sound_with(f.before);
   }
   bytes damaged(bytes image, uint64_t offset, size_t n) const {
@@ -340,7 +340,7 @@ class killed : public testing::TestWithParam<uint32_t> {
       if (sound) return oids[k];
     }
   }
-  uint64_t told() {
+  uint64_t reported() {
     uint64_t n = 0;
     SCUTE_OKAY_E(scute_events(
         f, [](void* arg, const scute_event* e) { *static_cast<uint64_t*>(arg) += e->count; }, &n));
@@ -376,7 +376,7 @@ TEST_P(killed, DuringTransactions) {
     std::vector<std::string> findings;
     const scute_report r = f.check(true, &findings);
     EXPECT_EQ(f.info().repaired, damage ? 1u : 0u) << testing::PrintToString(findings);
-    EXPECT_EQ(told(), events += damage ? 1 : 0);
+    EXPECT_EQ(reported(), events += damage ? 1 : 0);
     EXPECT_EQ(r.lost, 0u);
     for (size_t k = 0; k < oids.size() / 2; ++k) EXPECT_TRUE(f.read(oids[k]) == content[k]);
     f.close();

@@ -44,35 +44,35 @@ class enumeration : public testing::TestWithParam<pool_kind> {
     write_at(f.path, offset, b.data(), 1);
   }
   // The code that it ends with, and the objects that it reported.
-  int enumerate(uint32_t type, std::set<scute_oid>& told) {
-    told.clear();
+  int enumerate(uint32_t type, std::set<scute_oid>& reported) {
+    reported.clear();
     scute_oid oid = 0;
     int e = scute_first(f, type, &oid);
     for (; e == SCUTE_OK && oid != 0; e = scute_next(f, oid, type, &oid)) {
-      EXPECT_TRUE(told.insert(oid).second) << "reported twice";
+      EXPECT_TRUE(reported.insert(oid).second) << "reported twice";
       EXPECT_EQ(std::count(all.begin(), all.end(), oid), 1) << "no object";
     }
     EXPECT_EQ(oid, 0u);
     return e;
   }
   void expect_all() {
-    std::set<scute_oid> told;
-    EXPECT_EQ(SCUTE_OK, enumerate(SCUTE_TYPE_ANY, told)) << scute_errormsg();
-    EXPECT_EQ(told.size(), all.size());
-    EXPECT_EQ(SCUTE_OK, enumerate(even, told)) << scute_errormsg();
-    EXPECT_EQ(told.size(), 501u);
-    EXPECT_EQ(SCUTE_OK, enumerate(odd, told)) << scute_errormsg();
-    EXPECT_EQ(told.size(), 500u);
+    std::set<scute_oid> reported;
+    EXPECT_EQ(SCUTE_OK, enumerate(SCUTE_TYPE_ANY, reported)) << scute_errormsg();
+    EXPECT_EQ(reported.size(), all.size());
+    EXPECT_EQ(SCUTE_OK, enumerate(even, reported)) << scute_errormsg();
+    EXPECT_EQ(reported.size(), 501u);
+    EXPECT_EQ(SCUTE_OK, enumerate(odd, reported)) << scute_errormsg();
+    EXPECT_EQ(reported.size(), 500u);
   }
   void expect_some(const std::string& message) {
     for (int round = 0; round < 2; ++round)
       for (const uint32_t type : {SCUTE_TYPE_ANY, even, odd}) {
-        std::set<scute_oid> told;
-        EXPECT_EQ(SCUTE_E_CORRUPT, enumerate(type, told));
+        std::set<scute_oid> reported;
+        EXPECT_EQ(SCUTE_E_CORRUPT, enumerate(type, reported));
         EXPECT_NE(std::string(scute_errormsg()).find(message), std::string::npos)
             << scute_errormsg();
-        EXPECT_LT(told.size(), all.size());
-        EXPECT_GT(told.size(), 100u);
+        EXPECT_LT(reported.size(), all.size());
+        EXPECT_GT(reported.size(), 100u);
       }
   }
 
@@ -103,9 +103,9 @@ TEST_P(enumeration, OverASingleBit) {
   f.open();
   if (parity()) return expect_all();
   expect_some("headers of ");
-  std::set<scute_oid> told;
-  enumerate(SCUTE_TYPE_ANY, told);
-  EXPECT_EQ(told.size(), all.size() - 1) << "objects that look live are reported";
+  std::set<scute_oid> reported;
+  enumerate(SCUTE_TYPE_ANY, reported);
+  EXPECT_EQ(reported.size(), all.size() - 1) << "objects that look live are reported";
   EXPECT_NE(std::string(scute_errormsg()).find("headers of 1 slot"), std::string::npos)
       << scute_errormsg();
 }

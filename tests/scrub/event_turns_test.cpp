@@ -19,7 +19,7 @@ namespace {
 // Counts the threads inside, and the repairs by others meanwhile.
 struct listener {
   std::atomic<int> inside{0}, most{0};
-  std::atomic<uint64_t> told{0}, places{0}, repairs{0}, beside{0};
+  std::atomic<uint64_t> reported{0}, places{0}, repairs{0}, beside{0};
 
   static void on_event(void* arg, const scute_event* e) {
     auto& me = *static_cast<listener*>(arg);
@@ -28,7 +28,7 @@ struct listener {
     const uint64_t before = me.repairs;
     pause(std::chrono::microseconds(300));
     if (me.repairs != before) ++me.beside;
-    ++me.told;
+    ++me.reported;
     me.places += e->count + e->dropped;
     --me.inside;
   }
@@ -83,14 +83,15 @@ TEST_P(event_turns, NeverTwoAtATime) {
   f.expect_objects();
   EXPECT_EQ(ear.most, 1);
   // Else no thread could have come in a second time.
-  EXPECT_GT(ear.told, 10u);
+  EXPECT_GT(ear.reported, 10u);
   EXPECT_GT(ear.beside, 5u) << "others continued while it was called";
-  const uint64_t told = ear.told;
+  const uint64_t reported = ear.reported;
   f.close();
-  EXPECT_EQ(ear.told, told) << "events were reported late";
+  EXPECT_EQ(ear.reported, reported) << "events were reported late";
   EXPECT_EQ(ear.inside, 0);
   std::printf("%llu events about %llu places, %llu of them while others repaired\n",
-              static_cast<unsigned long long>(told), static_cast<unsigned long long>(ear.places),
+              static_cast<unsigned long long>(reported),
+              static_cast<unsigned long long>(ear.places),
               static_cast<unsigned long long>(ear.beside));
 }
 INSTANTIATE_TEST_SUITE_P(Engine, event_turns, every_engine, engine_name);

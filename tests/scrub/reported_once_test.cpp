@@ -60,7 +60,7 @@ class reported_once : public testing::TestWithParam<uint64_t> {
     }
     noise(head, format::header_size);
   }
-  uint64_t losses_told() {
+  uint64_t losses_reported() {
     uint64_t n = 0;
     const auto count = [](void* arg, const scute_event* e) {
       *static_cast<uint64_t*>(arg) += e->outcome == SCUTE_OUTCOME_LOST ? e->count : 0;
@@ -115,7 +115,7 @@ TEST_P(reported_once, EnumerationSkipsAnObjectThatIsRepairedLater) {
   const walk second = enumerate();
   EXPECT_EQ(second.end, SCUTE_OK) << scute_errormsg();
   EXPECT_EQ(second.objects, all + 1);
-  EXPECT_EQ(losses_told(), 0u);
+  EXPECT_EQ(losses_reported(), 0u);
   EXPECT_EQ(f.stats().losses, 0u);
 }
 
@@ -127,7 +127,7 @@ TEST_P(reported_once, EnumerationTriesAgainAtItsEnd) {
   const walk second = enumerate();
   EXPECT_EQ(second.end, SCUTE_OK) << scute_errormsg();
   EXPECT_EQ(second.objects, all + 1);
-  EXPECT_EQ(losses_told(), 0u);
+  EXPECT_EQ(losses_reported(), 0u);
   EXPECT_EQ(f.stats().losses, 0u);
   EXPECT_TRUE(f.read(object) == pattern(1, size()));
 }
@@ -139,7 +139,7 @@ TEST_P(reported_once, CheckThatOpensAZoneWithDamageThatItRepairs) {
   EXPECT_EQ(r.complete, 1);
   EXPECT_EQ(r.lost, 0u);
   EXPECT_EQ(r.repaired, beside.size() + 1);
-  EXPECT_EQ(losses_told(), 0u);
+  EXPECT_EQ(losses_reported(), 0u);
   EXPECT_EQ(f.stats().losses, 0u);
   EXPECT_EQ(f.info().lost, 0u);
   EXPECT_TRUE(f.read(object) == pattern(1, size()));
@@ -152,7 +152,7 @@ TEST_P(reported_once, ScrubThatOpensAZoneWithDamageThatItRepairs) {
   r.struct_size = sizeof r;
   SCUTE_OKAY(scute_scrub(f, nullptr, &r));
   EXPECT_EQ(r.lost, 0u);
-  EXPECT_EQ(losses_told(), 0u);
+  EXPECT_EQ(losses_reported(), 0u);
   EXPECT_EQ(f.info().lost, 0u);
   EXPECT_TRUE(f.read(object) == pattern(1, size()));
 }
@@ -167,7 +167,7 @@ TEST_P(reported_once, LossIsOne) {
   noise(parity, format::header_size);
   f.open();
   EXPECT_EQ(f.check(true).lost, 1u);
-  EXPECT_EQ(losses_told(), 1u);
+  EXPECT_EQ(losses_reported(), 1u);
   EXPECT_EQ(f.info().lost, 1u);
 }
 

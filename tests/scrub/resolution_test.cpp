@@ -81,7 +81,7 @@ class cut_short : public testing::TestWithParam<std::tuple<int, scute_checksum>>
     }
   }
   // Resolved when it is needed, or by a scan.
-  void judge(const std::map<scute_oid, bytes>& wanted, int round) {
+  void verify(const std::map<scute_oid, bytes>& wanted, int round) {
     if (round % 3 == 0) f.expect(wanted);
     f.expect_sound_with(wanted);
   }
@@ -114,7 +114,7 @@ TEST_P(cut_short, AnyWordsOfTheDataPhase) {
     f.load(f.with(there));
     EXPECT_EQ(f.info().clean, 0);
     EXPECT_GT(f.info().unresolved, 0u);
-    judge(there.size() == f.data.size() ? f.after : f.before, round);
+    verify(there.size() == f.data.size() ? f.after : f.before, round);
     if (HasFailure()) return;
   }
 }
@@ -128,7 +128,7 @@ TEST_P(cut_short, AnyWordsOfTheParityPhase) {
                  " words of parity, round " + std::to_string(round));
     there.insert(there.end(), f.data.begin(), f.data.end());
     f.load(f.with(there));
-    judge(f.after, round);
+    verify(f.after, round);
     if (HasFailure()) return;
   }
 }
@@ -149,7 +149,7 @@ TEST_P(cut_short, SomeMembersWholeAndOthersNot) {
       if ((set >> i & 1) != 0) there.insert(there.end(), members[i].begin(), members[i].end());
     SCOPED_TRACE("members " + std::to_string(set));
     f.load(f.with(there));
-    judge(there.size() == f.data.size() ? f.after : f.before, static_cast<int>(set));
+    verify(there.size() == f.data.size() ? f.after : f.before, static_cast<int>(set));
     if (HasFailure()) return;
   }
 }
@@ -172,7 +172,7 @@ TEST_P(cut_short, TwiceInARow) {
       f.load(read_file(f.path));
       EXPECT_GT(f.info().unresolved, 0u);
     }
-    judge(wanted, round);
+    verify(wanted, round);
     if (HasFailure()) return;
   }
 }

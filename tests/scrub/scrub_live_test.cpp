@@ -209,18 +209,18 @@ TEST_F(slow_scrub, DamagedMarks) {
 }
 
 TEST_F(slow_scrub, ProgressGrowsToTheTotal) {
-  struct told {
+  struct reported {
     uint64_t calls = 0, done = 0, total = 0;
     bool backwards = false;
   };
   for (const uint32_t threads : {1u, 2u}) {
-    told t;
+    reported t;
     scute_scrub_options o;
     scute_scrub_options_init(&o);
     o.threads = threads;
     o.arg = &t;
     o.progress = [](void* arg, const char* what, uint64_t done, uint64_t total) {
-      auto& p = *static_cast<told*>(arg);
+      auto& p = *static_cast<reported*>(arg);
       EXPECT_STREQ(what, "scrub");
       p.backwards = p.backwards || done < p.done;
       p.done = done;

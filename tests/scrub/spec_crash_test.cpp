@@ -317,21 +317,21 @@ TEST_F(spec_crash_mlp, ALostPageIsRebuiltOrReported) {
     for (const bool killed : {true, false}) {
       SCOPED_TRACE("page " + std::to_string(page) + (killed ? ", killed" : ", power failure"));
       f.load(with_lost_page(killed ? after : torn(random), page));
-      std::set<scute_oid> told;
+      std::set<scute_oid> reported;
       for (const scute_event& e : f.events())
         if (e.kind == SCUTE_EVENT_OBJECT && e.outcome == SCUTE_OUTCOME_LOST)
           for (const auto& [oid, content] : f.objects)
             if (f.offset_of(oid) + content.size() > e.offset &&
                 f.offset_of(oid) < e.offset + e.length)
-              told.insert(oid);
+              reported.insert(oid);
       for (const auto& [oid, content] : f.objects)
-        EXPECT_TRUE(told.count(oid) == 1 || f.read(oid) == content)
+        EXPECT_TRUE(reported.count(oid) == 1 || f.read(oid) == content)
             << "object at " << f.offset_of(oid) << " is wrong, and nothing says so";
-      all += told.size();
+      all += reported.size();
       if (HasFailure()) return;
     }
   }
-  RecordProperty("told", static_cast<int>(all));
+  RecordProperty("reported", static_cast<int>(all));
 }
 
 // Nothing is exposed after two looks of the pool's own thread after the last transaction, whatever

@@ -154,16 +154,17 @@ TEST_P(spec_list, RepairsAreReported) {
   for (const uint64_t place : {0, 1}) {
     const bytes image = damaged(place, places);
     f.load(image);
-    const uint64_t told = f.count(SCUTE_EVENT_LOG, SCUTE_OUTCOME_REPAIRED);
+    const uint64_t reported = f.count(SCUTE_EVENT_LOG, SCUTE_OUTCOME_REPAIRED);
     EXPECT_EQ(f.info().repaired, places[place].size());
-    EXPECT_EQ(told, (place + 1) * places[place].size());  // those of sessions before are remembered
+    EXPECT_EQ(reported,
+              (place + 1) * places[place].size());  // those of sessions before are remembered
     f.close();
     for (const uint64_t at : places[place])
       EXPECT_NE(std::memcmp(&image[at], &f.file()[at], 64), 0);
     f.open();
     f.rest();
     EXPECT_EQ(f.info().repaired, 0U);
-    EXPECT_EQ(f.count(SCUTE_EVENT_LOG, SCUTE_OUTCOME_REPAIRED), told);
+    EXPECT_EQ(f.count(SCUTE_EVENT_LOG, SCUTE_OUTCOME_REPAIRED), reported);
     f.expect_sound_objects();
     f.close();
   }

@@ -156,12 +156,12 @@ TEST_F(spec_unresolved, ALostPageIsNeverAnOlderOne) {
   const std::vector<std::byte> bad(4096, std::byte{0x55});
   for (int round = 0; round < 6; ++round) {
     open_torn(random);
-    uint64_t page = 0, n = 0, told = 0;
+    uint64_t page = 0, n = 0, reported = 0;
     for (const auto& [oid, content] : f.objects)
       if (n++ == static_cast<uint64_t>(round) * 25) page = f.offset_of(oid) / 4096 * 4096;
     f.in().s.medium->lose_page(page, bad.data());
-    for (const auto& [oid, content] : f.objects) told += is_refused(oid) ? 1 : 0;
-    EXPECT_TRUE(told == 0 || f.info().lost != 0);
+    for (const auto& [oid, content] : f.objects) reported += is_refused(oid) ? 1 : 0;
+    EXPECT_TRUE(reported == 0 || f.info().lost != 0);
     EXPECT_FALSE(f.in().s.medium->is_revoked(page));
     if (HasFailure()) return;
   }

@@ -70,12 +70,12 @@ TEST(writers_meanwhile, KeepWhatTheyWriteWhereOthersResolve) {
     for (unsigned t = 0; t < threads; ++t) all.emplace_back(write, t, random.word());
     for (auto& t : all) t.join();
     // (So much old parity is reported as damage.)
-    uint64_t told = 0;
+    uint64_t reported = 0;
     const auto count = [](void* arg, const scute_event* e) {
       *static_cast<uint64_t*>(arg) += e->kind == SCUTE_EVENT_OBJECT ? 1 : 0;
     };
-    SCUTE_OKAY(scute_events(f.pool, count, &told));
-    EXPECT_EQ(told, 0u) << "round " << round;
+    SCUTE_OKAY(scute_events(f.pool, count, &reported));
+    EXPECT_EQ(reported, 0u) << "round " << round;
     for (uint64_t i = 0; i < objects; ++i)
       EXPECT_TRUE(f.read(oids[i]) == content[i]) << "round " << round << ", object " << i;
     SCUTE_OKAY(scute_recovery_wait(f, nullptr, nullptr));

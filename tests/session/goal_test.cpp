@@ -52,19 +52,19 @@ class killed_way : public testing::TestWithParam<uint32_t> {
     return o;
   }
   // Kills a process that does it after each of so many parts of the time that it takes.
-  template <typename Prepare, typename Do, typename Judge>
-  static void kill_at_all_times(unsigned kills, Prepare&& prepare, Do&& act, Judge&& judge) {
+  template <typename Prepare, typename Do, typename Verify>
+  static void kill_at_all_times(unsigned kills, Prepare&& prepare, Do&& act, Verify&& verify) {
     prepare();
     const auto begin = clock::now();
     in_child(act);
     const auto whole = std::chrono::duration_cast<std::chrono::microseconds>(clock::now() - begin);
-    judge();
+    verify();
     for (unsigned k = 0; k < kills; ++k) {
       prepare();
       child c(act);
       pause(whole * (k * 7 % kills) / kills);
       c.end();
-      judge();
+      verify();
     }
   }
 };

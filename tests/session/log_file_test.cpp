@@ -44,26 +44,26 @@ TEST(log_file, CommitsOfKilledProcessesAreThere) {
   disk_pool f;
   f.close();
   for (unsigned round = 1; round <= 8; ++round) {
-    int told[2];
-    ASSERT_EQ(::pipe(told), 0);
+    int reported[2];
+    ASSERT_EQ(::pipe(reported), 0);
     {
       child c([&] {
         f.open();
         for (unsigned k = 0;; ++k) {
           f.change(round * 100000 + k);
-          if (::write(told[1], &k, sizeof k) != sizeof k) return;
+          if (::write(reported[1], &k, sizeof k) != sizeof k) return;
         }
       });
-      ::close(told[1]);
+      ::close(reported[1]);
       unsigned k = 0;
       while (k < round * 7)
-        if (::read(told[0], &k, sizeof k) != sizeof k) FAIL();
+        if (::read(reported[0], &k, sizeof k) != sizeof k) FAIL();
       c.end();
       unsigned more = 0;
-      while (::read(told[0], &more, sizeof more) == sizeof more) k = more;
+      while (::read(reported[0], &more, sizeof more) == sizeof more) k = more;
       f.last = round * 100000 + k;
     }
-    ::close(told[0]);
+    ::close(reported[0]);
     f.open();
     for (unsigned i = 0; i < 4; ++i) {
       // The one that was under way may be there as well.
@@ -229,7 +229,7 @@ TEST(log_file, ReportsHowFullItIsToReaders) {
   o.medium = SCUTE_MEDIUM_FILE;
   f.create(o);
   f.in().idle.stop();
-  const auto told = [&](const std::string& path) {
+  const auto reported = [&](const std::string& path) {
     scute_pool* p = nullptr;
     scute_options read = o;
     read.flags = SCUTE_READONLY;
@@ -248,12 +248,12 @@ TEST(log_file, ReportsHowFullItIsToReaders) {
   // As a kill leaves both.
   pool_file copy;
   for (const char* of : {"", ".log"}) write_file(copy.path + of, read_file(f.path + of));
-  const scute_info killed = told(copy.path);
+  const scute_info killed = reported(copy.path);
   EXPECT_EQ(killed.log_cap, open.log_cap);
   EXPECT_EQ(killed.log_truncation_point, open.log_truncation_point);
   EXPECT_GT(killed.log_used, 0u);
   f.close();
-  const scute_info closed = told(f.path);
+  const scute_info closed = reported(f.path);
   EXPECT_EQ(closed.log_cap, open.log_cap);
   EXPECT_EQ(closed.log_used, 0u);
   EXPECT_GT(closed.log_truncation_point, open.log_truncation_point);

@@ -167,18 +167,18 @@ TEST_P(damage, WhatIsInjectedIsInTheFiles) {
         i.offset = f.place_of(f.content.size() - 1) - 1;
       }
       const bytes before = files();
-      uint64_t told = 0, changed = 0;
+      uint64_t reported = 0, changed = 0;
       SCUTE_OKAY(scute_inject(
           f.pool, &i, [](void* to, uint64_t, uint64_t n) { *static_cast<uint64_t*>(to) += n; },
-          &told, nullptr));
+          &reported, nullptr));
       const bytes now = files();
       ASSERT_EQ(now.size(), before.size());
       for (size_t b = 0; b < now.size(); ++b) changed += now[b] != before[b];
-      EXPECT_GT(told, 0u);
+      EXPECT_GT(reported, 0u);
       if (kind != SCUTE_INJURE_LOSE_PAGE) {
-        EXPECT_EQ(changed, told);
+        EXPECT_EQ(changed, reported);
       } else {  // a byte of noise in 256 is that of before; and the page is noted
-        EXPECT_GT(changed, told * 9 / 10);
+        EXPECT_GT(changed, reported * 9 / 10);
       }
       expect_repaired();
     }

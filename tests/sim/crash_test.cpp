@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Power failures at every durable change of random transactions, for each scheme; and the bugs that
-// they must find. Each is judged by SCHEME-1, too.
+// they must find. Each is checked against SCHEME-1, too.
 #include <gtest/gtest.h>
 
 #include "crash/story.hpp"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The benchmark of the model runs, briefly; how fast is not judged here.
+# The benchmark of the model runs, briefly; its speed is not checked here.
 set -euo pipefail
 
 for machine in table1 here; do

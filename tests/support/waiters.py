@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""waiters.py [SOURCE_DIR]: prints the tests that wait for another thread or process, judged by the
+"""waiters.py [SOURCE_DIR]: prints the tests that wait for another thread or process, by the
 calls that they and their helpers make.
 
 A line each: "FOLDER FILTER" is for --gtest_filter of test-FOLDER, "FOLDER/NAME" a script. Prints

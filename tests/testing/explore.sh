@@ -30,7 +30,7 @@ expect 0 "$explore" 'overwrite/*' --each 300 --jobs 1
 grep -q '^overwrite/mlpc .* sound$' out || { cat out; fail "no line about overwrite/mlpc"; }
 grep -q 'no violation$' out || fail "no last line"
 
-# A state that has a name can be judged alone; one that has none is an error.
+# A state that has a name can be verified alone; one that has none is an error.
 expect 0 "$explore" overwrite/mlpc --only s1.i0.m3.v1
 expect 1 "$explore" overwrite/mlpc --only s1.i0.m999999.v1
 grep -q 'there is no moment' out || { cat out; fail "the wrong state is not explained"; }

@@ -396,19 +396,19 @@ TEST(Explore, SameSeedSameExploration) {
 }
 
 TEST(Explore, ReportsItsProgress) {
-  std::vector<scute::testing::progress> told;
+  std::vector<scute::testing::progress> reported;
   explore_options how = plain(3000);
-  how.progress = [&](const scute::testing::progress& p) { told.push_back(p); };
+  how.progress = [&](const scute::testing::progress& p) { reported.push_back(p); };
   auto s = pairs("pair", {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_REDO});  // log-free has fewer states
   s.step("set", [](scute::pool& p) { set_pair(p, 1, 1); });
   const exploration r = explore(s, how);
   EXPECT_TRUE(r.sound) << r.story;
-  ASSERT_GE(told.size(), 3u);
-  for (size_t i = 0; i < told.size(); ++i) {
-    EXPECT_EQ(told[i].states_wanted, 3000u);
-    EXPECT_LE(told[i].states, r.states);
+  ASSERT_GE(reported.size(), 3u);
+  for (size_t i = 0; i < reported.size(); ++i) {
+    EXPECT_EQ(reported[i].states_wanted, 3000u);
+    EXPECT_LE(reported[i].states, r.states);
     if (i != 0) {
-      EXPECT_GT(told[i].states, told[i - 1].states);
+      EXPECT_GT(reported[i].states, reported[i - 1].states);
     }
   }
 }

@@ -53,7 +53,7 @@ std::string program_run::story() const {
   return t + "  order: " + order_.text() + "\n  what is wrong: " + wrong_ + "\n";
 }
 
-void program_run::judge(const char* when) {
+void program_run::verify(const char* when) {
   ++states_;
   const std::string text = reference_->violation(file_.medium.bytes());
   if (!text.empty()) note(std::string(when) + ": " + text);
@@ -255,7 +255,7 @@ void program_run::body(unsigned thread) {
       noted_[thread] = false;
       reference_->promise(thread);
     }
-    if (!kind_.damage) judge("between instructions");
+    if (!kind_.damage) verify("between instructions");
     die("between instructions");
     turns_.operation(true);
   }
@@ -272,13 +272,13 @@ void program_run::run() {
   file_.medium.before = [&] {
     if (quiet_) return;
     die("before a decision");
-    if (!kind_.damage) judge("before a decision");
+    if (!kind_.damage) verify("before a decision");
   };
   file_.medium.after = [&] {
     if (quiet_) return;
     if (file_.medium.wrong != nullptr) note(file_.medium.wrong);
     if (kind_.damage) ++states_;
-    if (!kind_.damage) judge("after a decision");
+    if (!kind_.damage) verify("after a decision");
     die("after a decision");
     turns_.operation(true);
   };

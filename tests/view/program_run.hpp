@@ -32,7 +32,7 @@ class program_run {
   void flush(unsigned thread, uint64_t line, uint64_t n);
   void pass(unsigned thread);
   void handler(unsigned thread);
-  void judge(const char* when);
+  void verify(const char* when);
   void die(const char* when);
   void write_back_copy(bool commit, const char* when);
   void note(std::string text) {

@@ -27,7 +27,7 @@ exploration explore_programs(const std::string& name, const program_kind& k,
     seed = s;
     only = p;
   }
-  uint64_t told = 0;
+  uint64_t reported = 0;
   for (uint64_t p = only == UINT64_MAX ? 0 : only; r.sound && r.states < how.states; ++p) {
     program_run run(k, seed * 1000003 + p);
     run.run();
@@ -43,8 +43,8 @@ exploration explore_programs(const std::string& name, const program_kind& k,
         repeat.replace(at, 2, state);
       if (!repeat.empty()) r.story += "to repeat it: " + repeat + "\n";
     }
-    if (how.progress && r.states >= told + 500) {
-      told = r.states;
+    if (how.progress && r.states >= reported + 500) {
+      reported = r.states;
       progress now;
       now.states = r.states;
       how.progress(now);

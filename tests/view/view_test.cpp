@@ -59,10 +59,10 @@ TEST(view, CountsForTheAudit) {
   struct : view::audit_sink {
     bool left(uint64_t offset, uint32_t length, view::left_as how) noexcept override {
       EXPECT_EQ(how, view::left_as::never_flushed);
-      told.emplace_back(offset, length);
+      reported.emplace_back(offset, length);
       return offset == 8192;
     }
-    std::vector<std::pair<uint64_t, uint32_t>> told;
+    std::vector<std::pair<uint64_t, uint32_t>> reported;
   } sink;
   f.sink = &sink;
   auto& w = f.open();
@@ -74,8 +74,8 @@ TEST(view, CountsForTheAudit) {
   EXPECT_EQ(w.counters().synced, 1U);
   EXPECT_EQ(w.counters().never_flushed, 2U);
   EXPECT_EQ(w.counters().masked, 1U);
-  ASSERT_EQ(sink.told.size(), 2U);
-  EXPECT_EQ(sink.told[0], std::make_pair(uint64_t{8192}, uint32_t{64}));
+  ASSERT_EQ(sink.reported.size(), 2U);
+  EXPECT_EQ(sink.reported[0], std::make_pair(uint64_t{8192}, uint32_t{64}));
   EXPECT_TRUE(f.same());
 }
 

@@ -18,16 +18,16 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 // The lines that the store has flushed to the medium; a fence is a 0.
-std::vector<uintptr_t>& told() {
+std::vector<uintptr_t>& reported() {
   static std::vector<uintptr_t> all;
   return all;
 }
 void flush(const void* p, size_t n) noexcept {
   const auto at = reinterpret_cast<uintptr_t>(p);
-  for (uintptr_t line = at / 64; line <= (at + n - 1) / 64; ++line) told().push_back(line);
+  for (uintptr_t line = at / 64; line <= (at + n - 1) / 64; ++line) reported().push_back(line);
 }
 void fence() noexcept {
-  told().push_back(0);
+  reported().push_back(0);
 }
 
 struct block {
@@ -36,7 +36,7 @@ struct block {
 
 class unlogged_store_test : public ::testing::Test {
  protected:
-  unlogged_store_test() { told().clear(); }
+  unlogged_store_test() { reported().clear(); }
 
   struct alignas(64) line {
     std::byte bytes[64];
@@ -56,13 +56,13 @@ TEST_F(unlogged_store_test, each_line_once) {
     t.edit(root, &block::words, 7, 2)[1] = 3;  // over the end of a line
     t.edit(root, &block::words, 30) = 4;
     EXPECT_EQ(t.get(root).words[0], 2U);
-    EXPECT_THAT(told(), IsEmpty());
+    EXPECT_THAT(reported(), IsEmpty());
   });
-  EXPECT_THAT(told(), ElementsAre(first_, first_ + 1, first_ + 3, 0));
+  EXPECT_THAT(reported(), ElementsAre(first_, first_ + 1, first_ + 3, 0));
   EXPECT_EQ(root.address()->words[8], 3U);
-  told().clear();
+  reported().clear();
   EXPECT_EQ(store_.transact([&](unlogged_store::tx& t) { return t.get(root).words[31]; }), 1U);
-  EXPECT_THAT(told(), IsEmpty());
+  EXPECT_THAT(reported(), IsEmpty());
 }
 
 TEST_F(unlogged_store_test, new_objects_are_written_back_and_freed_ones_used_again) {
@@ -70,7 +70,7 @@ TEST_F(unlogged_store_test, new_objects_are_written_back_and_freed_ones_used_aga
     return store_.transact([](unlogged_store::tx& t) { return t.make<block>().at; });
   };
   const auto a = make();
-  EXPECT_THAT(told(), ElementsAre(first_, first_ + 1, first_ + 2, first_ + 3, 0));
+  EXPECT_THAT(reported(), ElementsAre(first_, first_ + 1, first_ + 2, first_ + 3, 0));
   const auto b = make();
   store_.transact([&](unlogged_store::tx& t) {
     t.edit(a, &block::words, 0) = 1;

@@ -348,7 +348,7 @@ class log_trials {
     if (losses != 0) {
       ++sum_.reported;
       if (p.quiet && when_ != moment::crossing)
-        return fmt::format("opening tells {} losses, and nothing is missing", losses);
+        return fmt::format("opening reports {} losses, and nothing is missing", losses);
       // Next to records that a kill tears that may be, and costs nothing.
       sum_.unfounded += p.quiet ? 1 : 0;
       if (!names_a_place(pool)) return "a loss is reported, and no place named";

@@ -121,7 +121,7 @@ void trial::enumerate(scute_pool* pool, outcome& out) const {
   for (const scute_oid more : reported) {
     const void* at = nullptr;
     if (scute_get_verified(pool, more, &at) == SCUTE_OK)
-      broken(fmt::format("tells an object at {:#x}, where there never was one",
+      broken(fmt::format("lists an object at {:#x}, where none was ever stored",
                          more & 0xffff'ffff'ffffu));
   }
 }

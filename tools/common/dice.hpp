@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // dice.hpp: numbers and bytes that follow from a seed and
-// nothing else, so that the process that writes and the one that judges agree on them without a
+// nothing else, so that the process that writes and the one that verifies agree on them without a
 // word.
 #pragma once
 

@@ -61,11 +61,11 @@ for round in 1 2 3 4 5; do
   [ -z "$child" ] || kill -9 "$child" 2>/dev/null || true
   status=0
   wait "$run" || status=$?
-  told=$(wc -l <answers)
+  reported=$(wc -l <answers)
   # (A kill of a process that has ended and is not waited for yet kills nothing.)
   case $status in
-    137) kills=$((kills + 1)) end="killed after $told operations" ;;
-    0) end="ended by itself after $told operations, before it was killed" ;;
+    137) kills=$((kills + 1)) end="killed after $reported operations" ;;
+    0) end="ended by itself after $reported operations, before it was killed" ;;
     *) echo "round $round: the program ended with status $status: $(cat errors)"; exit 1 ;;
   esac
   "$scute" inject "$file.scute" --kind flip --count 4 --seed "$round" >/dev/null
@@ -73,7 +73,7 @@ for round in 1 2 3 4 5; do
   printf 'p\n' | "$scute" shield run -- bin/mapcli hashmap_tx "$file" >out 2>errors
   grep -v count out | tr ' ' '\n' | grep -E '^[0-9]+$' | sort -n >keys
   for more in 0 1; do
-    awk -v count=$((told + more)) 'FNR == NR { has[$1] = 1; next }
+    awk -v count=$((reported + more)) 'FNR == NR { has[$1] = 1; next }
       $1 != "c" && done++ < count { if ($1 == "i") has[$2] = 1; else delete has[$2] }
       END { for (k in has) print k }' keys.model operations | sort -n >"model.$more"
   done

@@ -68,11 +68,11 @@ int main(int argc, char** argv) {
   app.add_flag("--no-recrash", no_recrash, "do not fail the power during a recovery");
   app.add_flag("--no-faults", no_faults, "add no damage to a crash");
   app.add_option("--only", how.each.only,
-                 "judge this one state of one scenario, by the name that a story gives it");
+                 "verify this one state of one scenario, by the name that a story gives it");
   app.add_option("-j,--jobs", how.jobs, "scenarios explored at once")->capture_default_str();
   app.add_flag("-q,--quiet", how.quiet, "print violations and the last line only");
   app.footer(
-      "Columns: states judged; those of them that a crash of a recovery left; those with a fault "
+      "Columns: states verified; those of them that a crash of a recovery left; those with a fault "
       "as\n"
       "well; moments at which the power failed; runs recorded (interleavings, seeds); states per\n"
       "second.\n"

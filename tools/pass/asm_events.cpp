@@ -200,7 +200,8 @@ class reader {
     unsigned size = form.size;
     if (size == 0) size = operands.register_size(source(statement));
     if (size == 0) {
-      result_.error = "the length of '" + statement.mnemonic + "' cannot be told from its operands";
+      result_.error =
+          "the length of '" + statement.mnemonic + "' cannot be derived from its operands";
       return;
     }
     llvm::Value* address = nullptr;

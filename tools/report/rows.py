@@ -62,7 +62,7 @@ class Row:
         value = self.fields.get(name)
         return float(value) if isinstance(value, (int, float)) else None
 
-    def beside(self, other: "Row") -> bool:
+    def same_case(self, other: "Row") -> bool:
         """The same work at the same place, whatever the system."""
         return self.key[:6] == other.key[:6]
 
@@ -149,4 +149,4 @@ class Rows(Sequence[Row]):
 
     def peer(self, row: Row, name: str = PEER) -> Row | None:
         """The row of another system next to this one."""
-        return next((r for r in self._rows if r.name == name and r.beside(row)), None)
+        return next((r for r in self._rows if r.name == name and r.same_case(row)), None)

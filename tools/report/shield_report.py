@@ -158,7 +158,7 @@ def _section_faults(results: Results, c: Canvas) -> str:
             + markdown.table(["", "bits", *(f"{r:.0e}" for r in rates)], lines, left=1)
             + f"\nOf {sum(x.pages for x in f):,} pages {sum(x.right for x in f):,} came back, the others were refused with an error, and "
             f"{sum(x.silent for x in f)} read wrong. Every page came back in {sum(x.within_back for x in f)} of the {sum(x.within for x in f)} trials "
-            f"that the geometry permits. Of {sum(x.errors for x in f):,} errors {sum(x.beside for x in f):,} fell outside of "
+            f"that the geometry permits. Of {sum(x.errors for x in f):,} errors {sum(x.in_sidecar for x in f):,} fell outside of "
             "the file. `scute-campaign rest --shielded` does it; [docs/internals/testing.md](../../../../docs/internals/testing.md) has more.\n\n")
 
 

@@ -87,7 +87,7 @@ class Faults:
     within: int  # in which no column of bytes had more damaged cells than parities
     within_back: int  # and every page came back
     errors: int
-    beside: int  # of these in FILE.scute
+    in_sidecar: int  # of these in FILE.scute
     pages: int
     right: int
     silent: int  # read wrong, with no error

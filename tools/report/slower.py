@@ -47,8 +47,8 @@ def ident(row: Row) -> str:
 
 
 def _ratio(rows: Rows, row: Row, peer: str) -> float | None:
-    beside = rows.peer(row, peer)
-    return beside.ns / row.ns if beside is not None and beside.ns > 0 and row.ns > 0 else None
+    other = rows.peer(row, peer)
+    return other.ns / row.ns if other is not None and other.ns > 0 and row.ns > 0 else None
 
 
 def lost(rows: Rows) -> list[tuple[str, list[tuple[Row, float]]]]:

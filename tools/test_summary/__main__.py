@@ -51,7 +51,7 @@ def read(path):
     return tests
 
 
-def tell_failure(test, command):
+def print_failure(test, command):
     print(f"FAILED {test.name}" + ("" if test.ran else " (it was not run: is its program built?)"))
     lines = [line for line in test.output.rstrip().split("\n") if line.strip()]
     if len(lines) > LINES_MAX:
@@ -85,7 +85,7 @@ def main():
     print()
     for test in tests:
         if not test.passed:
-            tell_failure(test, command)
+            print_failure(test, command)
     for also in options.also:
         name, _, repeat = also.partition("=")
         print(f"FAILED {name}\n  alone: {repeat}\n")

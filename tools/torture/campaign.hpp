@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// campaign.hpp: kill, reopen, judge; again and again.
+// campaign.hpp: kill, reopen, verify; again and again.
 #pragma once
 
 #include "cast.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// drill.hpp: spoils a run on purpose, to see that the judge notices: an instrument that cannot fail
-// proves nothing.
+// drill.hpp: spoils a run on purpose, to see that the verification notices: an instrument that
+// cannot fail proves nothing.
 #pragma once
 
 #include "cast.hpp"
@@ -21,7 +21,7 @@ namespace scute_torture {
 // lock    a child of a worker has the pool open when its parent was killed
 const std::vector<std::string>& drills();
 
-// After a kill, before the judge looks; `earlier` is a copy of the pool as another kill left it.
+// After a kill, before the verification; `earlier` is a copy of the pool as another kill left it.
 // False if no writer has an object yet that could be spoilt.
 bool spoil(const std::string& drill, const std::string& path, const std::string& earlier,
            const scute::options& how, const cast& actors);

@@ -20,7 +20,7 @@ void say(const char* text) {
 
 extern "C" void on_end(int signal) {
   say(signal == SIGALRM ? "\nFAILED: the library does not come back\n"
-                        : "\nFAILED: the library ended the process that judges\n");
+                        : "\nFAILED: the library ended the process that verifies\n");
   say(words.data());
   _exit(1);
 }

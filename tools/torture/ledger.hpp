@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ledger.hpp: memory that the worker shares with its parent
 // and that survives its death: which worker began and which finished a transaction. It is all that
-// the judge knows besides the seed.
+// the verification knows besides the seed.
 //
 // A writer announces transaction n before it begins it and confirms n after its commit returned, so
 // at any instant: everything up to `confirmed` must be in the pool, `announced` may be, and nothing
@@ -29,7 +29,7 @@ class ledger {
   struct page {  // of one writer
     std::atomic<uint64_t> announced, confirmed;
     std::atomic<uint64_t> verified;  // the model stands here
-    // Ways of the transactions after `judged`, by number modulo the size.
+    // Ways of the transactions after `verified`, by number modulo the size.
     std::array<std::atomic<way>, size_t{1} << 18> ways;
 
     way way_of(uint64_t n) const noexcept { return ways[n % ways.size()]; }

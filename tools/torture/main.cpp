@@ -69,7 +69,8 @@ void print_summary(const campaign& c, const settings& how) {
                                c.book().found_new.load()));
   row("recoveries", fmt::format("{}, of which {} had transactions to end", c.book().opened.load(),
                                 c.book().replayed.load()));
-  row("judged", fmt::format("{} times, {} objects, {} MiB", t.verified, t.objects, t.bytes >> 20));
+  row("verified",
+      fmt::format("{} times, {} objects, {} MiB", t.verified, t.objects, t.bytes >> 20));
   row("repeat", how.command());
 }
 
@@ -108,7 +109,7 @@ int run(settings how) {
   } catch (const violation& e) {
     failure = e.what();
   } catch (const scute::error& e) {
-    failure = fmt::format("the judge failed: {}", e.what());
+    failure = fmt::format("the verification failed: {}", e.what());
   }
   watch(0);
   print_summary(c, how);

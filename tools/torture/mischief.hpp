@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mischief.hpp: what threads of a worker do besides
-// committing, and no pool may suffer from: they fork children that close, write, exit or stay when
-// their parent is killed; they end inside transactions; they are cancelled. And the judge's work
-// when no process is killed: it meets a lost page with all signals blocked.
+// mischief.hpp: what threads of a worker do besides committing, and no pool may suffer from: they
+// fork children that close, write, exit or stay when their parent is killed; they end inside
+// transactions; they are cancelled. And the work of the verification when no process is killed: it
+// meets a lost page with all signals blocked.
 #pragma once
 
 #include "actor.hpp"

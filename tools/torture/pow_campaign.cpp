@@ -355,7 +355,7 @@ int run_pow(const settings& how, const std::string& folder, bool& keep) {
   } catch (const violation& e) {
     failure = e.what();
   } catch (const scute::error& e) {
-    failure = fmt::format("the judge failed: {}", e.what());
+    failure = fmt::format("the verification failed: {}", e.what());
   }
   watch(0);
   const pow_tally& t = c.result();
@@ -365,7 +365,7 @@ int run_pow(const settings& how, const std::string& folder, bool& keep) {
   row("kills", fmt::format("{} ({:.1f}/s)", t.kills, static_cast<double>(t.kills) / c.seconds()));
   row("closed before the kill", fmt::format("{}", t.closed));
   row("committed", fmt::format("{} sections", c.sections()));
-  row("judged", fmt::format("{} times, {} entries", t.verified, t.records));
+  row("verified", fmt::format("{} times, {} entries", t.verified, t.records));
   row("cut short", fmt::format("{} frames dropped", t.dropped));
   row("pages overwritten", fmt::format("{}; {} places repaired", t.pages_overwritten, t.repaired));
   row("repeat", how.command());

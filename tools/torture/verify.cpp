@@ -13,7 +13,7 @@
 namespace scute_torture {
 
 namespace {
-constexpr uint64_t spoil_after = 5;  // judgements
+constexpr uint64_t spoil_after = 5;  // verifications
 }
 
 // All that was committed, by the writers' own account.

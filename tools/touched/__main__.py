@@ -5,7 +5,7 @@ those that include one of these, directly or through others.
   git diff --name-only COMMIT | python3 tools/touched ROOT
 
 An include counts for every file whose path ends with it. So there may be one source too many, and
-there is none too few. If a file that decides how all sources are judged has changed, all are
+there is none too few. If a file that decides how all sources are checked has changed, all are
 printed.
 """
 

@@ -29,7 +29,7 @@ bool is_open_elsewhere(const pool::state& s, const pool::lane& l, uint64_t offse
 
 enum class found : uint8_t { same, changed, damaged };
 
-// CONFLICT-1: a header that differs is judged by the very bytes that were tested.
+// CONFLICT-1: a header that differs is checked with the very bytes that were tested.
 found look_at(const pool::state& s, const member& m) noexcept {
   if (!s.has_checksums || SCUTE_PLANTED(conflict_test)) return found::same;  // CONFLICT-4
   uint64_t tag;

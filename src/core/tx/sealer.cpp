@@ -147,7 +147,7 @@ format::fragment_header sealer::present_header(const micro_buffer& b, const pool
   format::fragment_header h;
   std::memcpy(&h, s_.at(f.header), sizeof h);
   // A header of another version may be a damaged one, which is no conflict, and another thread may
-  // have repaired it since. So it is judged by the very bytes that were tested (CONFLICT-1).
+  // have repaired it since. So it is checked with the very bytes that were tested (CONFLICT-1).
   for (int attempt = 0; pool::covered(s_, f, h) == pool::not_covered ||
                         h.tag != b.origins.of(f.index) || !b.is_freed_head(h);
        ++attempt) {

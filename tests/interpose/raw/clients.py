@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """clients.py talk SOCKET BEFORE SEED RESULT: clients of item_server, each with its own keys, talk
 until each has sent all its commands or is cut off. RESULT.begun exists when each has had an answer.
-clients.py judge RESULT FOUND: is FOUND what the server may have left?
+clients.py verify RESULT FOUND: is FOUND what the server may have left?
 
 BEFORE and FOUND are lines "KEY VALUE". RESULT has, for each client, its keys' values after all
 operations that were answered, and after the one that may not have been answered.

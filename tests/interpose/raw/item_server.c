@@ -119,7 +119,7 @@ static void wait_for_answers(struct client *c) {
 
 // list and check. The stripes' locks keep other clients' commands out. Chunks that these have taken
 // are in no chain yet.
-static void tell_all(struct client *to, bool list) {
+static void send_all(struct client *to, bool list) {
   wait_for_answers(to);
   char *text = NULL;
   size_t n = 0;
@@ -165,7 +165,7 @@ static bool serve(struct client *me) {
       pthread_mutex_unlock(&me->lock);
       give(&workers[(hash >> 32) % worker_count], (struct command){me, ++number, strdup(line)});
     } else if (strcmp(line, "list") == 0 || strcmp(line, "check") == 0) {
-      tell_all(me, *line == 'l');
+      send_all(me, *line == 'l');
     } else if (strcmp(line, "shutdown") == 0) {
       goes_on = false;
     } else {

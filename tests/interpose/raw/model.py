@@ -70,16 +70,16 @@ else:
 
 for worker in range(workers):
     mine = [(i, o) for i, o in enumerate(operations, 1) if worker_of(o.split(" ")[1]) == worker]
-    told = sum(i in answered for i, _ in mine)
+    reported = sum(i in answered for i, _ in mine)
     state = part_of(before, worker)
-    for number, operation in mine[:told]:
+    for number, operation in mine[:reported]:
         right = apply(state, operation)
         if answered.get(number) != right:
             sys.exit(f"{operation!r}, number {number}: answered {answered.get(number)!r}, not {right!r}")
     next_state = dict(state)
-    if told < len(mine):
-        apply(next_state, mine[told][1])
+    if reported < len(mine):
+        apply(next_state, mine[reported][1])
     here = part_of(found, worker)
     if here not in (state, next_state):
-        sys.exit(f"worker {worker}, {told} answered: {differences(here, state)}")
+        sys.exit(f"worker {worker}, {reported} answered: {differences(here, state)}")
 print(f"{len(answered)} answered, {len(found)} keys")

@@ -137,7 +137,7 @@ static void clflushes(void) {
 /* No fence follows. */
 static void unfenced(void) {
   clean();
-  *(volatile long *)(map + 49152) = seed; /* told last */
+  *(volatile long *)(map + 49152) = seed; /* reported last */
   _mm_clwb(map + 49152);                  /* unfenced */
 }
 
@@ -155,7 +155,7 @@ static void unmaps(void) {
 static void early(void) {
   *(volatile long *)(map + 49344) = seed;
   _mm_clwb(map + 49344);                  /* early */
-  *(volatile long *)(map + 49352) = seed; /* behind it */
+  *(volatile long *)(map + 49352) = seed; /* after it */
   _mm_sfence();
 }
 

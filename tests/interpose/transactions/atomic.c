@@ -26,33 +26,34 @@ static void inserts(void) {
   uint64_t number = 21;
   POBJ_LIST_INSERT_NEW_HEAD(pool.at, &pool.bytes->first, first, sizeof(struct item), number_item,
                             &number);
-  tell(&pool, 21);
-  told("insert",
-       POBJ_LIST_INSERT_AFTER(pool.at, &pool.bytes->first, item_of(2), item_of(11), first));
-  told("insert", POBJ_LIST_INSERT_TAIL(pool.at, &pool.bytes->first, item_of(12), first));
-  tell(&pool, 22);
+  report(&pool, 21);
+  print_result("insert",
+               POBJ_LIST_INSERT_AFTER(pool.at, &pool.bytes->first, item_of(2), item_of(11), first));
+  print_result("insert", POBJ_LIST_INSERT_TAIL(pool.at, &pool.bytes->first, item_of(12), first));
+  report(&pool, 22);
 }
 
 static void moves(void) {
-  told("move", POBJ_LIST_MOVE_ELEMENT_HEAD(pool.at, &pool.bytes->first, &pool.bytes->second,
-                                           item_of(3), first, second));
-  tell(&pool, 23);
-  told("move", POBJ_LIST_MOVE_ELEMENT_AFTER(pool.at, &pool.bytes->second, &pool.bytes->first,
+  print_result("move", POBJ_LIST_MOVE_ELEMENT_HEAD(pool.at, &pool.bytes->first, &pool.bytes->second,
+                                                   item_of(3), first, second));
+  report(&pool, 23);
+  print_result("move",
+               POBJ_LIST_MOVE_ELEMENT_AFTER(pool.at, &pool.bytes->second, &pool.bytes->first,
                                             item_of(1), item_of(12), second, first));
-  tell(&pool, 24);
+  report(&pool, 24);
 }
 
 static void removes(void) {
-  told("remove", POBJ_LIST_REMOVE(pool.at, &pool.bytes->first, item_of(1), first));
-  tell(&pool, 25);
-  told("remove", POBJ_LIST_REMOVE_FREE(pool.at, &pool.bytes->first, item_of(4), first));
-  told("remove", POBJ_LIST_REMOVE_FREE(pool.at, &pool.bytes->second, item_of(11), second));
-  tell(&pool, 26);
+  print_result("remove", POBJ_LIST_REMOVE(pool.at, &pool.bytes->first, item_of(1), first));
+  report(&pool, 25);
+  print_result("remove", POBJ_LIST_REMOVE_FREE(pool.at, &pool.bytes->first, item_of(4), first));
+  print_result("remove", POBJ_LIST_REMOVE_FREE(pool.at, &pool.bytes->second, item_of(11), second));
+  report(&pool, 26);
 }
 
 // A list call alone is durable when it returns.
 static void inserts_last(void) {
-  told("insert", POBJ_LIST_INSERT_TAIL(pool.at, &pool.bytes->first, item_of(12), first));
+  print_result("insert", POBJ_LIST_INSERT_TAIL(pool.at, &pool.bytes->first, item_of(12), first));
 }
 
 static int fails(PMEMobjpool *at, void *object, void *arg) {
@@ -63,20 +64,20 @@ static int fails(PMEMobjpool *at, void *object, void *arg) {
 }
 
 static void constructor_fails(void) {
-  told("alloc",
-       POBJ_ALLOC(pool.at, &pool.bytes->other, struct blob, sizeof(struct blob), fails, NULL));
+  print_result("alloc", POBJ_ALLOC(pool.at, &pool.bytes->other, struct blob, sizeof(struct blob),
+                                   fails, NULL));
   TOID(struct item) none = TOID_NULL(struct item);
   errno = 0;
   TOID_ASSIGN(none, pmemobj_list_insert_new(pool.at, offsetof(struct item, first),
                                             &pool.bytes->first, OID_NULL, 0, sizeof(struct item),
                                             TOID_TYPE_NUM(struct item), fails, NULL));
-  told("insert", TOID_IS_NULL(none));
-  tell(&pool, 27);
+  print_result("insert", TOID_IS_NULL(none));
+  report(&pool, 27);
 }
 
 static void constructs(void) {
-  told("alloc", POBJ_ALLOC(pool.at, &pool.bytes->other, struct blob, sizeof(struct blob), construct,
-                           "of an atomic call"));
+  print_result("alloc", POBJ_ALLOC(pool.at, &pool.bytes->other, struct blob, sizeof(struct blob),
+                                   construct, "of an atomic call"));
 }
 
 // libpmemobj keeps the call's locks: its close() would end the program, and so would another object
@@ -96,12 +97,12 @@ static void constructor_jumps(void) {
     work_failed("the transaction");
   }
   TX_END
-  told("tx", pmemobj_tx_errno());
+  print_result("tx", pmemobj_tx_errno());
 }
 
 static void constructor_jumps_then_persists(void) {
   constructor_jumps();
-  tell(&pool, 28);
+  report(&pool, 28);
 }
 
 // In a transaction, which is aborted from there.
@@ -117,10 +118,10 @@ static void constructor_jumps_by_an_abort(void) {
     work_failed("the constructor has returned");
   }
   TX_ONABORT {
-    told("on abort", pmemobj_tx_errno());
+    print_result("on abort", pmemobj_tx_errno());
   }
   TX_END
-  tell(&pool, 30);
+  report(&pool, 30);
 }
 
 static int ends(PMEMobjpool *at, void *object, void *text) {
@@ -129,21 +130,21 @@ static int ends(PMEMobjpool *at, void *object, void *text) {
   return 0;
 }
 static void in_the_middle_of_an_allocation(void) {
-  told("alloc", POBJ_ALLOC(pool.at, &pool.bytes->other, struct blob, sizeof(struct blob), ends,
-                           "of an atomic call"));
+  print_result("alloc", POBJ_ALLOC(pool.at, &pool.bytes->other, struct blob, sizeof(struct blob),
+                                   ends, "of an atomic call"));
 }
 
 // Atomic calls in a transaction that is aborted stay. libpmemobj decides whether they are undone.
 static void in_a_transaction(void) {
   TX_BEGIN(pool.at) {
     change(&pool, 1, 1001);
-    told("alloc", POBJ_ALLOC(pool.at, &pool.bytes->other, struct blob, sizeof(struct blob),
-                             construct, "of an atomic call"));
-    told("insert", POBJ_LIST_INSERT_TAIL(pool.at, &pool.bytes->first, item_of(12), first));
+    print_result("alloc", POBJ_ALLOC(pool.at, &pool.bytes->other, struct blob, sizeof(struct blob),
+                                     construct, "of an atomic call"));
+    print_result("insert", POBJ_LIST_INSERT_TAIL(pool.at, &pool.bytes->first, item_of(12), first));
     pmemobj_tx_abort(EAGAIN);
   }
   TX_END
-  tell(&pool, 29);
+  report(&pool, 29);
 }
 
 const struct test_case cases_of_atomic_calls[] = {

@@ -31,7 +31,7 @@ void work_failed(const char *what) {
   exit(99);
 }
 
-void told(const char *what, long result) {
+void print_result(const char *what, long result) {
   printf("%s %ld %d\n", what, result, result ? errno : 0);
 }
 
@@ -46,9 +46,9 @@ void here(void) {
   }
 }
 
-void tell(struct pool *where, uint64_t number) {
-  where->bytes->told = number;
-  pmemobj_persist(where->at, &where->bytes->told, sizeof where->bytes->told);
+void report(struct pool *where, uint64_t number) {
+  where->bytes->reported = number;
+  pmemobj_persist(where->at, &where->bytes->reported, sizeof where->bytes->reported);
 }
 
 void change(struct pool *where, unsigned index, uint64_t number) {
@@ -108,7 +108,7 @@ static int show(const char *path) {
   struct root *const root = pool.bytes;
   for (unsigned i = 0; i < values; ++i)
     if (root->value[i] != i) printf("value %u: %" PRIu64 "\n", i, root->value[i]);
-  printf("told: %" PRIu64 "\n", root->told);
+  printf("reported: %" PRIu64 "\n", root->reported);
   show_blob("kept", root->kept);
   show_blob("other", root->other);
   TOID(struct item) item;
@@ -131,7 +131,7 @@ static int show(const char *path) {
   return 0;
 }
 
-static const volatile uint64_t *told_in(const char *path, size_t at) {
+static const volatile uint64_t *reported_in(const char *path, size_t at) {
   const int fd = open(path, O_RDONLY);
   if (fd < 0) work_failed("open");
   char *const bytes = mmap(NULL, PMEMOBJ_MIN_POOL, PROT_READ, MAP_SHARED, fd, 0);
@@ -141,9 +141,9 @@ static const volatile uint64_t *told_in(const char *path, size_t at) {
 
 static int watch(const char *alike, const char *first_path, const char *path) {
   open_pool(&pool, alike);
-  const size_t at = pool.root.oid.off + offsetof(struct root, told);
+  const size_t at = pool.root.oid.off + offsetof(struct root, reported);
   pmemobj_close(pool.at);
-  const volatile uint64_t *const a = told_in(first_path, at), *const b = told_in(path, at);
+  const volatile uint64_t *const a = reported_in(first_path, at), *const b = reported_in(path, at);
   printf("watching\n");
   fflush(stdout);
   unsigned long ahead = 0;
@@ -181,7 +181,7 @@ int main(int argc, char **argv) {
   if (argc > 4) second_path = argv[4];
   if (second_path != NULL) {
     open_pool(&second, second_path);
-    tell(&second, 0);
+    report(&second, 0);
   }
   open_pool(&pool, argv[3]);
   for (unsigned i = 0; i < kinds_count; ++i)

@@ -33,8 +33,8 @@ static void commits(void) {
     work_failed("the transaction");
   }
   TX_END
-  told("tx", pmemobj_tx_errno());
-  tell(&pool, 1);
+  print_result("tx", pmemobj_tx_errno());
+  report(&pool, 1);
 }
 
 static void aborts(void) {
@@ -46,50 +46,50 @@ static void aborts(void) {
     work_failed("it has committed");
   }
   TX_ONABORT {
-    told("on abort", pmemobj_tx_errno());
+    print_result("on abort", pmemobj_tx_errno());
   }
   TX_FINALLY {
-    told("finally", (long)pmemobj_tx_stage());
+    print_result("finally", (long)pmemobj_tx_stage());
   }
   TX_END
-  told("errno", errno);
-  tell(&pool, 2);
+  print_result("errno", errno);
+  report(&pool, 2);
 }
 
 // No jump: the program asks for the stage.
 static void aborts_by_hand(void) {
-  told("begin", pmemobj_tx_begin(pool.at, NULL, TX_PARAM_NONE));
+  print_result("begin", pmemobj_tx_begin(pool.at, NULL, TX_PARAM_NONE));
   work();
   pmemobj_tx_abort(EAGAIN);
-  told("stage", (long)pmemobj_tx_stage());
-  told("end", pmemobj_tx_end());
-  told("stage", (long)pmemobj_tx_stage());
-  tell(&pool, 3);
+  print_result("stage", (long)pmemobj_tx_stage());
+  print_result("end", pmemobj_tx_end());
+  print_result("stage", (long)pmemobj_tx_stage());
+  report(&pool, 3);
 }
 
 static void commits_by_hand(void) {
-  told("begin", pmemobj_tx_begin(pool.at, NULL, TX_PARAM_NONE));
+  print_result("begin", pmemobj_tx_begin(pool.at, NULL, TX_PARAM_NONE));
   work();
   pmemobj_tx_process();
-  told("stage", (long)pmemobj_tx_stage());
+  print_result("stage", (long)pmemobj_tx_stage());
   pmemobj_tx_process();
-  told("end", pmemobj_tx_end());
-  tell(&pool, 4);
+  print_result("end", pmemobj_tx_end());
+  report(&pool, 4);
 }
 
 // The program's own longjmp(), out of the function that has begun the transaction; then it aborts.
 static jmp_buf out;
 static void work_and_leave(void) {
-  told("begin", pmemobj_tx_begin(pool.at, NULL, TX_PARAM_NONE));
+  print_result("begin", pmemobj_tx_begin(pool.at, NULL, TX_PARAM_NONE));
   work();
   longjmp(out, 1);
 }
 static void jumps(void) {
   if (setjmp(out) == 0) work_and_leave();
-  told("stage", (long)pmemobj_tx_stage());
+  print_result("stage", (long)pmemobj_tx_stage());
   pmemobj_tx_abort(ECANCELED);
-  told("end", pmemobj_tx_end());
-  tell(&pool, 5);
+  print_result("end", pmemobj_tx_end());
+  report(&pool, 5);
 }
 
 static void fails_to_allocate(void) {
@@ -99,10 +99,10 @@ static void fails_to_allocate(void) {
     work_failed("it has got all of the pool");
   }
   TX_ONABORT {
-    told("on abort", pmemobj_tx_errno());
+    print_result("on abort", pmemobj_tx_errno());
   }
   TX_END
-  tell(&pool, 6);
+  report(&pool, 6);
 }
 
 static void fails_to_add(void) {
@@ -112,23 +112,23 @@ static void fails_to_add(void) {
     work_failed("it has added more than there is");
   }
   TX_ONABORT {
-    told("on abort", pmemobj_tx_errno());
+    print_result("on abort", pmemobj_tx_errno());
   }
   TX_END
-  tell(&pool, 7);
+  report(&pool, 7);
 }
 
 // An error that is only reported, and so aborts nothing.
 static void fails_and_goes_on(void) {
   TX_BEGIN(pool.at) {
     work();
-    told("alloc", OID_IS_NULL(pmemobj_tx_xalloc(too_much, 7, POBJ_XALLOC_NO_ABORT)));
+    print_result("alloc", OID_IS_NULL(pmemobj_tx_xalloc(too_much, 7, POBJ_XALLOC_NO_ABORT)));
   }
   TX_ONABORT {
     work_failed("it has aborted");
   }
   TX_END
-  tell(&pool, 8);
+  report(&pool, 8);
 }
 
 static void inner_aborts(void) {
@@ -139,16 +139,16 @@ static void inner_aborts(void) {
       pmemobj_tx_abort(EINTR);
     }
     TX_ONABORT {
-      told("inner", pmemobj_tx_errno());
+      print_result("inner", pmemobj_tx_errno());
     }
     TX_END
     work_failed("the outer one continues");
   }
   TX_ONABORT {
-    told("outer", pmemobj_tx_errno());
+    print_result("outer", pmemobj_tx_errno());
   }
   TX_END
-  tell(&pool, 9);
+  report(&pool, 9);
 }
 
 static void outer_aborts(void) {
@@ -158,17 +158,17 @@ static void outer_aborts(void) {
       work();
     }
     TX_ONCOMMIT {
-      told("inner", pmemobj_tx_errno());
+      print_result("inner", pmemobj_tx_errno());
     }
     TX_END
     change(&pool, 2, 1002);
     pmemobj_tx_abort(EINTR);
   }
   TX_ONABORT {
-    told("outer", pmemobj_tx_errno());
+    print_result("outer", pmemobj_tx_errno());
   }
   TX_END
-  tell(&pool, 10);
+  report(&pool, 10);
 }
 
 static void nested(void) {
@@ -189,7 +189,7 @@ static void nested(void) {
     }
     TX_END
   }
-  tell(&pool, 11);
+  report(&pool, 11);
 }
 
 // One transaction after another that was aborted, with nothing plain in between.
@@ -217,7 +217,7 @@ static void left_inside(void) {
     work_failed("the transaction");
   }
   TX_END
-  tell(&pool, 12);
+  report(&pool, 12);
 }
 
 static void left_in_an_inner_one(void) {
@@ -237,7 +237,7 @@ static void left_in_an_inner_one(void) {
     work_failed("the transaction");
   }
   TX_END
-  tell(&pool, 13);
+  report(&pool, 13);
 }
 
 // The restored bytes are not committed yet.
@@ -250,26 +250,26 @@ static void left_in_an_abort(void) {
     here();
   }
   TX_END
-  tell(&pool, 14);
+  report(&pool, 14);
 }
 
 // Another thread makes the pool durable in the middle. With it become durable the flushed stores of
 // this thread: its half work and the log of that (SHIELD-8 has one order of commit sets for all
 // threads). So there is something to restore.
-static void *tells(void *number) {
-  tell(&pool, (uint64_t)(uintptr_t)number);
+static void *reports(void *number) {
+  report(&pool, (uint64_t)(uintptr_t)number);
   return NULL;
 }
-static void let_another_thread_tell(uintptr_t number) {
+static void let_another_thread_report(uintptr_t number) {
   for (unsigned i = 0; i < values; i += 8) pmemobj_persist(pool.at, &pool.bytes->value[i], 8);
   pthread_t other;
-  if (pthread_create(&other, NULL, tells, (void *)number) != 0 || pthread_join(other, NULL) != 0)
+  if (pthread_create(&other, NULL, reports, (void *)number) != 0 || pthread_join(other, NULL) != 0)
     work_failed("a thread");
 }
 static void left_when_durable(void) {
   TX_BEGIN(pool.at) {
     work();
-    let_another_thread_tell(15);
+    let_another_thread_report(15);
     here();
   }
   TX_ONABORT {
@@ -280,11 +280,11 @@ static void left_when_durable(void) {
 static void aborts_what_is_durable(void) {
   TX_BEGIN(pool.at) {
     work();
-    let_another_thread_tell(16);
+    let_another_thread_report(16);
     pmemobj_tx_abort(EAGAIN);
   }
   TX_ONABORT {
-    told("on abort", pmemobj_tx_errno());
+    print_result("on abort", pmemobj_tx_errno());
   }
   TX_END
 }
@@ -305,7 +305,7 @@ static void left_between(void) {
 static void in_a_window(void) {
   int (*const begin)(const void *) = dlsym(RTLD_DEFAULT, "scute_shield_window_begin");
   int (*const end)(void) = dlsym(RTLD_DEFAULT, "scute_shield_window_end");
-  told("window", begin != NULL ? begin(pool.bytes) : 0);
+  print_result("window", begin != NULL ? begin(pool.bytes) : 0);
   TX_BEGIN(pool.at) {
     work();
   }
@@ -318,7 +318,7 @@ static void in_a_window(void) {
     pmemobj_tx_abort(EAGAIN);
   }
   TX_END
-  told("window", end != NULL ? end() : 0);
+  print_result("window", end != NULL ? end() : 0);
 }
 
 const struct test_case cases_of_one[] = {{"commits", commits},

@@ -25,7 +25,7 @@ struct item {
 POBJ_LIST_HEAD(head, struct item);
 struct root {
   uint64_t value[values]; /* eight lines */
-  uint64_t told;          /* by a plain pmemobj_persist() */
+  uint64_t reported;      /* by a plain pmemobj_persist() */
   uint64_t nothing[7];
   TOID(struct blob) kept, other;
   struct head first, second;
@@ -49,9 +49,9 @@ extern const struct test_case cases_of_one[], cases_of_atomic_calls[], cases_of_
 /* Called where a case may end in its middle. Returns only if no such end was requested. */
 void here(void);
 /* Prints the result of a call, as one line of output. */
-void told(const char *what, long result);
+void print_result(const char *what, long result);
 /* A store that is durable when the call returns. */
-void tell(struct pool *where, uint64_t number);
+void report(struct pool *where, uint64_t number);
 void change(struct pool *where, unsigned index, uint64_t number); /* in a transaction */
 int construct(PMEMobjpool *at, void *object, void *text);
 void work_failed(const char *what);

@@ -15,8 +15,8 @@
 static void second_persisted(void) {
   TX_BEGIN(pool.at) {
     change(&pool, 0, 1000);
-    tell(&pool, 41);
-    tell(&second, 42);
+    report(&pool, 41);
+    report(&second, 42);
     here();
   }
   TX_ONABORT {
@@ -29,8 +29,8 @@ static void second_persisted(void) {
 static void second_persisted_before(void) {
   TX_BEGIN(pool.at) {
     change(&pool, 0, 1000);
-    tell(&second, 43);
-    tell(&pool, 44);
+    report(&second, 43);
+    report(&pool, 44);
     here();
   }
   TX_ONABORT {
@@ -42,9 +42,9 @@ static void second_persisted_before(void) {
 static void second_allocates(void) {
   TX_BEGIN(pool.at) {
     change(&pool, 0, 1000);
-    tell(&pool, 45);
-    told("alloc", POBJ_ALLOC(second.at, &second.bytes->other, struct blob, sizeof(struct blob),
-                             construct, "of the second"));
+    report(&pool, 45);
+    print_result("alloc", POBJ_ALLOC(second.at, &second.bytes->other, struct blob,
+                                     sizeof(struct blob), construct, "of the second"));
     here();
   }
   TX_ONABORT {
@@ -60,23 +60,23 @@ static void second_begins(void) {
       work_failed("a transaction of two pools");
     }
     TX_ONABORT {
-      told("inner", pmemobj_tx_errno());
+      print_result("inner", pmemobj_tx_errno());
     }
     TX_END
     work_failed("the outer one continues");
   }
   TX_ONABORT {
-    told("outer", pmemobj_tx_errno());
+    print_result("outer", pmemobj_tx_errno());
   }
   TX_END
-  tell(&pool, 46);
-  tell(&second, 47);
+  report(&pool, 46);
+  report(&second, 47);
 }
 
 static void one_after_the_other(void) {
   TX_BEGIN(pool.at) {
     change(&pool, 0, 1000);
-    tell(&second, 48);
+    report(&second, 48);
   }
   TX_END
   TX_BEGIN(second.at) {
@@ -93,17 +93,17 @@ static void second_aborts(void) {
   TX_BEGIN(pool.at) {
     change(&pool, 0, 1000);
     pmemobj_persist(pool.at, pool.bytes->value, 8);
-    tell(&second, 49);
+    report(&second, 49);
     pmemobj_tx_abort(EAGAIN);
   }
   TX_END
-  tell(&pool, 50);
+  report(&pool, 50);
 }
 
 // Not by a flush: the second file as any file.
 static void second_mapped(int with_msync) {
   const off_t at =
-      (off_t)((char *)second.bytes - (char *)second.at) + (off_t)offsetof(struct root, told);
+      (off_t)((char *)second.bytes - (char *)second.at) + (off_t)offsetof(struct root, reported);
   const int fd = open(second_path, O_RDWR);
   if (fd < 0) work_failed("open");
   const off_t page = at / 4096 * 4096;
@@ -111,13 +111,13 @@ static void second_mapped(int with_msync) {
   if (bytes == MAP_FAILED) work_failed("mmap");
   TX_BEGIN(pool.at) {
     change(&pool, 0, 1000);
-    tell(&pool, 51);
+    report(&pool, 51);
     if (with_msync) {
       memset(bytes + (at - page), 1, 1);
-      told("msync", msync(bytes, 4096, MS_SYNC));
+      print_result("msync", msync(bytes, 4096, MS_SYNC));
     } else {
-      told("pwrite", (long)pwrite(fd, "\1", 1, at));
-      told("fsync", fsync(fd));
+      print_result("pwrite", (long)pwrite(fd, "\1", 1, at));
+      print_result("fsync", fsync(fd));
     }
     here();
   }
@@ -137,8 +137,8 @@ static void second_synced_by_descriptor(void) {
 static void in_turns(void) {
   for (volatile uint64_t n = 1; n <= turns; ++n) {
     TX_BEGIN(pool.at) {
-      tell(&pool, n);
-      tell(&second, n);
+      report(&pool, n);
+      report(&second, n);
     }
     TX_ONABORT {
       work_failed("the transaction");

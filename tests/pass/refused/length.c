@@ -7,6 +7,6 @@ void f(long *p) {
   __asm__ volatile("movnti %%cxx, (%0)"
                    :
                    : "r"(p)
-                   : "memory");  // refused: the length of 'movnti' cannot be told
+                   : "memory");  // refused: the length of 'movnti' cannot be derived
 #endif
 }

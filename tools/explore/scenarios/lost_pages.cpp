@@ -173,7 +173,7 @@ std::string right_or_reported(scute::pool& p, uint64_t size, unsigned fill) {
   if (!lost) return text;
   for (const auto& event : p.events())
     if (event.outcome == SCUTE_OUTCOME_LOST && event.object == oid) return text;
-  throw std::runtime_error("a loss that no event tells");
+  throw std::runtime_error("no event reports a loss");
 }
 
 // A page is lost in one row of a column, and a transaction changes another row of it: if the power

@@ -125,7 +125,7 @@ testing::scenario metadata(const level& l) {
       scribble(at, 8192 + 6 * 4096 + (k % 2) * 4096, k == 2 ? 300 : 4096, 50 + k);
     });
     s.step("check and repair", check_and_repair);
-    s.step("go on", [k](scute::pool& p) {
+    s.step("continue", [k](scute::pool& p) {
       commit(p, [&](change& c) {
         c.overwrite(1, 60 + k);
         c.alloc(5 + k, 700, k);
@@ -165,7 +165,7 @@ testing::scenario parity(const level& l) {
       scribble(at, zone + i.rows * i.row_size + 4096 * k + 100, 5000, 70 + k);
     });
     s.step("check and repair", check_and_repair);
-    s.step("go on", [k](scute::pool& p) {
+    s.step("continue", [k](scute::pool& p) {
       commit(p, [&](change& c) { c.edit(2, 3000 * k, 500, 80 + k); });
     });
   }

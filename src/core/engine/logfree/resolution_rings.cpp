@@ -208,7 +208,7 @@ bool resolution::cannot_go_back(const pool::fragment& m) {
   return !find_other(m, before);
 }
 
-// Whether the transaction of a header in doubt was decided, judged by everything except its own
+// Whether the transaction of a header in doubt was decided, to go by everything except its own
 // fragment (RES-12, RES-13).
 bool resolution::is_decided(const pool::fragment& f, const format::fragment_header& stored) {
   if (SCUTE_PLANTED(resolve_torn) || !in_doubt(stored.tag) ||

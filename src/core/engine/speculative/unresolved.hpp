@@ -5,7 +5,7 @@
 //
 // UNRES-1 A column with a record above the truncation point is unresolved from recovery on, until
 //    its parity was recomputed under the stripe of its block. Recovery's stores are durable before.
-// UNRES-2 No thread decodes a cell, or judges damage, by the parity of an unresolved column: a
+// UNRES-2 No thread decodes a cell, or assesses damage, by the parity of an unresolved column: a
 //    thread that takes a block's stripe for that resolves it first. The handler of a fault cannot,
 //    since a row is missing; it learns nothing from such columns
 //    (core/repair/page_repair.hpp, PAGE-9). A commit need not resolve (below).
