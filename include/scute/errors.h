@@ -14,7 +14,7 @@ extern "C" {
 
 enum scute_error {
   SCUTE_OK = 0,
-  SCUTE_E_INVALID = -1,      /* an argument makes no sense (null, zero size, unknown option) */
+  SCUTE_E_INVALID = -1,      /* an argument is invalid (null, zero size, unknown option) */
   SCUTE_E_NOMEM = -2,        /* no DRAM left; nothing was changed */
   SCUTE_E_NOENT = -3,        /* there is no file of that name */
   SCUTE_E_EXISTS = -4,       /* create: the file is there already */

@@ -276,7 +276,7 @@ struct exploration {
 };
 
 /// Explores a scenario. Ends at the first violation. One exploration at a time per process. Throws
-/// std::invalid_argument if options or the subject's size make no sense.
+/// std::invalid_argument if options or the subject's size are invalid.
 exploration explore(const basic_scenario& s, const explore_options& how = {});
 
 /// The same for scenarios that are made from a seed: one after the other, until there were as many

@@ -122,7 +122,7 @@ SCUTE_API void scute_pow_options_init(scute_pow_options *options);
 /* Opens the file, or makes it. options: null for the defaults. After a crash every durable section
  * is found again. A section that was not durable is present wholly, with all sections that it
  * depends on, or not at all. SCUTE_E_BUSY: it is open already, here or elsewhere. SCUTE_E_INVALID:
- * the options make no sense, or the file has others. SCUTE_E_UNSUPPORTED: its file system keeps no
+ * the options are invalid, or the file has others. SCUTE_E_UNSUPPORTED: its file system keeps no
  * locks. SCUTE_E_FORMAT, SCUTE_E_VERSION, SCUTE_E_TRUNCATED, SCUTE_E_CORRUPT: nothing was changed,
  * except that the newest of the three head pages may have been copied over the others. */
 SCUTE_API int scute_pow_open(const char *path, const scute_pow_options *options, scute_pow **store);

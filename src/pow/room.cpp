@@ -150,7 +150,7 @@ void state::refuse_growth(const search& r) const {
                       " bytes: " + std::strerror(r.refusal) +
                       "; make room on its file system, or erase some objects");
   throw failure(SCUTE_E_NOSPC, name + " is full: " + std::to_string(space->live_bytes()) +
-                                   " bytes of objects count in " + std::to_string(space->count()) +
+                                   " bytes of live objects in " + std::to_string(space->count()) +
                                    " segments; erase some, or open it with a larger max_size");
 }
 

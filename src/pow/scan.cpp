@@ -138,7 +138,7 @@ void scan::read_one(worker& w, uint32_t segment) {
     known = std::max(known, v.confirmed);
     const auto note_if_broken = [&](bool whole) {
       if (!whole)
-        note_damage("a frame whose records make no sense at line " + std::to_string(f.position),
+        note_damage("a frame with inconsistent records at line " + std::to_string(f.position),
                     true);
     };
     const auto may_be = [&](const record& one) {

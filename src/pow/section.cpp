@@ -89,10 +89,9 @@ void section::add_lock(void* lock, void (*unlock)(void*), bool shared) {
   }
   if (mine) return;
   locks_.pop_back();
-  throw failure(SCUTE_E_CONFLICT,
-                "another section of " + s_.name +
-                    " is open that has this lock as well: it has waited on a condition variable, "
-                    "and what it changed is not committed");
+  throw failure(SCUTE_E_CONFLICT, "another section of " + s_.name +
+                                      " holds this lock and has waited on a condition variable, so "
+                                      "its changes are not committed");
 }
 
 log::stores section::how() const noexcept {
@@ -158,7 +157,7 @@ uint32_t section::insert(table& t, uint64_t index) {
     if (owner != 0 && owner != mine)
       refuse(SCUTE_E_CONFLICT, t, index, "is edited in another section at this moment");
     if ((was & entry_live) != 0 && (was & entry_erased) == 0)
-      refuse(SCUTE_E_EXISTS, t, index, "is there already");
+      refuse(SCUTE_E_EXISTS, t, index, "exists already");
     // Erased and made again in one section: one object that changes.
     const uint32_t fresh = (was & entry_erased) != 0 ? (was & entry_fresh) : uint32_t{entry_fresh};
     // POW-23. A used-up index is not taken.

@@ -24,11 +24,10 @@ void section::commit() {
   }
   if (gave_away_.load()) {
     abort();
-    throw failure(
-        SCUTE_E_INVALID,
-        "a lock of this section was given away while it was open, so others have seen what "
-        "was not committed; all of it was aborted. Do not wait on a condition variable "
-        "inside a section");
+    throw failure(SCUTE_E_INVALID,
+                  "a lock of this section was released while the section was open, so other "
+                  "threads may have seen uncommitted changes; the section was aborted. Do not wait "
+                  "on a condition variable inside a section");
   }
   const bool wait = s_.limit.one_stream && mode_ == durability::strict;
   medium::writer* w = nullptr;

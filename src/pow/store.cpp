@@ -61,7 +61,7 @@ void store::catalogue::encode(uint64_t index, std::byte* to, uint32_t) {
 void store::catalogue::load(uint64_t index, uint32_t, const std::byte* bytes, uint32_t n) {
   catalogue_record r;
   if (n <= sizeof r || index == 0 || index >= tables_max)
-    throw failure(SCUTE_E_CORRUPT, "the list of tables of " + s.name + " makes no sense");
+    throw failure(SCUTE_E_CORRUPT, "the list of tables of " + s.name + " is inconsistent");
   std::memcpy(&r, bytes, sizeof r);
   table& t = s.add_table(static_cast<uint32_t>(index));
   t.type = r.type;
@@ -92,10 +92,10 @@ std::unique_ptr<store> store::create(std::unique_ptr<medium::medium> m, const st
                          : how.protect == protection::sealed ? sealed_least
                                                              : head_page;
   if (how.segment_size < least || how.segment_size % head_page != 0)
-    throw failure(SCUTE_E_INVALID, "a segment has " + std::to_string(least) +
-                                       " bytes at least, and a multiple of 4096");
+    throw failure(SCUTE_E_INVALID, "a segment must have at least " + std::to_string(least) +
+                                       " bytes, and a multiple of 4096");
   if (how.segments < 4)
-    throw failure(SCUTE_E_INVALID, "a persist-on-write file has 4 segments at least");
+    throw failure(SCUTE_E_INVALID, "a persist-on-write file must have at least 4 segments");
   std::unique_ptr<store> made(new store(std::move(m), name, w));
   state& s = made->s_;
   file_head& h = s.head;
@@ -230,7 +230,8 @@ void store::load_again(table& t, serializer& k) {
 table& store::attach(const std::string& name, uint32_t type, uint32_t size, bool chooses,
                      serializer& k, std::span<const uint32_t> earlier, bool recurs) {
   if (section::of_thread(s_) != nullptr)
-    throw failure(SCUTE_E_INVALID, "table " + name + " is opened inside a section");
+    throw failure(SCUTE_E_INVALID,
+                  "table " + name + " cannot be opened inside a section; end that first");
   if (name.empty() || name.size() > 255)
     throw failure(SCUTE_E_INVALID, "the name of a table has 1 to 255 bytes");
   const locked guard(names_lock_);
@@ -261,7 +262,7 @@ table& store::attach(const std::string& name, uint32_t type, uint32_t size, bool
     return *t;
   }
   if (free_number == 0)
-    throw failure(SCUTE_E_NOSPC, s_.name + " has as many tables as it can have");
+    throw failure(SCUTE_E_NOSPC, s_.name + " already has the largest possible number of tables");
   table& t = s_.add_table(free_number);
   t.name = name;
   t.type = type;

@@ -41,10 +41,10 @@ for medium in auto file; do
 done
 expect 1 "$scute" create "$pools/no-log.pool" --engine redo --log-cap 2M
 one_error_line
-in_err 'a log-cap is for engine spec'
+in_err 'log-cap is an option of engine spec'
 [ ! -e "$pools/no-log.pool" ] || fail "there is a file"
 expect 1 "$scute" engine "$pools/cap-auto.pool" logfree --log-cap 2M
-in_err 'a log-cap is for engine spec'
+in_err 'log-cap is an option of engine spec'
 expect 0 env SCUTE_ROWS=7 "$scute" create "$pools/both.pool" --rows 9 --json
 equal "$(json rows)" 9
 expect 0 env SCUTE_MODE=0640 "$scute" create "$pools/mode.pool"

@@ -7,7 +7,7 @@ records 4000 >records.tsv
 
 expect 0 "$scute" scrub "$pool"
 in_out '^result  *clean'
-in_out '^zone 0: .* read, .* objects, sound'
+in_out '^zone 0: .* read, .* objects, no damage'
 expect 0 "$scute" scrub "$pool" --threads 2 --json
 valid_json
 equal "$(json result)" clean

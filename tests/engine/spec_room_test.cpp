@@ -49,7 +49,7 @@ TEST(spec_room, TheUsualLogFits) {
         pool_file pool;
         const int made = scute_create(pool.path.c_str(), &o, &pool.pool);
         if (made == SCUTE_E_RANGE) {
-          EXPECT_EQ(std::string(scute_errormsg()).find("can be listed"), std::string::npos)
+          EXPECT_EQ(std::string(scute_errormsg()).find("this pool can list"), std::string::npos)
               << rows << ' ' << parity << ' ' << size << ": " << scute_errormsg();
           continue;
         }
@@ -185,12 +185,12 @@ TEST(spec_room, RefusesATooSmallPoolAndNamesTheLeastSize) {
     scute_pool* p = nullptr;
     EXPECT_EQ(scute_create(path.c_str(), &o, &p), SCUTE_E_RANGE);
     const std::string said = scute_errormsg();
-    const size_t at = said.find("make it with ");
+    const size_t at = said.find("choose at least ");
     if (at == std::string::npos) {
       ADD_FAILURE() << said;
       return;
     }
-    const uint64_t least = std::stoull(said.substr(at + std::strlen("make it with "))) * kib;
+    const uint64_t least = std::stoull(said.substr(at + std::strlen("choose at least "))) * kib;
     EXPECT_GT(least, o.size);
     o.size = least;
     pool_file pool;

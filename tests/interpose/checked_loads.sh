@@ -68,7 +68,7 @@ numbered "$file" 2048
 for way in "--page-in" "--page-in --max-memory 1M"; do
   # shellcheck disable=SC2086
   expect 0 "$scute" shield run $way --strays stop ./loads walks "$file"
-  grep -q 'pages cannot come' err || [ ! -s err ] || fail "$way: $(cat err)"
+  grep -q 'pages cannot be loaded on demand' err || [ ! -s err ] || fail "$way: $(cat err)"
 done
 sound "$file"
 echo "loads find strays, and nothing else"

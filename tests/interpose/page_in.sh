@@ -19,7 +19,7 @@ def rss(): return sum(int(part.split("Rss:")[1].split()[0]) for part in open("/p
 large "$file"
 expect 0 "${run[@]}" python3 -c "$touches"'
 assert page(0) and page(1023)' "$file"
-if grep -q 'pages cannot come' err; then
+if grep -q 'pages cannot be loaded on demand' err; then
   in_err 'userfaultfd: .*--page-in'
   echo "no userfaultfd for this user"
   exit 0

@@ -49,7 +49,7 @@ for end in 'memory.flush()' 'os.kill(os.getpid(), 9)'; do
   large "$file"
   status=0
   "${run[@]}" python3 -c "$works$end" "$file" 3000 >out 2>err || status=$?
-  if grep -q 'pages cannot come' err; then
+  if grep -q 'pages cannot be loaded on demand' err; then
     echo "no userfaultfd for this user"
     exit 0
   fi

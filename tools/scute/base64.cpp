@@ -32,7 +32,7 @@ std::string base64_encode(std::string_view bytes) {
 
 std::string base64_decode(std::string_view text) {
   if (text.size() % 4 != 0)
-    throw std::invalid_argument("base64 of a length that is no multiple of 4");
+    throw std::invalid_argument("the length of base64 must be a multiple of 4");
   size_t padding = 0;
   while (padding < 2 && padding < text.size() && text[text.size() - 1 - padding] == '=') ++padding;
   std::string bytes;

@@ -75,10 +75,9 @@ void print_text(const scute_report& report, const findings& found, const repaire
   }
   if (gave_up)
     fmt::print(
-        "given up with the log: what was committed since the last checkpoint before the crash, "
-        "which is "
-        "the last\nsecond or so. Each of these transactions may be there, be missing, or be there "
-        "in part; compare what\nthe program wrote last with what it finds\n");
+        "given up with the log: what was committed after the last checkpoint, about the last "
+        "second before\nthe crash. Each of these transactions may be present, missing, or present "
+        "in part; compare what the\nprogram wrote last with what it finds\n");
   fact_sheet facts;
   facts.add("objects", fmt::format("{} with {}", count_text(report.objects),
                                    exact_size_text(report.object_bytes)));

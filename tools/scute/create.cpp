@@ -36,9 +36,8 @@ void warn_of_little_room(const std::string& path, uint64_t size) {
   const uint64_t free = static_cast<uint64_t>(fs.f_bavail) * fs.f_frsize;
   if (size - std::min(size, has) <= free) return;
   print_error(
-      "scute: {}: the file system has {} free for a pool of {}: it is full before the pool is; "
-      "make "
-      "room there, or choose a smaller --size (--preallocate takes all of it now)\n",
+      "scute: {}: the file system has {} free, which is less than this pool of {} may use; make "
+      "room there, or choose a smaller --size (--preallocate reserves all of it now)\n",
       path, size_text(free), size_text(size));
 }
 

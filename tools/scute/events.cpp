@@ -47,7 +47,8 @@ uint64_t parse_duration(const std::string& text) {
                            : unit == "d" ? 86400
                                          : 0;
   if (error != std::errc{} || seconds == 0 || n > UINT64_MAX / 1'000'000'000 / seconds)
-    throw failure(exit_error, "--since " + text, "a duration is a number of s, m, h or d, as 24h");
+    throw failure(exit_error, "--since " + text,
+                  "a duration is a number and s, m, h or d, such as 24h");
   return n * seconds * 1'000'000'000;
 }
 

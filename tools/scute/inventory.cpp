@@ -73,7 +73,7 @@ uint32_t parse_type(const std::string& text) {
   uint32_t number = 0;
   const auto [end, error] = std::from_chars(first, last, number, hex ? 16 : 10);
   if (error == std::errc::result_out_of_range)
-    throw failure(exit_error, "--type " + text, "a type number has 32 bits");
+    throw failure(exit_error, "--type " + text, "a type number has at most 32 bits");
   return error == std::errc{} && end == last ? number : scute::type_hash(text);
 }
 

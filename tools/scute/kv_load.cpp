@@ -44,11 +44,10 @@ void require_as_asked(const kv_load_arguments& args, const scute_info& is) {
   const auto differs = [&](const char* name, uint64_t asked, uint64_t got,
                            const std::string& is_now) {
     if (asked != got)
-      throw failure(
-          exit_error, args.path,
-          fmt::format("--{} is for a new pool, and this one is there already, with {}; load "
-                      "without that, or into another file",
-                      name, is_now));
+      throw failure(exit_error, args.path,
+                    fmt::format("--{} applies to a new pool, but this one exists already, with {}; "
+                                "omit the option, or load into another file",
+                                name, is_now));
   };
   const auto number = [](uint64_t n) { return std::to_string(n); };
   // The defaults ask for nothing.
@@ -68,8 +67,8 @@ void require_as_asked(const kv_load_arguments& args, const scute_info& is) {
     differs("chunk-size", o.chunk_size, is.chunk_size, number(is.chunk_size));
   if (args.options.given("overwrite"))
     throw failure(exit_error, args.path,
-                  "the pool is there already, and a load replaces no pool; use `scute create "
-                  "--overwrite` first, or load without that");
+                  "the pool exists already, and a load does not replace it; use `scute create "
+                  "--overwrite` first, or omit --overwrite");
 }
 
 open_pool open_or_create(const kv_load_arguments& args, bool create, progress& bar) {

@@ -39,11 +39,11 @@ bool has_objects(const std::string& path) {
 report_file::report_file(std::string path) : path_(std::move(path)) {
   if (path_.empty()) return;
   if (!protection_of(path_).empty())
-    throw failure(exit_error, path_, "it is shielded, so no report is written over it");
+    throw failure(exit_error, path_, "it is shielded; choose another file for the report");
   if (has_objects(path_))
-    throw failure(exit_error, path_,
-                  "it is a file of Scute's, or has the name of one, so no report is written over "
-                  "it");
+    throw failure(
+        exit_error, path_,
+        "it is a file of Scute's, or has the name of one; choose another file for the report");
   fd_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY | O_CLOEXEC, 0666);
   if (fd_ < 0) fail(std::strerror(errno));
 }

@@ -96,7 +96,7 @@ std::string throughput_text(const scute_report& r) {
 void print_zone(const scute_zone_report& z) {
   fmt::print("zone {}: {} read, {} objects", z.zone, size_text(z.bytes), count_text(z.objects));
   if (z.damaged == 0)
-    fmt::print(", sound\n");
+    fmt::print(", no damage\n");
   else
     fmt::print(", {} damaged, {} repaired, {} lost\n", count_text(z.damaged),
                count_text(z.repaired), count_text(z.lost));
@@ -178,7 +178,7 @@ exit_code run_scrub(const scrub_arguments& args) {
   const scute_info before = pool.info();
   if ((before.flags & SCUTE_READONLY) != 0)
     throw failure(exit_error, args.path,
-                  "a scrub repairs, and SCUTE_READONLY says not to; `scute check` only looks");
+                  "a scrub repairs, but SCUTE_READONLY forbids changes; use `scute check`");
   o.repaired_at_open = before.repaired;
   o.size = before.zone_size * before.zone_count;
   o.resumed = args.restart ? 0 : before.scrub_position;

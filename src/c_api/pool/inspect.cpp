@@ -152,7 +152,8 @@ int scute_visit_chunks(scute_pool* pool, int (*visit)(void* arg, const scute_chu
     instance& in = c_api::need(pool);
     if (visit == nullptr) throw failure(SCUTE_E_INVALID, "visit is null");
     if (this_thread().current != nullptr)
-      throw failure(SCUTE_E_INVALID, "scute_visit_chunks() inside a transaction");
+      throw failure(SCUTE_E_INVALID,
+                    "scute_visit_chunks() inside a transaction; end that one first");
     for (uint64_t z = 0; z < in.s.geo.zone_count && result == 0; ++z) {
       heap::zone& zn = in.heap->zones().get(z);
       for (uint32_t i = 0; i < zn.high_water.load() && result == 0; ++i) {

@@ -124,7 +124,7 @@ int scute_set_engine(const char* path, const scute_options* options, scute_engin
     if (to == nullptr) throw failure(SCUTE_E_INVALID, "engine must be redo, logfree or spec");
     const scute_options o = c_api::normalise(options);
     if ((o.flags & SCUTE_READONLY) != 0)
-      throw failure(SCUTE_E_READONLY, "a pool that is opened read-only keeps its engine");
+      throw failure(SCUTE_E_READONLY, "SCUTE_READONLY is set, so the engine cannot be changed");
     const std::unique_ptr<instance> in = instance::open(path, o);
     in->set_engine(*to, o.log_cap);
     in->close();
@@ -152,7 +152,7 @@ int scute_root(scute_pool* pool, uint64_t size, uint32_t type, scute_oid* oid) {
     c_api::need_out(oid, "oid");
     this_thread().refresh();
     if (this_thread().current != nullptr)
-      throw failure(SCUTE_E_INVALID, "scute_root() inside a transaction; ask for the root before");
+      throw failure(SCUTE_E_INVALID, "scute_root() inside a transaction; call it before");
     *oid = in.root(size, type);
   });
 }

@@ -11,7 +11,8 @@ int scute_recovery_wait(scute_pool* pool, scute_progress_fn progress, void* arg)
     instance& in = c_api::need(pool);
     this_thread().refresh();
     if (this_thread().current != nullptr)
-      throw failure(SCUTE_E_INVALID, "scute_recovery_wait() inside a transaction");
+      throw failure(SCUTE_E_INVALID,
+                    "scute_recovery_wait() inside a transaction; end that one first");
     in.resolving.finish(progress, arg);
   });
 }

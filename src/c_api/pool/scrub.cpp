@@ -23,7 +23,7 @@ scute_scrub_options normalise(const scute_scrub_options* given) {
 void outside_of_transactions(const char* call) {
   this_thread().refresh();
   if (this_thread().current != nullptr)
-    throw failure(SCUTE_E_INVALID, std::string(call) + " inside a transaction");
+    throw failure(SCUTE_E_INVALID, std::string(call) + " inside a transaction; end that one first");
 }
 
 }  // namespace

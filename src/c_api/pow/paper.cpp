@@ -95,7 +95,7 @@ int scute_pow_alloc(scute_pow* store, const char* name, uint32_t size, scute_pow
     scute_pow& p = need(store);
     need_out(name, "name");
     need_out(file, "file");
-    if (size == 0) throw failure(SCUTE_E_INVALID, "the objects of a file have a size");
+    if (size == 0) throw failure(SCUTE_E_INVALID, "the size of an object must not be 0");
     auto f = std::make_unique<scute_pow_file>();
     f->owner = &p;
     // Earlier libraries used 0, the type without a name.

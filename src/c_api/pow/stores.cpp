@@ -58,9 +58,9 @@ scute_pow_options normalise(const scute_pow_options* given) {
                              SCUTE_POW_NEW | SCUTE_POW_READONLY | SCUTE_POW_WATCH_LOCKS;
   if ((o.flags & ~known) != 0) throw failure(SCUTE_E_INVALID, "options->flags has unknown bits");
   if ((o.flags & SCUTE_POW_EXISTING) != 0 && (o.flags & SCUTE_POW_NEW) != 0)
-    throw failure(SCUTE_E_INVALID, "a file cannot be both there and new");
+    throw failure(SCUTE_E_INVALID, "SCUTE_POW_EXISTING and SCUTE_POW_NEW exclude each other");
   if ((o.flags & SCUTE_POW_READONLY) != 0 && (o.flags & SCUTE_POW_NEW) != 0)
-    throw failure(SCUTE_E_INVALID, "a file that is only read cannot be new");
+    throw failure(SCUTE_E_INVALID, "SCUTE_POW_READONLY and SCUTE_POW_NEW exclude each other");
   if (o.mode > 0777) throw failure(SCUTE_E_INVALID, "options->mode is not permission bits");
   if (o.medium < SCUTE_MEDIUM_AUTO || o.medium > SCUTE_MEDIUM_RAM)
     throw failure(SCUTE_E_INVALID, "options->medium must be auto, dax, file or ram");
@@ -303,7 +303,7 @@ int scute_pow_begin(scute_pow* store, enum scute_pow_durability how, scute_pow_s
     scute_pow& p = need(store);
     need_out(section, "section");
     if (how != SCUTE_POW_STRICT && how != SCUTE_POW_LATER)
-      throw failure(SCUTE_E_INVALID, "a section is strict or later");
+      throw failure(SCUTE_E_INVALID, "a section must be strict or later");
     pow::state& s = p.in->parts();
     s.refuse_if_failed();
     pow::section* one = pow::section::of_thread(s);
@@ -345,7 +345,7 @@ int scute_pow_new(scute_pow_section* section, scute_pow_table* table, uint64_t i
       throw failure(SCUTE_E_INVALID, t.chooses ? "the serializer of this table chooses indexes"
                                                : "the indexes of this table are not chosen");
     if (index != SCUTE_POW_ANY && index > SCUTE_POW_INDEX_MASK)
-      throw failure(SCUTE_E_RANGE, "an index has 48 bits");
+      throw failure(SCUTE_E_RANGE, "an index has at most 48 bits");
     const uint64_t i = index == SCUTE_POW_ANY ? s.take_index(t) : index;
     *id = pow::make_id(i, s.insert(t, i));
   });

@@ -39,7 +39,7 @@ int scute_shield_run(const char* const* argv, const scute_shield_run_options* op
                                SCUTE_SHIELD_PAGE_IN | SCUTE_SHIELD_HUGE_PAGES | strays;
     if ((o.flags & ~known) != 0) throw failure(SCUTE_E_INVALID, "options->flags has unknown bits");
     if (std::popcount(o.flags & strays) > 1)
-      throw failure(SCUTE_E_INVALID, "options->flags asks for two things to be done about strays");
+      throw failure(SCUTE_E_INVALID, "options->flags has two ways to treat strays; choose one");
     if ((o.flags & SCUTE_SHIELD_HUGE_PAGES) != 0 &&
         ((o.flags & SCUTE_SHIELD_PAGE_IN) != 0 || o.view_folder != nullptr))
       throw failure(SCUTE_E_INVALID,

@@ -22,8 +22,8 @@ inline lock_request of_content(access wanted) noexcept {
 [[noreturn]] inline void refuse_unlockable(const std::string& path) {
   throw failure(SCUTE_E_UNSUPPORTED,
                 path +
-                    " cannot be locked: its file system keeps no locks, so nothing would keep two "
-                    "programs from writing to it at once; put it on another file system");
+                    " cannot be locked: its file system does not support locks, so two programs "
+                    "could write to it at once; move it to another file system");
 }
 
 }  // namespace scute::core::medium

@@ -64,11 +64,10 @@ file_handle file_handle::adopt(int fd, std::string path, uint64_t size,
 // SUPLOCK-2
 void file_handle::look_for_supervisor() const {
   if (!for_supervisor::here() && is_held_by_supervisor(fd()))
-    throw failure(
-        SCUTE_E_BUSY,
-        path_ +
-            " is kept by a `scute shield run`, whose program has the file open, or has just ended "
-            "and left something for it; try again in a moment");
+    throw failure(SCUTE_E_BUSY,
+                  path_ +
+                      " is in use by a `scute shield run`: its program has the file open, or has "
+                      "just ended and is being written back; try again in a moment");
 }
 
 void file_handle::lock(access wanted) {
@@ -100,8 +99,8 @@ file_handle file_handle::open(const std::string& path, access wanted) {
     if ((errno == EACCES || errno == EROFS) && !read_only && ::access(path.c_str(), R_OK) == 0)
       throw failure(SCUTE_E_READONLY,
                     path +
-                        " may only be read; open it with SCUTE_READONLY, or change its "
-                        "permissions or its file system's");
+                        " may only be read; open it with SCUTE_READONLY, or change the permissions "
+                        "of the file or of its file system");
     throw_errno("open " + path, errno);
   }
   f.fd_ = descriptor(fd);

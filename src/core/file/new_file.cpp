@@ -48,7 +48,9 @@ std::string link_text(const std::string& path) {
 
 [[noreturn]] void busy(const std::string& path) {
   errno = EAGAIN;
-  throw failure(SCUTE_E_BUSY, path + " is being made by another process, or elsewhere in this one");
+  throw failure(
+      SCUTE_E_BUSY,
+      path + " is being created by another process, or elsewhere in this one; try again later");
 }
 
 // Reports that another file has the temporary name.
@@ -56,8 +58,9 @@ std::string link_text(const std::string& path) {
   const std::string name = temporary_name(path);
   if (is_ours(name)) busy(path);
   errno = EEXIST;
-  throw failure(SCUTE_E_EXISTS, name + " is no file of Scute's, and has the name that " + path +
-                                    " is going to be made by; move it elsewhere");
+  throw failure(SCUTE_E_EXISTS,
+                name + " is not a file of Scute's, but Scute needs that name to create " + path +
+                    "; move the file elsewhere");
 }
 
 }  // namespace

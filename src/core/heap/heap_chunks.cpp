@@ -222,7 +222,7 @@ std::vector<uint64_t> heap::lend(pool::lane& l, size_t n) {
       // The list of the log's segments is false (LIST-1): free chunks are in no list.
       if (s_.overlaid.touches(offset, s_.geo.chunk_size))
         throw failure(SCUTE_E_CORRUPT, s_.path +
-                                           ": the log is said to lie in chunks that are free; "
+                                           ": the list of log segments names chunks that are free; "
                                            "restore the pool from a backup");
       zero_free(l, *c);
       zones_.make_log(l, engine_, *c, lending::out);

@@ -95,7 +95,7 @@ void zone_table::adopt(zone& z, uint64_t index, uint32_t i, const format::chunk_
   c.kind = use::free;
   const auto contradiction = [&] {
     return failure(SCUTE_E_CORRUPT, "the header of chunk " + std::to_string(i) + " of zone " +
-                                        std::to_string(index) + " makes no sense");
+                                        std::to_string(index) + " is inconsistent");
   };
   switch (static_cast<chunk_kind>(h.kind)) {
     case chunk_kind::free: break;

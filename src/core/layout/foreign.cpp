@@ -37,7 +37,7 @@ uint64_t foreign_zone_bytes = zone_max - zone_max / 16;
 foreign_layout read_foreign(const format::superblock& sb, const geometry& g) {
   const auto bad = [](const char* what) {
     throw failure(SCUTE_E_CORRUPT,
-                  std::string("the superblock of this foreign pool makes no sense (") + what +
+                  std::string("the superblock of this foreign pool is inconsistent (") + what +
                       "); make a new one with `scute shield adopt`");
   };
   const format::foreign_record& r = sb.foreign;
@@ -62,8 +62,9 @@ foreign_plan plan_foreign(const scute_options& o, uint64_t size, uint64_t capaci
   if (size == 0) throw failure(SCUTE_E_RANGE, "an empty file has nothing to protect");
   if (capacity == 0) capacity = size + std::max(size / 4, mib);
   if (capacity < size)
-    throw failure(SCUTE_E_RANGE, "the file is larger than the capacity asked for; ask for " +
-                                     std::to_string(size) + " bytes at least");
+    throw failure(SCUTE_E_RANGE,
+                  "the file is larger than the requested capacity; choose at least " +
+                      std::to_string(size) + " bytes");
   if (capacity > SCUTE_SIZE_MAX / 2)
     throw failure(SCUTE_E_RANGE, "the capacity is outside the limits; choose 32 TiB at most");
   foreign_plan plan;

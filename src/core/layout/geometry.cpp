@@ -69,7 +69,9 @@ void require_choices(const scute_options& o) {
     refuse("several parity rows need engine logfree or spec; or set parity to 1");
   if (o.rows > 1000) refuse("rows must be between 1 and 1000");
   if (o.parity > 1 && o.rows > rows_max_of_several_parities)
-    refuse("with several parity rows there can be 251 data rows at most; ask for fewer of either");
+    refuse(
+        "with several parity rows there can be at most 251 data rows; choose fewer rows or one "
+        "parity row");
   if (o.lanes > 255) refuse("lanes must be between 1 and 255");
   if (o.chunk_size != 0 &&
       (!power_of_two(o.chunk_size) || o.chunk_size < 16 * kib || o.chunk_size > 256 * kib))
@@ -110,7 +112,7 @@ geometry choose_geometry(const scute_options& o) {
   g.lanes_offset = 2 * format::page;
   g.zones_offset = g.lanes_offset + g.lane_size * g.lane_count * g.lane_replicas;
   if (g.zones_offset + 17 * format::page > g.file_size)
-    refuse("so many lanes leave no room for data; ask for fewer lanes or a larger pool");
+    refuse("so many lanes leave no room for data; choose fewer lanes or a larger pool");
   const uint64_t area = g.file_size - format::page - g.zones_offset;
   g.zone_count = static_cast<uint32_t>((area + zone_max - 1) / zone_max);
   const uint64_t share = area / g.zone_count;
@@ -126,14 +128,14 @@ geometry choose_geometry(const scute_options& o) {
   derive(g);
   if (g.chunks == 0)
     refuse(
-        "rows and chunk size leave no room for a single chunk; ask for fewer rows, smaller "
-        "chunks or a larger pool");
+        "rows and chunk size leave no room for a single chunk; choose fewer rows, smaller chunks "
+        "or a larger pool");
   return g;
 }
 
 geometry read_geometry(const format::superblock& sb) {
   const auto bad = [](const char* what) {
-    throw failure(SCUTE_E_CORRUPT, std::string("the superblock makes no sense (") + what +
+    throw failure(SCUTE_E_CORRUPT, std::string("the superblock is inconsistent (") + what +
                                        "); restore the pool from a backup");
   };
   geometry g;

@@ -57,10 +57,9 @@ class pool_log_paths final : public log_paths {
     const uncancelled now;
     if (rename_to_free(path(name::coming), path(name::named))) return sync_folder();
     if (errno == EEXIST)
-      throw failure(SCUTE_E_EXISTS,
-                    path(name::named) +
-                        " has got there meanwhile, and is not written over; move it "
-                        "elsewhere");
+      throw failure(
+          SCUTE_E_EXISTS,
+          path(name::named) + " appeared meanwhile and is not overwritten; move it elsewhere");
     throw_errno("name " + path(name::named), errno);
   }
 
@@ -68,11 +67,10 @@ class pool_log_paths final : public log_paths {
     const std::string from = path(n), to = from + ".foreign";
     const uncancelled now;
     if (rename_to_free(from, to)) return sync_folder();
-    throw failure(SCUTE_E_EXISTS,
-                  from +
-                      " is not the log of this pool, and cannot get out of the way: "
-                      "there is no changing its name to " +
-                      to + "; move it elsewhere");
+    throw failure(
+        SCUTE_E_EXISTS,
+        from + " is not the log of this pool and cannot be moved away: it cannot be renamed to " +
+            to + "; move it elsewhere");
   }
 
   bool remove(name n) noexcept override { return remove_ours(path(n)); }

@@ -114,7 +114,7 @@ class mapped_medium : public medium {
     if (file().on_tmpfs() != other.on_tmpfs())
       throw core::failure(SCUTE_E_UNSUPPORTED,
                           other.path() + " and " + file().path() +
-                              " lie on different kinds of file systems; they have to be on one");
+                              " lie on different kinds of file systems; move them to one");
     as_copy_ = how == sharing::as_copy && !SCUTE_PLANTED(make_shared);
     files_.join(other, where);
     files_.set_size(size);

@@ -153,8 +153,9 @@ std::unique_ptr<user_file> open_user_file(const std::string& path, access how, u
                                           " may only be read; change its permissions, or open its "
                                           "pool with SCUTE_READONLY");
     if (why == EBUSY)
-      throw failure(SCUTE_E_BUSY,
-                    path + " is being opened by another process that does not finish");
+      throw failure(
+          SCUTE_E_BUSY,
+          path + " is being opened by another process that does not finish; try again later");
     if (why == EISDIR) throw failure(SCUTE_E_FORMAT, path + " is a directory");
     throw_errno("open " + path, why);
   }

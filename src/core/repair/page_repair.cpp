@@ -442,7 +442,7 @@ void page_repairer::lose(uint64_t page, const std::byte* noise) {
     throw failure(SCUTE_E_NOSPC,
                   s_.path +
                       ": the list of lost pages is full, and without checksums of objects nothing "
-                      "else would reveal another one; have them rebuilt first (scute_scrub)");
+                      "else would reveal another one; rebuild them first (scute_scrub)");
 }
 
 }  // namespace scute::core::repair

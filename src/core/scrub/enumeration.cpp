@@ -241,10 +241,10 @@ void enumeration::conclude(uint32_t type) {
                       std::to_string(first) + ". `scute check` lists all losses");
   }
   if (passed != 0)
-    throw failure(SCUTE_E_CORRUPT, s_.path + ": " + std::to_string(passed) +
-                                       (passed == 1 ? " object" : " objects") +
-                                       " could not be returned in order, and can be now that other "
-                                       "damage was repaired. Enumerate again to get all of them");
+    throw failure(SCUTE_E_CORRUPT,
+                  s_.path + ": " + std::to_string(passed) + (passed == 1 ? " object" : " objects") +
+                      " could not be returned at their places in the order, and have been repaired "
+                      "since. Enumerate again to get all objects");
 }
 
 }  // namespace scute::core::scrub

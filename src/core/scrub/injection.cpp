@@ -227,7 +227,7 @@ void require_sensible(const pool::state& s, const scute_injection& what) {
   if (what.kind < SCUTE_INJURE_LOSE_PAGE || what.kind > SCUTE_INJURE_SCRIBBLE)
     refuse("injection->kind must be lose page, flip or scribble");
   if (what.region < SCUTE_REGION_ANY || what.region > SCUTE_REGION_NOTES)
-    refuse("injection->region is none of enum scute_region");
+    refuse("injection->region must be a value of enum scute_region");
   if (what.kind == SCUTE_INJURE_FLIP && what.bits != 1 && what.bits != 8 && what.bits != 16 &&
       what.bits != 32 && what.bits != 64)
     refuse("injection->bits must be 1, 8, 16, 32 or 64");
@@ -238,7 +238,7 @@ void require_sensible(const pool::state& s, const scute_injection& what) {
   const uint64_t n = what.kind == SCUTE_INJURE_SCRIBBLE ? what.length : 1;
   if (n > s.geo.file_size) throw failure(SCUTE_E_RANGE, "the scribble is longer than the pool");
   if (what.offset == SCUTE_ANYWHERE) return;
-  if (what.count != 1) refuse("at one offset there is one injury: injection->count must be 1");
+  if (what.count != 1) refuse("with an offset, injection->count must be 1");
   if (what.offset > s.geo.file_size - n)
     throw failure(SCUTE_E_RANGE, "the injury would lie beyond the pool's " +
                                      std::to_string(s.geo.file_size) + " bytes");
@@ -257,7 +257,7 @@ uint64_t inject(pool::state& s, heap::zone_table& zones, repair::page_repairer& 
       throw failure(SCUTE_E_RANGE,
                     "offset " + std::to_string(what.offset) + " of " + s.path +
                         " lies beyond the end of " + s.user->path() +
-                        ", in a part of its last page that no file has; choose another one");
+                        ", in the unused rest of its last page; choose another offset");
     if (what.kind == SCUTE_INJURE_LOSE_PAGE && !s.has_parity && what.offset >= s.geo.zones_offset &&
         what.offset < s.geo.zones_end() &&
         !pages.is_log_page(round_down(what.offset, format::page)))
@@ -268,7 +268,8 @@ uint64_t inject(pool::state& s, heap::zone_table& zones, repair::page_repairer& 
   }
   const target where(s, zones, pages, engine, what);
   if (!where.present())
-    throw failure(SCUTE_E_NOENT, s.path + " has no byte in such a region at present");
+    throw failure(SCUTE_E_NOENT,
+                  s.path + " has no byte in that region at present; choose another region");
   if (where.bits() == 0) refuse_page(s);
   if (what.count != 0) {
     // If the region has fewer places than requested, all of them are enough.

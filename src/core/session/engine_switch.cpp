@@ -78,12 +78,12 @@ void instance::set_engine(const pool::engine_facts& to, uint64_t log_cap) {
   const bool apart = (s.sb.incompat & format::incompat_log_file) != 0;
   if (same && (!to.log_in_chunks || (log_cap == 0 && apart == wants_log_file()))) return;
   if (static_cast<scute_protection>(s.sb.protection) < to.least)
-    throw failure(SCUTE_E_INVALID, s.path + ": engine " + to.name +
-                                       " needs more protection than this pool was made with");
+    throw failure(SCUTE_E_INVALID,
+                  s.path + ": engine " + to.name + " needs more protection than this pool has");
   if (s.geo.parity > to.parities_max)
     throw failure(SCUTE_E_INVALID,
-                  s.path + ": engine " + to.name + " knows " + std::to_string(to.parities_max) +
-                      " parity row, and this pool has " + std::to_string(s.geo.parity));
+                  s.path + ": engine " + to.name + " supports " + std::to_string(to.parities_max) +
+                      " parity row, but this pool has " + std::to_string(s.geo.parity));
   resolving.finish(nullptr, nullptr);
   resolving.stop();
   idle.stop();

@@ -44,10 +44,10 @@ std::string way_back(const std::string& file, const std::string& first = {}) {
 
 [[noreturn]] void changed(const std::string& file, const std::string& how,
                           const std::string& back) {
-  throw failure(SCUTE_E_CHANGED, file + " was changed without Scute: " + how +
-                                     ". If that is right, take it as it is with `scute shield "
-                                     "adopt " +
-                                     file + "`" + back);
+  throw failure(SCUTE_E_CHANGED,
+                file + " was changed without Scute: " + how +
+                    ". If the change is correct, accept it with `scute shield adopt " + file + "`" +
+                    back);
 }
 
 std::string bytes(uint64_t n) {
@@ -78,15 +78,15 @@ void instance::find_user_file(const scute_options& o) {
     const std::string file = medium::user_file_of(s.path);
     if (file.empty())
       throw failure(SCUTE_E_FORMAT, s.path +
-                                        " protects another file, FILE, and has to have the name "
-                                        "FILE.scute next to it; give it that name");
+                                        " protects another file, FILE, and must have the name "
+                                        "FILE.scute next to it; rename it");
     try {
       s.user = medium::open_user_file(
           file, s.read_only ? medium::access::read : medium::access::write, r.guard & 0777);
     } catch (const failure& e) {
       if (e.code() != SCUTE_E_NOENT) throw;
-      throw failure(SCUTE_E_NOENT, file + " is missing, which " + s.path +
-                                       " protects; restore it, or remove " + s.path);
+      throw failure(SCUTE_E_NOENT, file + " is missing, but " + s.path +
+                                       " protects it; restore it, or remove " + s.path);
     }
   }
   medium::file_identity now = s.user->look();
@@ -232,8 +232,8 @@ void instance::grow_user_file(uint64_t size) {
   require_capacity(s, size);
   if (size <= r.size) {
     if (size == r.size) return;
-    throw failure(SCUTE_E_RANGE, s.user->path() + " has " + bytes(r.size) +
-                                     "; a shielded file does not get shorter");
+    throw failure(SCUTE_E_RANGE,
+                  s.user->path() + " has " + bytes(r.size) + "; a shielded file cannot shrink");
   }
   s.require_healthy();
   const auto write = [&](uint64_t covered, uint64_t growth) {

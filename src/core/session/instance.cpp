@@ -325,14 +325,15 @@ uint64_t instance::root(uint64_t size, uint32_t type) {
     const heap::object o = heap->zones().locate(tx::payload_of(s, anchor.oid));
     const auto h = tx::live_header(s, nullptr, o);
     if (format::meta_size(h.meta) < size)
-      throw failure(SCUTE_E_RANGE, "the root object of " + s.path + " has " +
-                                       std::to_string(format::meta_size(h.meta)) +
-                                       " bytes, fewer than the " + std::to_string(size) +
-                                       " asked for; it was made by another version of the program");
+      throw failure(SCUTE_E_RANGE,
+                    "the root object of " + s.path + " has " +
+                        std::to_string(format::meta_size(h.meta)) + " bytes, fewer than the " +
+                        std::to_string(size) +
+                        " requested; it was created by another version of the program");
     return anchor.oid;
   }
   if (size == 0)
-    throw failure(SCUTE_E_NOENT, s.path + " has no root object yet; ask for one with its size");
+    throw failure(SCUTE_E_NOENT, s.path + " has no root object yet; give its size to create it");
   tx::transaction& t = acquire();
   try {
     t.begin();

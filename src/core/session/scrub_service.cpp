@@ -12,10 +12,10 @@ namespace scute::core {
 
 void scrub_service::begin_alone() {
   if (running_.exchange(true, std::memory_order_acq_rel))
-    throw failure(SCUTE_E_BUSY,
-                  in_.s.path +
-                      ": a scrub is under way; wait for it (scute_scrub_wait) or stop "
-                      "it (scute_scrub_stop)");
+    throw failure(
+        SCUTE_E_BUSY,
+        in_.s.path +
+            ": a scrub is running; wait for it (scute_scrub_wait) or stop it (scute_scrub_stop)");
   // A request to stop applies to the scrub that runs then, and not to a later one.
   stop_.store(false, std::memory_order_relaxed);
 }
@@ -71,14 +71,15 @@ void scrub_service::start(const scute_scrub_options& o) {
     });
   } catch (const std::system_error&) {
     running_.store(false, std::memory_order_release);
-    throw failure(SCUTE_E_NOMEM, "no thread could be made for the scrub; nothing was begun");
+    throw failure(SCUTE_E_NOMEM, "the thread of the scrub could not be created; nothing was begun");
   }
 }
 
 void scrub_service::wait(scute_report& report) {
   const locked hold(mutex_);
   if (!background_.joinable())
-    throw failure(SCUTE_E_NOENT, "no scrub was begun that could be waited for (scute_scrub_start)");
+    throw failure(SCUTE_E_NOENT,
+                  "there is no scrub to wait for; begin one with scute_scrub_start()");
   background_.join();
   if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
   report = report_;
@@ -93,7 +94,7 @@ void scrub_service::begin_policy(uint64_t every) {
   try {
     policy_ = std::thread([this] { keep_policy(); });
   } catch (const std::system_error&) {
-    throw failure(SCUTE_E_NOMEM, "no thread could be made for policy scrub");
+    throw failure(SCUTE_E_NOMEM, "the thread of policy scrub could not be created");
   }
   every_ = every;
 }

@@ -49,11 +49,13 @@ uint32_t high_water(const state& s, uint64_t zone) noexcept {
   return std::min(d.high_water, s.geo.chunks);
 }
 
-[[noreturn]] void refuse(const state& s, const char* what, int error) {
+constexpr const char* read_instead = ", or open the pool read-only";
+
+[[noreturn]] void refuse(const state& s, const char* what, int error, const char* instead = "") {
   if (!no_room(error)) throw_errno("reserve blocks of " + s.path, error);
   errno = error;
-  throw failure(SCUTE_E_NOSPC,
-                "the file system of " + s.path + " has no room for " + what + "; make room there");
+  throw failure(SCUTE_E_NOSPC, "the file system of " + s.path + " has no room for " + what +
+                                   "; make room there" + instead);
 }
 
 }  // namespace
@@ -105,13 +107,13 @@ void fill_holes(const state& s, std::vector<uint32_t>& marks) {
     e = fill_columns(s, g.chunk_offset(z, from), uint64_t{to - from} << g.chunk_shift);
     marks[z] = to;
   }
-  if (e != 0) refuse(s, "the holes in the used parts of the file; or open the pool read-only", e);
+  if (e != 0) refuse(s, "the holes in the used parts of the file", e, read_instead);
 }
 
 void fill_holes(const state& s, uint64_t offset, uint64_t length) {
   if (s.read_only || !s.geo.in_data(offset, length)) return;
   const int e = fill_columns(s, offset, length);
-  if (e != 0) refuse(s, "the bytes that its logs have to replay; or open the pool read-only", e);
+  if (e != 0) refuse(s, "the bytes that its logs have to replay", e, read_instead);
 }
 
 }  // namespace scute::core::pool

@@ -155,8 +155,9 @@ void transaction::commit() {
   try {
     const medium::cost_scope sealing(medium::cost_part::seal);
     if (doomed)
-      throw failure(SCUTE_E_ABORTED,
-                    "an inner level of the transaction was aborted, so all of it was");
+      throw failure(
+          SCUTE_E_ABORTED,
+          "an inner level of the transaction was aborted, which aborts the whole transaction");
     check_canaries();
     if (commit_short()) return end();
     prewrite.any = prewrites_any();

@@ -184,7 +184,7 @@ void transaction::fill(micro_buffer& b, uint64_t begin, uint64_t end) {
 }
 
 void transaction::check_range(uint64_t size, uint64_t offset, uint64_t length) const {
-  if (length == 0) throw failure(SCUTE_E_INVALID, "a range of zero bytes");
+  if (length == 0) throw failure(SCUTE_E_INVALID, "the range has zero bytes");
   if (offset > size || length > size - offset)
     throw failure(SCUTE_E_RANGE, "the range [" + std::to_string(offset) + ", " +
                                      std::to_string(offset) + " + " + std::to_string(length) +
@@ -206,7 +206,7 @@ heap::object transaction::reserve(uint64_t size) {
 
 uint64_t transaction::alloc(uint64_t size, uint32_t type, void** bytes) {
   const medium::cost_scope as(medium::cost_part::allocate);
-  if (size == 0) throw failure(SCUTE_E_INVALID, "an object of zero bytes");
+  if (size == 0) throw failure(SCUTE_E_INVALID, "an object needs at least one byte");
   if (type >= format::type_zone)
     throw failure(SCUTE_E_INVALID, "type numbers from 0xffffff01 on are reserved");
   s_.require_healthy();
@@ -249,8 +249,8 @@ void transaction::free(uint64_t oid) {
   micro_buffer& b = enter(oid, verification::to_free);
   if (s_.foreign &&
       b.where.header == s_.foreign->span_offset(s_.geo, pool::zone_of(s_.geo, b.where.header)))
-    throw failure(SCUTE_E_INVALID, "the object is what " + s_.path +
-                                       " protects of another file; it cannot be freed");
+    throw failure(SCUTE_E_INVALID, "the object stands for the file that " + s_.path +
+                                       " protects; it cannot be freed");
   if (!b.in_place.empty())
     throw failure(SCUTE_E_INVALID,
                   "the object has in-place ranges in this transaction; free it in a later one");
@@ -289,7 +289,7 @@ void* transaction::open(uint64_t oid) {
 
 void* transaction::add_range(uint64_t oid, uint64_t offset, uint64_t length) {
   const medium::cost_scope as(medium::cost_part::open);
-  if (length == 0) throw failure(SCUTE_E_INVALID, "a range of zero bytes");
+  if (length == 0) throw failure(SCUTE_E_INVALID, "the range has zero bytes");
   if (!s_.has_checksums) {
     if (const micro_buffer* b = open_unchecked(oid, offset, length)) return b->bytes + offset;
   } else if (micro_buffer* whole = open_small(oid, whole_max)) {
@@ -333,7 +333,7 @@ void* transaction::in_place(uint64_t oid, uint64_t offset, uint64_t length) {
   if (s_.read_only) throw failure(SCUTE_E_READONLY, s_.path + " was opened read-only");
   micro_buffer& b = enter(oid);
   check_range(b.size, offset, length);
-  if (length > in_place_max) throw failure(SCUTE_E_RANGE, "in-place ranges end at 1 GiB");
+  if (length > in_place_max) throw failure(SCUTE_E_RANGE, "an in-place range has at most 1 GiB");
   const uint64_t end = offset + length;
   if (!b.opened().overlaps(offset, end)) narrow(b);
   if (b.fresh || b.open.overlaps(offset, end)) return add_range(oid, offset, length);

@@ -200,7 +200,7 @@ void add(const std::string& file, const scute_options& options, const making& ho
     if (!m.is_alone && !SCUTE_PLANTED(make_hasty)) mine = lock_unless_used(sidecar, e);
     take_away(file, sidecar, m.sb, m.guard);
     throw failure(e.code(), std::string(e.what()) +
-                                "; nothing protects it; try again when no process uses it");
+                                "; the file is not protected; try again when no process uses it");
   }
 }
 
@@ -247,11 +247,10 @@ void repair_all(instance& in, const std::string& file, const scute_options& o) {
   scrub::check(in.s, *in.heap, how, r);
   if (r.lost == 0) return;
   in.close();
-  throw failure(SCUTE_E_CORRUPT,
-                file + ": places that are damaged beyond repair: " + std::to_string(r.lost) +
-                    "; only " + in.s.path +
-                    " tells where they are (`scute shield check`). To have the file as it is all "
-                    "the same, run `scute shield adopt` first");
+  throw failure(SCUTE_E_CORRUPT, file + ": damaged beyond repair at this number of places: " +
+                                     std::to_string(r.lost) + "; only " + in.s.path +
+                                     " knows where (`scute shield check`). To keep the file as it "
+                                     "is, run `scute shield adopt` first");
 }
 
 }  // namespace

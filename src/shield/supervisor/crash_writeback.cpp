@@ -152,8 +152,8 @@ void crash_writeback(const held_view& held, bool keep_unflushed, scute_shield_co
   rest.finish();
   if (result.unintercepted != view::file_view::none)
     throw failure(SCUTE_E_IO, "its page at " + std::to_string(result.unintercepted) +
-                                  " was written to by a call that the shield does not hear "
-                                  "(--page-in), and is not in the file; all else is");
+                                  " was written by a call that the shield does not intercept "
+                                  "(--page-in), and is not in the file; all other pages are");
   copy_counters(view.counters(), audit);
   audit.dropped_lines = result.dropped ? result.unflushed : 0;
   audit.unflushed_lines += audit.dropped_lines;

@@ -77,8 +77,9 @@ std::string find_runtime(const char* named) {
     if (std::string path = resolved(folder + "/" + runtime_name); !path.empty())
       return require_runtime(std::move(path));
   }
-  throw failure(SCUTE_E_NOENT, std::string("there is no ") + runtime_name +
-                                   " next to the library or the program; name it");
+  throw failure(SCUTE_E_NOENT,
+                std::string("there is no ") + runtime_name +
+                    " next to the library or the program; name its path (--runtime)");
 }
 
 pid_t launch(const char* const* argv, const scute_shield_run_options& options,

@@ -39,7 +39,7 @@ void run_pow_compact(const pow_compact_arguments& args) {
                 {"bytes_copied", after.cleaned_bytes}});
     return;
   }
-  fmt::print("{} before, {} now; {} of records that count; {} segments cleaned, {} copied\n",
+  fmt::print("{} before, {} now; {} of live records; {} segments cleaned, {} copied\n",
              size_text(before.file_size), size_text(after.file_size), size_text(after.live_bytes),
              count_text(after.cleaned_segments), size_text(after.cleaned_bytes));
 }

@@ -74,8 +74,8 @@ void print_info(store_file& file, const scute_pow_info& i) {
         "sealed",
         fmt::format("{} of {} segments in use, in {} groups", count_text(i.segments_sealed),
                     count_text(i.segments - i.segments_free - i.groups), count_text(i.groups)));
-  facts.add("records that count", fmt::format("{}, {:.0f} % of the used space",
-                                              exact_size_text(i.live_bytes), 100 * share(i)));
+  facts.add("live records", fmt::format("{}, {:.0f} % of the used space",
+                                        exact_size_text(i.live_bytes), 100 * share(i)));
   facts.add("objects",
             fmt::format("{} with {}", count_text(i.objects), exact_size_text(i.object_bytes)));
   facts.add("memory when open", size_text(i.memory));

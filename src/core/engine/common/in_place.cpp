@@ -20,9 +20,9 @@ void keep_in_place(pool::state& s, pool::lane& l, std::span<const tx::inplace_ra
     if (!pool::keep_in_place(s, r.offset, now, r.length))
       throw failure(SCUTE_E_CORRUPT,
                     s.path +
-                        ": a page was lost to which this transaction had stored in place, and "
-                        "its stores with it; the transaction was aborted and the page holds "
-                        "what it held before. Run the transaction again");
+                        ": a page that this transaction changed in place was lost, with the "
+                        "changes. The transaction was aborted, and the page has its former "
+                        "content. Run the transaction again");
     now += r.length;
   }
 }

@@ -178,7 +178,7 @@ void for_each_record(const pool::state& s, const found_entry& e, const log::reco
   const auto in_data = [&](uint64_t offset, uint64_t n) { return s.geo.in_data(offset, n); };
   if (log::for_each_record(e.records, in_data, fn)) return;
   throw failure(SCUTE_E_CORRUPT, s.path + ": a log entry of lane " + std::to_string(e.head.lane) +
-                                     " has a valid checksum but makes no sense; the file was "
+                                     " has a valid checksum but is inconsistent; the file was "
                                      "tampered with. Restore the pool from a backup");
 }
 

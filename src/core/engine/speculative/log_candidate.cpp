@@ -169,7 +169,7 @@ log_candidate look(const pool::state& s, log_paths::name n, bool clean) {
     c.misfit = "was made by a newer Scute";
     c.code = SCUTE_E_VERSION;
   } else if (const char* what = nonsense(s, *c.found)) {
-    c.misfit = std::string("makes no sense (") + what + ")";
+    c.misfit = std::string("is inconsistent (") + what + ")";
   } else if (c.file->size() < size_of(*c.found)) {
     c.misfit = "was truncated";
     c.code = SCUTE_E_TRUNCATED;

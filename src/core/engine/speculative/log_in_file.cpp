@@ -36,7 +36,7 @@ using medium::log_paths;
 
 [[noreturn]] void no_place(const pool::state& s) {
   throw failure(SCUTE_E_UNSUPPORTED,
-                s.path + " has its log in a file of its own, and there is no place for one here");
+                s.path + " keeps its log in a separate file, which this medium does not support");
 }
 
 }  // namespace
@@ -56,7 +56,7 @@ void log_in_file::make(pool::state& s, uint64_t cap, uint64_t epoch) {
       throw failure(
           SCUTE_E_EXISTS,
           named +
-              " is there already and is not this pool's log; if it belongs to no pool, remove it");
+              " exists already and is not this pool's log; if it belongs to no pool, remove it");
     if (!may_go) s.log_paths->set_aside(log_paths::name::named);
   }
   make_way(s, log_paths::name::coming);
@@ -72,7 +72,7 @@ void log_in_file::make(pool::state& s, uint64_t cap, uint64_t epoch) {
   const size_t chunks = chunks_of_log(s.geo, plan, cap, true);
   if (chunks > log_chunks_max / 2)
     throw failure(SCUTE_E_RANGE, s.path + ": a log of " + std::to_string(cap) +
-                                     " bytes is too large; ask for a smaller log-cap");
+                                     " bytes is too large; choose a smaller log-cap");
   h.chunks = h.kept = static_cast<uint32_t>(chunks);
   std::unique_ptr<medium::medium> file = s.log_paths->make(size_of(h));
   const format::superblock before = s.sb;

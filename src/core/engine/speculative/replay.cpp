@@ -205,7 +205,7 @@ replayed replay(pool::state& s, medium::writer& w, log_location& location, const
     if (!log::for_each_record(f.body(), allowed, fn))
       throw failure(
           SCUTE_E_CORRUPT,
-          s.path + ": a record of the log makes no sense; restore the pool from a backup");
+          s.path + ": a record of the log is inconsistent; restore the pool from a backup");
   };
   part_places places(s);
   placed_ranges placed;

@@ -101,16 +101,17 @@ void lend_log(pool::state& s, heap::heap& h, pool::lane& l, medium::writer& w, u
   if (const auto before = read_list(s)) plan.number = before->number;
   const size_t chunks = chunks_of_log(s.geo, plan, cap);
   if (chunks > chunks_max(s))
-    throw failure(SCUTE_E_RANGE, s.path + ": a log of " + std::to_string(chunks) +
-                                     " chunks is too large: " + std::to_string(chunks_max(s)) +
-                                     " of this pool's can be listed; ask for a smaller log-cap");
+    throw failure(SCUTE_E_RANGE,
+                  s.path + ": a log of " + std::to_string(chunks) +
+                      " chunks is too large: " + std::to_string(chunks_max(s)) +
+                      " is the most that this pool can list; choose a smaller log-cap");
   try {
     plan.chunks = h.lend(l, chunks);
   } catch (const failure& e) {
     if (e.code() != SCUTE_E_NOSPC || h.lacks_blocks()) throw;
     throw failure(SCUTE_E_NOSPC, s.path + ": the log takes " + std::to_string(chunks) +
                                      " chunks of " + std::to_string(s.geo.chunk_size) +
-                                     " bytes, and fewer are free; free objects, ask for a smaller "
+                                     " bytes, and fewer are free; free objects, choose a smaller "
                                      "log-cap, or move to a larger pool");
   }
   plan.kept = static_cast<uint32_t>(chunks);
@@ -141,17 +142,17 @@ void require_room_for_log(const scute_options& o) {
   uint64_t size = round_up(o.size + 1, step);
   while (size < SCUTE_SIZE_MAX && !fits(size)) size += std::max(step, round_down(size / 64, step));
   throw failure(SCUTE_E_RANGE, "engine spec has no room for its log and for objects in a pool of " +
-                                   std::to_string(o.size / 1024) + " KiB; make it with " +
-                                   std::to_string(size / 1024) + " KiB at least, or ask for " +
+                                   std::to_string(o.size / 1024) + " KiB; choose at least " +
+                                   std::to_string(size / 1024) + " KiB, or " +
                                    (o.log_cap != 0 ? "a smaller log-cap"
-                                                   : "fewer lanes, or for engine logfree or redo"));
+                                                   : "fewer lanes, or engine logfree or redo"));
 }
 
 void require_log_to_cap(const std::string& path, const pool::engine_facts& of, uint64_t cap) {
   if (cap == 0 || of.log_in_chunks) return;
   throw failure(SCUTE_E_INVALID,
-                path + ": a log-cap is for engine spec, and this is to be a pool of engine " +
-                    of.name + "; leave it out, or ask for engine spec");
+                path + ": log-cap is an option of engine spec, but this pool is to have engine " +
+                    of.name + "; omit it, or choose engine spec");
 }
 
 std::optional<segment_list> read_list(const pool::state& s) {
@@ -182,7 +183,7 @@ std::optional<segment_list> read_list(const pool::state& s) {
     }
   if (!best) return best;
   const auto bad = [&](const char* what) {
-    throw failure(SCUTE_E_CORRUPT, s.path + ": the list of log segments makes no sense (" + what +
+    throw failure(SCUTE_E_CORRUPT, s.path + ": the list of log segments is inconsistent (" + what +
                                        "); restore the pool from a backup");
   };
   if (best->segment_size < log::segment_page || best->segment_size > s.geo.chunk_size ||

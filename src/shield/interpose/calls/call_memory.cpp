@@ -100,9 +100,8 @@ bool may_flush_unintercepted(const std::string& path) {
   char place[32];
   std::snprintf(place, sizeof place, "0x%llx", static_cast<unsigned long long>(found.offset));
   complain(path, found.object + " flushes cache lines by instructions of its own (at " + place +
-                     "), of which the shield does not hear; compile it with scute-cc, or, if it "
-                     "does not flush "
-                     "this file, allow it with --allow-inline-flush " +
+                     "), which the shield cannot intercept; compile it with scute-cc, or, if it "
+                     "does not flush this file, allow it with --allow-inline-flush " +
                      found.object);
   return true;
 }

@@ -137,7 +137,7 @@ bool given_length(opened_file& o, int fd, off_t size) noexcept {
 }
 
 int refuse_cut(const std::string& path) noexcept {
-  complain(path, "a shielded file does not get shorter; see `scute shield remove`");
+  complain(path, "a shielded file cannot shrink; see `scute shield remove`");
   errno = EBUSY;
   return -1;
 }

@@ -21,12 +21,11 @@ class claimed_file {
     if (const std::string why = supervisor::why_unprotected(path); !why.empty())
       throw failure(SCUTE_E_FORMAT, why);
     if (claim_file(path, id.device, id.inode)) return;
-    if (errno != EBUSY) throw_errno("have " + path + " kept by the supervisor of its views", errno);
-    throw failure(
-        SCUTE_E_BUSY,
-        path +
-            " is open in a program under another `scute shield run`, or one has just ended and "
-            "left something for it; try again in a moment");
+    if (errno != EBUSY) throw_errno("claim " + path + " at the supervisor of its views", errno);
+    throw failure(SCUTE_E_BUSY,
+                  path +
+                      " is in use by another `scute shield run`: its program has the file open, or "
+                      "has just ended and is being written back; try again in a moment");
   }
   ~claimed_file() {
     if (!kept_) disclaim_file(id_.device, id_.inode);

@@ -344,10 +344,9 @@ void guarded_file::refuse_unintercepted(uint64_t offset, uint64_t n) {
   const pages_stay here;  // a page evicted meanwhile would look like one
   const uint64_t at = view_->first_unintercepted(offset, n);
   if (at != view::file_view::none)
-    throw failure(SCUTE_E_IO,
-                  "its page at " + std::to_string(at) +
-                      " was written to by a call that the shield does not hear, before it was "
-                      "loaded; such programs cannot run with --page-in");
+    throw failure(SCUTE_E_IO, "its page at " + std::to_string(at) +
+                                  " was written by a call that the shield does not intercept, "
+                                  "before it was loaded; such programs cannot run with --page-in");
 }
 
 void guarded_file::require_writable() const {

@@ -123,7 +123,7 @@ bool enter_view(int fd, int flags, guarded_file& file) noexcept {
     if (next::fstat(real, &s) != 0 || !file.is(identity_of(s)) ||
         (!file.outlives_images() && next::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)) {
       close_own(real);
-      throw failure(SCUTE_E_NOENT, "it is not where it was opened any more");
+      throw failure(SCUTE_E_NOENT, "it was moved or removed since it was opened");
     }
     file.enter();  // before the number's previous file may leave
     if (enter_descriptor(fd, file, real, flags)) return;

@@ -125,10 +125,9 @@ SCUTE_INTERPOSED(void*, dlopen, (const char* name, int how)) {
   }
   errno = keep;
   if (!found) return handle;
-  complain(
-      found.object,
-      "it flushes cache lines by instructions of its own, of which the shield does not hear, and "
-      "shielded files are mapped; it is not loaded");
+  complain(found.object,
+           "it flushes cache lines by instructions of its own, which the shield cannot intercept, "
+           "and shielded files are mapped; so it is not loaded");
   ::dlclose(handle);
   // There is no such file, so dlerror() reports this text.
   const std::string why = found.object + " (which flushes cache lines unintercepted by the shield)";

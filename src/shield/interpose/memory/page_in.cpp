@@ -66,7 +66,7 @@ void load_touched(const userfault& faults, uintptr_t at) noexcept {
       is = r.file->pages()->zero(offset);
       if (is == outcome::failed)
         complain(r.file->path(),
-                 std::string("a page of its view cannot be had: ") + std::strerror(errno));
+                 std::string("a page of its view cannot be obtained: ") + std::strerror(errno));
     } else if (now.is_open()) {
       is = outcome::failed;
       complain(r.file->path(),
@@ -89,11 +89,11 @@ bool pages_come() noexcept {
   static bool reported = false;
   if (!std::exchange(reported, true))
     complain("the shield",
-             std::string("pages cannot come when they are touched (userfaultfd: ") +
+             std::string("pages cannot be loaded on demand (userfaultfd: ") +
                  std::strerror(faults == nullptr      ? errno
                                : faults->lacks() != 0 ? faults->lacks()
                                                       : EOPNOTSUPP) +
-                 "; see --page-in in scute(1)), so files are read when they are opened");
+                 "; see --page-in in scute(1)), so whole files are read when they are opened");
   return false;
 }
 
@@ -152,7 +152,7 @@ bool touched_pages::place(uint64_t offset, std::span<const std::byte> bytes,
   if (is == userfault::outcome::there_before) {
     complain("the shield",
              "a page that was never loaded (byte " + std::to_string(offset + placed * page_size) +
-                 " of a file) was written to by a call that the shield does not hear, as by "
+                 " of a file) was written by a call that the shield does not intercept, such as by "
                  "io_uring; such programs cannot run with --page-in");
     std::abort();
   }

@@ -28,10 +28,9 @@ bool ask(supervisor::packet& p, const int* descriptors, size_t count,
   close_own(link);
   link = -1;
   lost = true;
-  complain(
-      "the shield",
-      "the supervisor of this program's views is gone; a kill of the program is now what a power "
-      "failure is: it keeps what was flushed");
+  complain("the shield",
+           "the supervisor of this program's views has ended; from now on a kill of the program "
+           "keeps only flushed bytes, as a power failure does");
   return false;
 }
 

@@ -152,7 +152,8 @@ void wait_if_in_call(const departure& d) noexcept {
   const bool faulted = s.found != nullptr && is_where_it_was(*s.found);
   if (s.found == nullptr || faulted) {
     complain("a handler of a signal",
-             faulted ? "it has left a flush or a fence that had met a fault, which cannot be ended"
+             faulted ? "it has left a flush or a fence in which a fault occurred, and which cannot "
+                       "be completed"
                      : "it has left a flush or a fence by longjmp() or exit(), and its frame is "
                        "not found");
     std::abort();
