@@ -116,7 +116,7 @@ equal "$(json region) $(json last_region)" "notes lane"
 fresh
 expect 0 "$scute" inject "$pool" --kind scribble --region free
 in_out 'free$'
-in_out 'nothing of that is in use'
+in_out 'no injured byte is in use'
 
 # Wrong usage.
 expect 1 "$scute" inject "$pool"

@@ -176,7 +176,7 @@ done
 for other in '--size 8M' '--rows 6' '--engine spec' '--protection mlpc' '--lanes 4' '--chunk-size 32K' '--checksum crc32c' '--parity 2' '--overwrite'; do
   # shellcheck disable=SC2086
   expect 1 "$scute" kv load "$pools/new.pool" one.tsv --create $other --quiet
-  in_err "there already"
+  in_err "exists already"
 done
 
 # Standard input and pipes have no names of their own: one after the other is loaded, and each

@@ -35,7 +35,7 @@ wait "$holder"
 expect 1 "$scute" shield run -- bash -c ': >"$1"' - "$file"
 in_err 'not cut short'
 expect 1 "$scute" shield run -- truncate -s 100 "$file"
-in_err 'does not get shorter'
+in_err 'cannot shrink'
 
 expect 1 "$scute" shield run -- "$pools/no-such-program"
 in_err 'there is no program'

@@ -183,9 +183,9 @@ void add_check(CLI::App& root, exit_code& status) {
   add_pool_path(*app, args->path);
   CLI::Option* repair =
       app->add_flag("--repair", args->repair, "repair what the redundancy allows");
-  app->add_flag(
-         "--without-log", args->without_log,
-         "if the log of an unclean pool (PATH.log) is gone: discard the commits that it alone had")
+  app->add_flag("--without-log", args->without_log,
+                "if the log (PATH.log) of a pool that was not closed is lost: discard the commits "
+                "that only it had")
       ->needs(repair);
   args->options.add_to(*app, pool_options::use::open);
   add_json_flag(*app, args->json);

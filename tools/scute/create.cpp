@@ -66,14 +66,12 @@ void add_create(CLI::App& root, exit_code&) {
   add_json_flag(*app, args->json);
   add_quiet_flag(*app, args->quiet, "print nothing but errors, and JSON with --json");
   app->footer(
-      "The file is sparse unless --preallocate is given. An existing file stays untouched, unless\n"
-      "it is a pool and --overwrite is given; at the end of a symbolic link, which stays. Prints "
-      "what\n"
-      "was chosen.\n"
-      "\nExamples:\n"
-      "  scute create /dev/shm/notes.pool\n"
-      "  scute create /mnt/pmem/db.pool --size 16G --layout orders --preallocate\n"
-      "  scute create data.pool --size 256M --medium file --protection mlp --rows 20");
+      "The file is sparse unless --preallocate is given. An existing file stays untouched, "
+      "unless\nit is a pool and --overwrite is given. If PATH is a symbolic link, the pool that it "
+      "leads to is\nreplaced, and the link stays. Prints the choices.\n\nExamples:\n  scute create "
+      "/dev/shm/notes.pool\n  scute create /mnt/pmem/db.pool --size 16G --layout orders "
+      "--preallocate\n  scute create data.pool --size 256M --medium file --protection mlp --rows "
+      "20");
   app->callback([args] { run_create(*args); });
 }
 

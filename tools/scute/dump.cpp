@@ -51,12 +51,12 @@ void add_dump(CLI::App& root, exit_code&) {
   add_pool_path(*app, args->path);
   app->add_flag("--chunks", args->chunks, "the chunks in use");
   app->add_flag("--objects", args->objects, "the live objects");
-  app->add_flag("--regions", args->regions, "what every part of the file is for");
+  app->add_flag("--regions", args->regions, "the use of every page of the file");
   app->add_flag("--hex", args->hex, "the live objects with their bytes");
   app->add_option("--type", args->type, "only objects of this type: a number or a C++ type's name")
       ->type_name("TYPE");
   app->add_flag("--stable", args->stable,
-                "leave out what differs between pools that were made alike (uuid, tag, medium)");
+                "omit the differences between equally made pools (uuid, tag, medium)");
   args->options.add_to(*app, pool_options::use::open);
   add_json_flag(*app, args->json);
   app->footer(

@@ -52,7 +52,7 @@ exit_code run_engine(const engine_arguments& args) {
 }  // namespace
 
 void add_engine(CLI::App& root, exit_code& status) {
-  CLI::App* app = root.add_subcommand("engine", "Say which engine a pool has, or give it another");
+  CLI::App* app = root.add_subcommand("engine", "Show or change the engine of a pool");
   auto args = std::make_shared<engine_arguments>();
   add_pool_path(*app, args->path);
   app->add_option("ENGINE", args->to, "redo, logfree or spec; without it nothing is changed")

@@ -105,8 +105,7 @@ void run_events(const events_arguments& args) {
 }  // namespace
 
 void add_events(CLI::App& root, exit_code&) {
-  CLI::App* app =
-      root.add_subcommand("events", "Show what was found damaged, and what became of it");
+  CLI::App* app = root.add_subcommand("events", "Show the damage that was found, and its outcome");
   auto args = std::make_shared<events_arguments>();
   add_pool_path(*app, args->path);
   app->add_option("--since", args->since, "only the last 90s, 15m, 24h or 7d")

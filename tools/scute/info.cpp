@@ -67,7 +67,8 @@ void run_info(const info_arguments& args) {
 }  // namespace
 
 void add_info(CLI::App& root, exit_code&) {
-  CLI::App* app = root.add_subcommand("info", "Show a pool's geometry, what was chosen, and why");
+  CLI::App* app =
+      root.add_subcommand("info", "Show a pool's geometry, and the choices with their reasons");
   auto args = std::make_shared<info_arguments>();
   add_pool_path(*app, args->path);
   args->options.add_to(*app, pool_options::use::open);

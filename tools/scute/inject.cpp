@@ -144,7 +144,7 @@ void run_inject(const inject_arguments& args) {
     fmt::print("{} at {:#x}, {} bytes, {}\n", args.kind, i.offset, i.length, i.where());
   fmt::print("{} {}\n", count_text(done.size()), done.size() == 1 ? "injury" : "injuries");
   if (args.kind != "lose-page" && std::ranges::all_of(done, &injury::in_no_use))
-    fmt::print("nothing of that is in use; --region object damages data\n");
+    fmt::print("no injured byte is in use; --region object damages data\n");
 }
 
 }  // namespace
@@ -160,11 +160,13 @@ void add_inject(CLI::App& root, exit_code&) {
   app->add_option("--region", args->region, "where (default any)")
       ->check(one_of(region_names()))
       ->type_name(fmt::format("{}", fmt::join(region_names(), "|")));
-  auto* offset = app->add_option("--offset", args->offset, "exactly there, an offset of the file");
+  auto* offset =
+      app->add_option("--offset", args->offset, "damage exactly this offset of the file");
   offset->transform(file_offset())->type_name("X")->excludes("--region");
   auto* count = app->add_option("--count", args->count, "how many (default 1)");
   count->transform(whole_number(1))->type_name("N")->excludes(offset);
-  auto* rate = app->add_option("--rate", args->rate, "instead: injuries per bit of the region");
+  auto* rate = app->add_option(
+      "--rate", args->rate, "probability that each bit of the region is hit, instead of --count");
   rate->check(fraction())->type_name("R")->excludes(count)->excludes(offset);
   app->add_option("--bits", args->bits, "width of a flip (default 1)")
       ->check(CLI::IsMember({1, 8, 16, 32, 64}).description(""))
@@ -172,7 +174,7 @@ void add_inject(CLI::App& root, exit_code&) {
   app->add_option("--length", args->length, "bytes of a scribble: 64, 100K (default 64)")
       ->transform(size_value())
       ->type_name("SIZE");
-  app->add_option("--seed", args->seed, "hits the same places again (default 1)")
+  app->add_option("--seed", args->seed, "the same seed hits the same places (default 1)")
       ->transform(whole_number())
       ->type_name("S");
   args->options.add_to(*app, pool_options::use::open);

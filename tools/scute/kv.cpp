@@ -73,12 +73,10 @@ void add_kv(CLI::App& root, exit_code& status) {
   CLI::App* kv = root.add_subcommand("kv", "Keep sorted keys and values in a pool");
   kv->require_subcommand(1);
   kv->footer(
-      "Keys and values are strings of any bytes; keys are sorted bytewise. A pool that holds\n"
-      "nothing yet becomes a key-value store with the first put or load.\n"
-      "\nExamples:\n"
-      "  scute kv load notes.pool --create notes.tsv\n"
-      "  scute kv get notes.pool milk\n"
-      "  scute kv scan notes.pool --prefix user/ --limit 10");
+      "Keys and values are strings of any bytes; keys are sorted bytewise. An empty\npool becomes "
+      "a key-value store with the first put or load.\n\nExamples:\n  scute kv load notes.pool "
+      "--create notes.tsv\n  scute kv get notes.pool milk\n  scute kv scan notes.pool --prefix "
+      "user/ --limit 10");
   add_kv_put(*kv, status);
   add_kv_get(*kv, status);
   add_kv_del(*kv, status);
@@ -94,12 +92,9 @@ void add_kv_put(CLI::App& kv, exit_code&) {
       app->add_option("VALUE", args->value, "the value; without it, all of standard input")
           ->type_name("");
   app->footer(
-      "Replaces the value of a key that is there. Put -- before a key or value that starts with "
-      "-.\n"
-      "\nExamples:\n"
-      "  scute kv put notes.pool milk \"2 litres\"\n"
-      "  scute kv put notes.pool logo < logo.png\n"
-      "  scute kv put notes.pool -- -1 \"minus one\"");
+      "Replaces the value of an existing key. Put -- before a key or value that starts with "
+      "-.\n\nExamples:\n  scute kv put notes.pool milk \"2 litres\"\n  scute kv put notes.pool "
+      "logo < logo.png\n  scute kv put notes.pool -- -1 \"minus one\"");
   app->callback([args, value] { put(*args, value->count() == 0); });
 }
 

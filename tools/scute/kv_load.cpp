@@ -109,27 +109,19 @@ void add_kv_load(CLI::App& kv, exit_code& status) {
   auto args = std::make_shared<kv_load_arguments>();
   add_pool_path(*app, args->path);
   args->load.add_to(*app, "transaction");
-  app->add_flag("--create", args->create, "make the pool if the file is not there");
+  app->add_flag("--create", args->create, "create the pool if it does not exist");
   args->options.add_to(*app, pool_options::use::create);
   app->footer(
       "Lines are KEY<TAB>VALUE, with \\t \\n \\r \\0 \\\\ for tab, newline, return, NUL, "
-      "backslash;\n"
-      "or JSON: {\"key\": \"...\", \"value\": ...}, where a value that is no string keeps its "
-      "JSON\n"
-      "text. Empty lines are skipped. A key that is there already gets the new value.\n"
-      "\n"
-      "A load can be interrupted at any time, with Ctrl-C, kill -9 or by a power failure. The "
-      "same\n"
-      "command then continues after the last transaction that was committed: the position is part\n"
-      "of each transaction. A source that has grown is loaded from where it ended before; one "
-      "that\n"
-      "has changed before that is refused. Standard input is read again from its start, and "
-      "records\n"
-      "that are loaded already are skipped.\n"
-      "\nExamples:\n"
-      "  scute kv load notes.pool notes.tsv\n"
-      "  scute kv load notes.pool --create --size 1G events.jsonl --batch 1000\n"
-      "  zcat big.tsv.gz | scute kv load notes.pool - --name big");
+      "backslash;\nor JSON: {\"key\": \"...\", \"value\": ...}, where a value that is no string "
+      "keeps its JSON\ntext. Empty lines are skipped. An existing key gets the new value.\n\nA "
+      "load can be interrupted at any time, with Ctrl-C, kill -9 or by a power failure. The "
+      "same\ncommand then continues after the last transaction that was committed: the position is "
+      "part\nof each transaction. A source that grew continues where it ended; a source that "
+      "changed before\nthat point is refused. Standard input is read again from its start, and "
+      "records\nthat are loaded already are skipped.\n\nExamples:\n  scute kv load notes.pool "
+      "notes.tsv\n  scute kv load notes.pool --create --size 1G events.jsonl --batch 1000\n  zcat "
+      "big.tsv.gz | scute kv load notes.pool - --name big");
   app->callback([args, &status] { status = run_kv_load(*args); });
 }
 

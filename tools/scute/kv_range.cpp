@@ -28,16 +28,17 @@ std::optional<std::string> end_of(const scan_range& range) {
 void add_range_flags(CLI::App& app, scan_range& range) {
   app.add_option("--prefix", range.prefix, "only keys that start with this")->type_name("TEXT");
   app.add_option_function<std::string>(
-         "--from", [&range](const std::string& key) { range.from = key; }, "only keys from this on")
+         "--from", [&range](const std::string& key) { range.from = key; },
+         "only keys at or after this one")
       ->type_name("KEY");
   app.add_option_function<std::string>(
-         "--to", [&range](const std::string& key) { range.to = key; }, "only keys before this")
+         "--to", [&range](const std::string& key) { range.to = key; }, "only keys before this one")
       ->type_name("KEY");
 }
 
 void add_scan_flags(CLI::App& app, scan_range& range, bool& keys_only) {
   add_range_flags(app, range);
-  app.add_option("--limit", range.limit, "at most so many")
+  app.add_option("--limit", range.limit, "at most this many")
       ->transform(whole_number())
       ->type_name("N");
   app.add_flag("--reverse", range.reverse, "from the last key to the first");

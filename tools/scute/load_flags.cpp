@@ -23,8 +23,8 @@ void load_flags::add_to(CLI::App& app, const std::string& unit) {
       ->transform(whole_number(1, 1000000))
       ->type_name("N");
   app.add_option("--name", name,
-                 "what to call the source when resuming (default its path; of standard input and "
-                 "pipes, how they begin)")
+                 "name of the source, for resuming (default its path; for standard input and "
+                 "pipes, their first record)")
       ->type_name("NAME");
   app.add_flag("--restart", restart, "load from the start again");
   add_json_flag(app, json);

@@ -22,18 +22,17 @@ constexpr option_text options_table[] = {
     {"medium", "auto|dax|file|ram", true, "where bytes persist (default auto: by file system)"},
     {"layout", "NAME", true, "name of the data layout; when opening, the pool must have it"},
     {"engine", "auto|redo|logfree|spec", false,
-     "how a transaction becomes durable: redo writes a log first, logfree goes straight to its "
-     "place with the parity as the undo log, for mlpc only, spec writes a sequential log and the "
-     "places later, on a disk with the log in PATH.log (default auto: spec on a "
-     "disk; else logfree with mlpc, or redo without)"},
+     "how a transaction becomes durable: redo writes a log first; logfree writes in place, with "
+     "the parity as the undo log (mlpc only); spec writes a sequential log, on a disk PATH.log, "
+     "and the data later (default auto: spec on a disk; else logfree with mlpc, or redo without)"},
     {"protection", "none|ml|mlp|mlpc", false,
      "how much is protected: ml replicates metadata and logs, mlp adds parity, mlpc adds "
      "checksums of objects (default mlpc)"},
     {"checksum", "crc32c|adler32", false, "kind of object checksum (default crc32c)"},
     {"rows", "N", false, "data rows of a zone, 1..1000 (default by size)"},
     {"parity", "P", false,
-     "parity rows of a zone, 1 to 4: so many lost pages of a column can be rebuilt; more than 1 "
-     "need engine logfree or spec (default 1 with mlp and mlpc)"},
+     "parity rows of a zone, 1 to 4: each rebuilds one lost page of a column; more than 1 need "
+     "engine logfree or spec (default 1 with mlp and mlpc)"},
     {"lanes", "N", false, "transactions that can run at once, 1..255 (default by size)"},
     {"chunk_size", "SIZE", false, "unit of space management, 16K..256K (default by size)"},
     {"log_cap", "SIZE", false,

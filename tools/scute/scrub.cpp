@@ -237,13 +237,14 @@ void add_scrub(CLI::App& root, exit_code& status) {
       root.add_subcommand("scrub", "Verify and repair a whole pool, in parallel, resumably");
   auto args = std::make_shared<scrub_arguments>();
   add_pool_path(*app, args->path);
-  app->add_option("--threads", args->threads, "how many; 0: one per CPU")
+  app->add_option("--threads", args->threads, "number of reading threads; 0: one per CPU")
       ->transform(whole_number(0, 1024))
       ->type_name("N");
-  app->add_option("--rate", args->rate, "read at most so much per second (500M)")
+  app->add_option("--rate", args->rate, "bytes to read per second at most (500M)")
       ->transform(size_value())
       ->type_name("SIZE");
-  app->add_flag("--restart", args->restart, "from the start, even if a scrub was interrupted");
+  app->add_flag("--restart", args->restart,
+                "start at the beginning, even if a scrub was interrupted");
   args->options.add_to(*app, pool_options::use::open);
   add_json_flag(*app, args->json);
   add_quiet_flag(*app, args->quiet);

@@ -92,11 +92,11 @@ std::shared_ptr<shield_arguments> add_making(CLI::App& app) {
   auto args = std::make_shared<shield_arguments>();
   add_file(app, args->file);
   app.add_option("--capacity", args->capacity,
-                 "the file may grow to that (default: a quarter more)")
+                 "size to which the file may grow (default: a quarter more)")
       ->type_name("SIZE");
   app.add_flag(
       "--guard", args->guard,
-      "take the file's permissions away, so that only its owner opens it, and by Scute alone");
+      "take the file's permissions away, so that only its owner's programs open it, through Scute");
   args->options.add_to(app, pool_options::use::shield);
   add_json_flag(app, args->json);
   add_quiet_flag(app, args->quiet, "print nothing but errors, and JSON with --json");
@@ -132,17 +132,16 @@ void add_shield_adopt(CLI::App& shield) {
 }
 
 void add_shield_remove(CLI::App& shield) {
-  CLI::App* app = shield.add_subcommand("remove", "Protect a file no longer");
+  CLI::App* app = shield.add_subcommand("remove", "End the protection of a file");
   auto args = std::make_shared<shield_arguments>();
   add_file(*app, args->file);
   args->options.add_to(*app, pool_options::use::open);
   add_quiet_flag(*app, args->quiet);
   app->footer(
-      "The file has all that was committed, and its permissions; all of it is checked, and\n"
-      "repaired, and then FILE.scute and its log are removed. If something is lost it stays under\n"
-      "the shield. A file that was changed since a proper close stays as it is.\n"
-      "\nExamples:\n"
-      "  scute shield remove data.bin");
+      "The file gets everything that was committed, and its permissions. All of it is checked "
+      "and\nrepaired first; then FILE.scute and its log are removed. If something is lost, the "
+      "file stays\nunder the shield. A file that was changed since a proper close stays as it "
+      "is.\n\nExamples:\n  scute shield remove data.bin");
   app->callback([args] {
     progress bar(args->quiet);
     const scute::options options = args->options.resolve();
@@ -160,7 +159,7 @@ void add_shield_remove(CLI::App& shield) {
 
 void add_shield(CLI::App& root, exit_code& status) {
   CLI::App* app = root.add_subcommand(
-      shield_name, "Protect files that were not made by Scute, and look at what protects them");
+      shield_name, "Protect files that were not made by Scute, and examine the protection");
   app->require_subcommand(1);
   add_shield_add(*app);
   add_shield_adopt(*app);

@@ -89,15 +89,13 @@ void add_shield_audit(CLI::App& shield, exit_code& status) {
         return given.empty() ? "the path is empty; name the file" : "";
       })
       ->type_name("FILE");
-  app->add_flag("--all", args->all, "show all places in the source, also where nothing was wrong");
-  app->add_option("--lines", args->lines,
-                  "show so many lines of each file that something is wrong with")
+  app->add_flag("--all", args->all, "show all places in the source, also those without a finding");
+  app->add_option("--lines", args->lines, "number of lines with findings to show for each file")
       ->type_name("N")
       ->capture_default_str();
   app->add_option("--fail-on", args->fail_on,
-                  "what makes the exit status 2, with commas between: unflushed, unfenced, strays, "
-                  "repeated, "
-                  "unchanged, idle; none: nothing")
+                  "findings that make the exit status 2, separated by commas: unflushed, unfenced, "
+                  "strays, repeated, unchanged, idle; none: no finding does")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->transform(

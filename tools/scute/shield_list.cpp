@@ -157,19 +157,16 @@ exit_code run_shield_list(const shield_list_arguments& args) {
 void add_shield_list(CLI::App& shield, exit_code& status) {
   CLI::App* app = shield.add_subcommand("list", "List the shielded files in folders");
   auto args = std::make_shared<shield_list_arguments>();
-  app->add_option("DIR", args->folders, "where to look (default: here), in folders below as well")
+  app->add_option("DIR", args->folders,
+                  "folders to search, with all below them (default: the working folder)")
       ->type_name("");
   add_json_flag(*app, args->json);
   app->footer(
-      "Says of each file what its next opening will meet: in use, clean, unclean (it will "
-      "recover),\n"
-      "touched (another inode or other times: all of it will be read), changed (it will be "
-      "refused),\n"
-      "missing, or unreadable (FILE.scute cannot be used). Nothing is opened or locked.\n"
-      "Exit status: 2 if a file is changed, missing or unreadable; 1 if a folder cannot be read.\n"
-      "\nExamples:\n"
-      "  scute shield list\n"
-      "  scute shield list /mnt/pmem /srv --json");
+      "Shows each file's state for its next opening: in use, clean, unclean (it will "
+      "recover),\ntouched (another inode or other times: all of it will be read), changed (it will "
+      "be refused),\nmissing, or unreadable (FILE.scute cannot be used). Nothing is opened or "
+      "locked.\nExit status: 2 if a file is changed, missing or unreadable; 1 if a folder cannot "
+      "be read.\n\nExamples:\n  scute shield list\n  scute shield list /mnt/pmem /srv --json");
   app->callback([args, &status] { status = run_shield_list(*args); });
 }
 

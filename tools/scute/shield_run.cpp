@@ -33,8 +33,8 @@ exit_code run_shield_run(const shield_run_arguments& args) {
 }  // namespace
 
 void add_shield_run(CLI::App& shield, exit_code& status) {
-  CLI::App* app = shield.add_subcommand(
-      "run", "Run a program on shielded files, which need know nothing of it");
+  CLI::App* app =
+      shield.add_subcommand("run", "Run a program that does not know Scute on shielded files");
   auto args = std::make_shared<shield_run_arguments>();
   args->program.add_to(*app);
   app->footer(

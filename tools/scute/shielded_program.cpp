@@ -101,29 +101,27 @@ void shielded_program::add_to(CLI::App& app) {
       })
       ->type_name("SIZE|none");
   CLI::Option* const folder =
-      app.add_option(
-             "--view-dir", views,
-             "views lie in files without a name in this folder, for files that are larger than "
-             "the machine's memory; by default they lie in memory")
+      app.add_option("--view-dir", views,
+                     "keep views in unnamed files in this folder, for files larger than the "
+                     "machine's memory; by default views lie in memory")
           ->check(CLI::ExistingDirectory)
           ->type_name("DIR");
   CLI::Option* const by_touch = app.add_flag(
       "--page-in", page_in,
       "read and verify a page when the program touches it, not all of the file when it is "
       "opened; needs userfaultfd, and is not for programs that use the file by io_uring");
-  app.add_flag(
-         "--huge-pages", huge_pages,
-         "views lie in memory in pages of 2 MiB, where Linux grants them; each file takes the "
-         "memory of all of it, holes as well")
+  app.add_flag("--huge-pages", huge_pages,
+               "keep views in pages of 2 MiB, where Linux grants them; each file then takes memory "
+               "for its whole size, holes included")
       ->excludes(by_touch)
       ->excludes(folder);
   app.add_option("--allow-inline-flush", allowed,
-                 "a library or program that may flush by itself, since it does not flush shielded "
-                 "files")
+                 "a library or program whose own flush instructions are allowed, since they flush "
+                 "no shielded file")
       ->type_name("OBJECT")
       ->allow_extra_args(false);
   app.add_option("--require", required,
-                 "a file that has to be shielded; without that the program is not begun")
+                 "a file that must be shielded, or the program is not started")
       ->type_name("FILE")
       ->allow_extra_args(false);
   app.add_option("--runtime", runtime, "libscute-shield.so, if it is not where it was installed")

@@ -47,7 +47,7 @@ void run_pow_compact(const pow_compact_arguments& args) {
 }  // namespace
 
 void add_pow_compact(CLI::App& pow, exit_code&) {
-  CLI::App* app = pow.add_subcommand("compact", "Make a file as small as what is in it allows");
+  CLI::App* app = pow.add_subcommand("compact", "Make a file as small as its content allows");
   auto args = std::make_shared<pow_compact_arguments>();
   add_pool_path(*app, args->path);
   args->flags.add_to(*app, false);

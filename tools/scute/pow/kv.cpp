@@ -76,7 +76,7 @@ void add_pow_kv_put(CLI::App& kv, exit_code&) {
   const CLI::Option* value =
       app->add_option("VALUE", args->value, "the value; without it, all of standard input")
           ->type_name("");
-  app->add_flag("--create", args->create, "make the file if it is not there");
+  app->add_flag("--create", args->create, "create the file if it does not exist");
   app->footer(
       "Durable when the command ends. Put -- before a key or value that starts with -.\n"
       "\nExamples:\n"

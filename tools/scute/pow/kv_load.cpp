@@ -42,7 +42,7 @@ void add_pow_kv_load(CLI::App& kv, exit_code& status) {
   auto args = std::make_shared<pow_kv_load_arguments>();
   add_pool_path(*app, args->path);
   args->load.add_to(*app, "section");
-  app->add_flag("--create", args->create, "make the file if it is not there");
+  app->add_flag("--create", args->create, "create the file if it does not exist");
   args->flags.add_to(*app, true);
   app->footer(
       "Lines are those of `scute kv load`. A load can be interrupted at any time, with Ctrl-C,\n"

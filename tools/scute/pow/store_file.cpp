@@ -80,25 +80,25 @@ void store_flags::add_to(CLI::App& app, bool create) {
       ->type_name("auto|dax|file|ram")
       ->group(group);
   if (!create) return;
-  app.add_option("--size", size, "of a new file, which grows (default 4M)")
+  app.add_option("--size", size, "initial size of a new file (default 4M)")
       ->transform(size_value())
       ->type_name("SIZE")
       ->group(group);
-  app.add_option("--max-size", max_size, "up to which it grows (default 4G)")
+  app.add_option("--max-size", max_size, "size up to which the file grows (default 4G)")
       ->transform(size_value())
       ->type_name("SIZE")
       ->group(group);
-  app.add_option("--max-memory", max_memory, "that objects may take (default no limit)")
+  app.add_option("--max-memory", max_memory, "memory that objects may take (default no limit)")
       ->transform(size_value())
       ->type_name("SIZE")
       ->group(group);
   app.add_option("--segment-size", segment_size,
-                 "of a new file: no record can be larger (default 256K)")
+                 "segment size of a new file: no record can be larger (default 256K)")
       ->transform(size_value())
       ->type_name("SIZE")
       ->group(group);
   app.add_option("--protection", protection,
-                 "of a new file, against media errors (default always: one page in nine)")
+                 "protection of a new file against media errors (default always: one page in nine)")
       ->check(one_of({"none", "sealed", "always"}))
       ->type_name("none|sealed|always")
       ->group(group);
@@ -107,7 +107,7 @@ void store_flags::add_to(CLI::App& app, bool create) {
 void store_flags::add_salvage(CLI::App& app) {
   app.add_flag("--salvage", salvage,
                "open a file that is damaged beyond repair, too: losses are reported, and the rest "
-               "is present");
+               "is readable");
 }
 
 scute::pow::store store_file::open(const store_flags& flags, how mode, progress* bar) {

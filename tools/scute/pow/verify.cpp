@@ -87,23 +87,20 @@ exit_code run_pow_verify(const pow_verify_arguments& args) {
 }  // namespace
 
 void add_pow_verify(CLI::App& pow, exit_code& status) {
-  CLI::App* app =
-      pow.add_subcommand("verify", "Read every object as a program would, and sum up the content");
+  CLI::App* app = pow.add_subcommand(
+      "verify", "Read every object as a program would, and print a digest of the content");
   auto args = std::make_shared<pow_verify_arguments>();
   add_pool_path(*app, args->path);
-  app->add_option("--expect", args->expected, "the digest that there must be")->type_name("DIGEST");
+  app->add_option("--expect", args->expected, "the expected digest")->type_name("DIGEST");
   args->flags.add_salvage(*app);
   args->flags.add_to(*app, false);
   add_json_flag(*app, args->json);
   add_quiet_flag(*app, args->quiet);
   app->footer(
-      "The digest is of tables, indexes and bytes of all objects, so it stays the same however "
-      "the\n"
-      "file lies: after a crash, a repair, or `scute pow compact`.\n"
-      "Exit status 3: something is lost, or the digest is another one.\n"
-      "\nExamples:\n"
-      "  scute pow verify notes.pow\n"
-      "  scute pow verify notes.pow --expect 3f6c2b9d00a1e774");
+      "The digest is of tables, indexes and bytes of all objects, so it stays the same after "
+      "a\ncrash, a repair, or `scute pow compact`.\nExit status 3: something is lost, or the "
+      "digest differs.\n\nExamples:\n  scute pow verify notes.pow\n  scute pow verify notes.pow "
+      "--expect 3f6c2b9d00a1e774");
   app->callback([args, &status] { status = run_pow_verify(*args); });
 }
 
