@@ -19,7 +19,7 @@ same() {
     (cd "$folder" && F=guarded timeout "$wait_seconds" "$scute" shield run $run_with -- bash -c "$1") >out 2>err || shielded_status=$?
     equal "$shielded_status" "$status"
     diff plain.out out || fail "$1: other output: $(cat err)"
-    sed -i '/pages cannot come when they are touched/d' err
+    sed -i '/pages cannot be loaded on demand/d' err
     diff <(sed 's/plain/F/g' plain.err) <(sed 's/guarded/F/g' err) || fail "$1: other messages"
     cmp "$folder/plain" "$folder/guarded" || fail "$1: other bytes in the file"
     sound "$folder/guarded"

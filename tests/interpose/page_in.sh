@@ -150,7 +150,7 @@ C
 cc -O1 -o unintercepted unintercepted.c || fail "cc"
 cp "$file" before
 expect 3 "${run[@]}" ./unintercepted "$file"
-in_err 'its page at 16384 was written to by a call that the shield does not hear'
+in_err 'its page at 16384 was written by a call that the shield does not intercept'
 cmp before "$file" || fail "half a page has reached the file"
 
 # A transfer appends bytes to the last page, which the program has not touched before, and after it.

@@ -159,7 +159,7 @@ int program_truncate(const char* path, off_t size) {
   struct stat s{};
   if (next::fstatat(AT_FDCWD, path, &s, 0) != 0) return -1;
   if (size < s.st_size) {
-    refuse_kept(AT_FDCWD, path, "does not get shorter");
+    refuse_kept(AT_FDCWD, path, "cannot shrink");
     return -1;
   }
   // Through a descriptor of the view.
