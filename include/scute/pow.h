@@ -13,7 +13,9 @@
  * Conventions are those of scute.h: 0 or a negative SCUTE_E_* code, the text in scute_errormsg(),
  * no exception leaves a call, sizes in bytes. A store belongs to the process that opened it
  * (SCUTE_E_FORKED elsewhere). A section belongs to the thread that began it; all other calls may be
- * made by any thread.
+ * made by any thread, and by several at once. The handle of a store is void after
+ * scute_pow_close(), unless it is kept: a program whose threads may still use it then calls
+ * scute_pow_keep() first.
  */
 #ifndef SCUTE_POW_H
 #define SCUTE_POW_H
@@ -126,11 +128,18 @@ SCUTE_API void scute_pow_options_init(scute_pow_options *options);
  * locks. SCUTE_E_FORMAT, SCUTE_E_VERSION, SCUTE_E_TRUNCATED, SCUTE_E_CORRUPT: nothing was changed,
  * except that the newest of the three head pages may have been copied over the others. */
 SCUTE_API int scute_pow_open(const char *path, const scute_pow_options *options, scute_pow **store);
-/* Makes everything durable and lets go of the file; handles of tables are void then.
- * SCUTE_E_INVALID: this thread has a section open; SCUTE_E_BUSY: another thread has one open, or is
- * in a call: nothing is done, and the store stays open. After SCUTE_E_IO the store is closed all
- * the same. */
+/* Makes everything durable and lets go of the file. The handle and those of its tables are void
+ * then, unless they are kept. SCUTE_E_INVALID: this thread has a section open. SCUTE_E_BUSY: a
+ * section of another thread, or a call (also the one whose callback this is) does not end within
+ * half a second. In both cases nothing is done, and the store stays open. After SCUTE_E_IO the
+ * store is closed all the same. A kept handle that is closed already: SCUTE_OK. */
 SCUTE_API int scute_pow_close(scute_pow *store);
+/* The handle, and those of its tables, stay good until as many scute_pow_drop(). Once the store is
+ * closed, calls with them are SCUTE_E_INVALID; until then nothing changes. To be called while the
+ * store is open, or by a thread that has another keep. */
+SCUTE_API int scute_pow_keep(scute_pow *store);
+/* The handle is void for the caller. It does not close the store. Null: nothing. */
+SCUTE_API void scute_pow_drop(scute_pow *store);
 /* All sections that have ended, of all threads, are durable when it returns. SCUTE_E_IO: it is
  * unknown whether they are; the store takes no more changes then. */
 SCUTE_API int scute_pow_sync(scute_pow *store);
@@ -245,7 +254,7 @@ typedef struct scute_pow_serializer {
 
 /* Opens the table of that name (1 to 255 bytes), or makes it; loads its objects. One at a time of
  * each table (SCUTE_E_BUSY). Not inside a section (SCUTE_E_INVALID). The table is valid until it or
- * the store is closed. */
+ * the store is closed (scute_pow_keep). */
 SCUTE_API int scute_pow_table_open(scute_pow *store, const char *name,
                                    const scute_pow_serializer *serializer, scute_pow_table **table);
 /* Calls the serializer no more, and lets go of the handle; the table may be opened again. If a

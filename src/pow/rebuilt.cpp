@@ -22,8 +22,7 @@ class rebuilding {
         bytes_(s.head.segment_size),
         others_(s.head.segment_size),
         known_(pages(), true),
-        suspect_(pages(), false),
-        blank_(pages(), 0) {
+        suspect_(pages(), false) {
     log::segment_reader reader(s.layout, s.salt, [&s](uint64_t at, std::byte* to, size_t n) {
       return s.read_segment(at, to, n);
     });
@@ -38,7 +37,8 @@ class rebuilding {
       add(p, sum_at(s, seal, 0), s.layout.lines() * log::line_size, false);
       for (uint32_t i = 0; i < t.head.count; ++i)
         if (i != which) add(p, base_of(s, t.members[i].segment), summed(t.members[i]), broken[i]);
-      if (blank_[p] > 1) known_[p] = false;
+      if (cancel_out(doubtful_)) known_[p] = false;
+      doubtful_.clear();
     }
     // The table has the fields of the first line.
     const format::segment_head head = head_of(s, mine_);
@@ -86,9 +86,35 @@ class rebuilding {
       known_[p] = false;
     else
       codec::xor_into(others_.data() + p * page, there, n);
+    if (!broken) return;
     // Its first line may have come from the table.
     const uint64_t from = p == 0 ? log::line_size : 0;
-    if (broken && codec::is_zero(there + from, n - from)) ++blank_[p];
+    doubtful_.emplace_back(page);
+    std::copy(there + from, there + n, doubtful_.back().data() + from);
+  }
+  // POW-20: whether the XOR of several of these pages is zero. (One page of zeros does no harm: an
+  // even number of members remains, for whose sum no checksum is right.)
+  static bool cancel_out(const std::vector<std::vector<std::byte>>& all) {
+    if (SCUTE_PLANTED(pow_cancel_out)) return false;
+    struct row {
+      std::vector<std::byte> bytes;
+      size_t at;      // of the first byte that is not zero
+      std::byte bit;  // one of its bits, which no later row has
+    };
+    std::vector<row> rows;  // the pages, made independent of those before
+    bool zeros = false;
+    for (std::vector<std::byte> sum : all) {
+      for (const row& r : rows)
+        if ((sum[r.at] & r.bit) != std::byte{0}) codec::xor_into(sum.data(), r.bytes.data(), page);
+      const auto first = std::ranges::find_if(sum, [](std::byte b) { return b != std::byte{0}; });
+      if (first != sum.end()) {
+        const auto bits = static_cast<unsigned>(*first);
+        rows.push_back({sum, static_cast<size_t>(first - sum.begin()), std::byte(bits & -bits)});
+      } else if (std::exchange(zeros, true) || !rows.empty()) {
+        return true;
+      }
+    }
+    return false;
   }
   void replace(uint64_t p) {
     const uint64_t end = std::min(summed(mine_), (p + 1) * page);
@@ -164,7 +190,7 @@ class rebuilding {
   std::vector<bool> taken_;
   uint64_t lines_ = 0;
   bool whole_ = false, head_lost_ = false;
-  std::vector<unsigned> blank_;  // of each page: zeros in others that are not whole
+  std::vector<std::vector<std::byte>> doubtful_;  // a page of each other member that is not whole
 };
 
 }  // namespace

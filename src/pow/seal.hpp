@@ -25,8 +25,9 @@
 //
 // About POW-20: checksums are linear. If three members are lost, rebuilding one of them gives the
 // XOR of all three. Its first line is valid, and so are its frames where the lengths agree, but
-// they have another generation. If five are lost, it may be the right one. So nothing is rebuilt
-// where two other incomplete members have zeros.
+// they have another generation. If five are lost, it may be the right one. This is so if what the
+// lost pages read as cancels out: zeros, the same bytes everywhere, or numbers of sectors. So
+// nothing is rebuilt where the XOR of several pages of other incomplete members is zero.
 //
 // About POW-22: the new bytes of the XOR are those of the members, so a crash meanwhile leaves a
 // group that the next opening writes again.

@@ -136,14 +136,15 @@ class state {
   // Takes this thread's slot, now busy, with its lane and its writer, so that no later step towards
   // durability fails for lack of memory. Waits if all are busy. Throws failure(SCUTE_E_READONLY).
   thread_slot& take_slot();
+  // This is the thread's last access: another one may close the store as soon as no slot is busy.
   void leave_slot(thread_slot& s) noexcept SCUTE_EXCLUDES(slots_lock_) {
-    s.busy.store(false, std::memory_order_release);
     if (slots_wanted_.load(std::memory_order_relaxed) != 0) [[unlikely]]
-      notify_slot_left();
+      return leave_wanted_slot(s);
+    s.busy.store(false, std::memory_order_release);
   }
-  // Whether some thread has a section open, or is making something durable. The cleaner takes an
-  // idle thread's slot for the time of a fence, which this waits for.
-  bool is_in_use() const noexcept;
+  // Whether some thread has a section open, or the cleaner has an idle thread's slot for the time
+  // of a fence. If not, and no thread begins a section, none is in leave_slot() either.
+  bool is_in_use() noexcept SCUTE_EXCLUDES(slots_lock_);
   lane& lane_of(const thread_slot& s) { return lane_at(limit.one_stream ? stream_lane : s.number); }
   waiting_mutex stream_lock;  // where all threads have one lane
   // The writer with which the thread in the slot writes back and fences.
@@ -215,7 +216,7 @@ class state {
   std::atomic<uint32_t> tags_{0};  // as the head says
   lane& make_lane(uint32_t number);
   thread_slot& find_slot();
-  void notify_slot_left() noexcept SCUTE_EXCLUDES(slots_lock_);
+  void leave_wanted_slot(thread_slot& s) noexcept SCUTE_EXCLUDES(slots_lock_);
   thread_slot* own_slot() noexcept;
   thread_slot* own_slot_elsewhere(uint64_t me) noexcept;
   thread_slot& wait_for_slot();

@@ -136,10 +136,7 @@ std::unique_ptr<store> store::open(std::unique_ptr<medium::medium> m, const std:
   recovery_options how = w.recovery;
   how.cut_at = made->lengthen(file_size);
   made->report_ = recover(s, how);
-  if (damaged != 0) {
-    // After a crash while they were written they may differ without damage.
-    made->report_.repaired += damaged;
-  }
+  made->report_.repaired += damaged;
   made->load_catalogue();
   if (w.background) made->begin_background(w.clean_rate);
   return made;

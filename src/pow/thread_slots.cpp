@@ -57,17 +57,16 @@ thread_slot& state::take_slot() {
   return s;
 }
 
-void state::notify_slot_left() noexcept {
+void state::leave_wanted_slot(thread_slot& s) noexcept {
   const locked guard(slots_lock_);
+  s.busy.store(false, std::memory_order_release);
   slot_left_.notify_one();
 }
 
-bool state::is_in_use() const noexcept {
-  using clock = std::chrono::steady_clock;
-  const auto until = clock::now() + std::chrono::milliseconds(500);
+bool state::is_in_use() noexcept {
   for (const thread_slot& s : slots_)
-    for (unsigned turns = 0; s.busy.load(std::memory_order_acquire); spin_pause(turns))
-      if (clock::now() >= until) return true;
+    if (s.busy.load(std::memory_order_acquire)) return true;
+  const locked guard(slots_lock_);  // leave_wanted_slot() has ended
   return false;
 }
 

@@ -127,3 +127,26 @@ wait $loader 2>/dev/null || true
 expect 0 "$scute" pow check "$pools/c.pow"
 expect 0 "$scute" pow kv load "$pools/c.pow" records.tsv --name - --quiet
 file=$pools/c.pow same
+
+# A first load that fails leaves no file that it made. One that was there stays, and so does one
+# that has got its name meanwhile.
+printf 'no tab\na\t1\n' >bad.tsv
+expect 1 "$scute" pow kv load "$pools/d.pow" bad.tsv --create --quiet
+in_err 'no tab'
+[ ! -e "$pools/d.pow" ] || fail "the file was left"
+printf 'a\t1\n' | expect 0 "$scute" pow kv load "$pools/d.pow" - --create --quiet
+"$scute" pow kv del "$pools/d.pow" a
+for batch in 1 2; do
+  expect 1 "$scute" pow kv load "$pools/d.pow" bad.tsv --create --quiet --batch $batch
+  [ -e "$pools/d.pow" ] || fail "a file that was there has gone"
+done
+printf 'no tab' >&9
+"$scute" pow kv load "$pools/e.pow" - --create --quiet <feed >/dev/null 2>&1 9>&- &
+loader=$!
+# It reads, so it knows which file it has made.
+wait_until has_read_all $loader 9
+rm "$pools/e.pow"
+echo mine >"$pools/e.pow"
+exec 9>&-
+wait $loader && fail "the load has not failed"
+equal "$(cat "$pools/e.pow")" mine

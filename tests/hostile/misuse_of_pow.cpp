@@ -99,6 +99,12 @@ void pow_close(stage& s) {
   REFUSED(SCUTE_E_INVALID, scute_pow_close(in.store));
   std::thread([&] { REFUSED(SCUTE_E_BUSY, scute_pow_close(in.store)); }).join();
 }
+void pow_keep(stage& s) {
+  REFUSED(SCUTE_E_INVALID, scute_pow_keep(nullptr));
+}
+void pow_drop(stage&) {
+  scute_pow_drop(nullptr);
+}
 void pow_sync(stage& s) {
   REFUSED(SCUTE_E_INVALID, scute_pow_sync(nullptr));
 }
@@ -310,7 +316,7 @@ void list_misuse_of_pow(misuse_list& to) {
              MISUSE(pow_take_back),     MISUSE(pow_stream),        MISUSE(pow_commit),
              MISUSE(pow_abort),         MISUSE(pow_alloc),         MISUSE(pow_store),
              MISUSE(pow_epoch),         MISUSE(pow_count),         MISUSE(pow_load),
-             MISUSE(pow_adopt)});
+             MISUSE(pow_adopt),         MISUSE(pow_keep),          MISUSE(pow_drop)});
 }
 
 }  // namespace scute::test

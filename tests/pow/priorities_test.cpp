@@ -26,7 +26,8 @@ TEST_P(pow_priorities, OnOneProcessor) {
   struct parts {
     scratch dir{scratch::memory};
     std::unique_ptr<pow::store> db;
-    std::unique_ptr<pow::map<int, std::string>> map;
+    // A map and its lock for each thread: what they have in common is the store.
+    std::unique_ptr<pow::map<int, std::string>> maps[4];
     std::mutex locks[4];
   };
   std::unique_ptr<parts> p;
@@ -41,17 +42,17 @@ TEST_P(pow_priorities, OnOneProcessor) {
     o.max_size = 8 << 20;
     o.threads = 2;  // fewer than there are
     p->db = std::make_unique<pow::store>(p->dir.file("store"), o);
-    p->map = std::make_unique<pow::map<int, std::string>>(*p->db, "all");
+    for (unsigned i = 0; i < 4; ++i)
+      p->maps[i] = std::make_unique<pow::map<int, std::string>>(*p->db, "map " + std::to_string(i));
   };
   const auto body = [&](unsigned thread, unsigned round) {
-    // Each thread has its own objects; the locks are another matter.
-    std::mutex& lock = p->locks[thread];
-    auto s = p->db->begin(round % 3 == 2 ? pow::later : pow::strict, lock);
-    const int key = static_cast<int>(thread * 100 + round % 30);
+    auto s = p->db->begin(round % 3 == 2 ? pow::later : pow::strict, p->locks[thread]);
+    const int key = static_cast<int>(round % 30);
     if (round % 7 == 6)
-      p->map->erase(key);
+      p->maps[thread]->erase(key);
     else
-      p->map->edit(key) = std::string(500 + round % 1500, static_cast<char>('a' + round % 26));
+      p->maps[thread]->edit(key) =
+          std::string(500 + round % 1500, static_cast<char>('a' + round % 26));
     s.commit();
     if (round % 50 == 49) p->db->sync();
   };

@@ -59,7 +59,7 @@ TEST_P(Store, HeadPages) {
   }
   db.reset();
   std::ranges::copy(sound, bytes.begin());
-  for (const uint32_t version : {1U, 2U, 99U}) {
+  for (const uint32_t version : {0U, 1U, 2U, 99U}) {
     change_heads([&](file_head& h) { h.version = version; });
     EXPECT_EQ(open_fails(), SCUTE_E_VERSION) << version;
   }

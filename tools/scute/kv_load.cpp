@@ -5,6 +5,7 @@
 #include "kv_store.hpp"
 #include "load_flags.hpp"
 #include "loader.hpp"
+#include "made_file.hpp"
 #include "options.hpp"
 #include "output.hpp"
 #include "standard_streams.hpp"
@@ -13,7 +14,6 @@
 #include <fmt/format.h>
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <memory>
@@ -87,6 +87,7 @@ exit_code run_kv_load(const kv_load_arguments& args) {
   const bool create = args.create && file_is_missing(args.path);
   open_pool pool = open_or_create(args, create, bar);
   if (!create) require_as_asked(args, pool.info());
+  const made_file made(args.path), log(args.path + ".log");
   kv_store store(pool, true);
   const bool has_log_file = pool.info().log_file != 0;
   try {
@@ -95,8 +96,8 @@ exit_code run_kv_load(const kv_load_arguments& args) {
   } catch (const failure&) {
     // Under its lock: no other process has it by then.
     if (create && store.count({}) == 0) {
-      ::unlink(args.path.c_str());
-      if (has_log_file) ::unlink((args.path + ".log").c_str());
+      made.remove();
+      if (has_log_file) log.remove();
     }
     throw;
   }

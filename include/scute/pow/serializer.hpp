@@ -8,7 +8,6 @@
 #include <scute/pow/identity.hpp>
 #include <scute/pow/store.hpp>
 
-#include <atomic>
 #include <memory>
 #include <new>
 #include <string>
@@ -45,20 +44,14 @@ class serializer {
  protected:
   ~serializer() = default;
   /// To be called when the face is made, as its last step.
-  void open() {
-    require_open();
-    check(scute_pow_table_open(store_, name_.c_str(), &k_, &table_));
-  }
+  void open() { check(scute_pow_table_open(store_.get(), name_.c_str(), &k_, &table_)); }
   /// To be called before any part of the face is destroyed: rolls back what an open section of this
   /// thread has changed in it.
-  void close() noexcept {
-    if (table_ != nullptr && *store_is_open_) scute_pow_table_close(std::exchange(table_, nullptr));
-  }
+  void close() noexcept { scute_pow_table_close(std::exchange(table_, nullptr)); }
 
   scute_pow_section* here_or_throw() const {
-    require_open();
     scute_pow_section* s = nullptr;
-    check(scute_pow_current(store_, &s));
+    check(scute_pow_current(store_.get(), &s));
     return s;
   }
   bool edit_object(scute_pow_section* s, uint64_t id) const {
@@ -104,16 +97,6 @@ class serializer {
 
  private:
   friend Face;  // alone derives from a serializer of its own name
-  void require_open() const {
-    if (!store_is_open_->load(std::memory_order_relaxed)) [[unlikely]]
-      refuse_closed();
-  }
-  [[noreturn, gnu::cold, gnu::noinline]] void refuse_closed() const {
-    scute::detail::throw_error(errc::invalid,
-                               ("the store of table " + name_ +
-                                " is closed: what is in memory can be read, and not changed")
-                                   .c_str());
-  }
   template <class Fn>
   void or_take_back(scute_pow_section* s, uint64_t id, Fn&& fn) const {
     try {
@@ -140,7 +123,7 @@ class serializer {
   /// recurs: ids are known to the face alone, which keeps none of erased objects.
   serializer(store& s, const std::string& name, const identity& what, uint32_t size, bool chooses,
              bool recurs = false)
-      : store_(s.native_handle()), store_is_open_(s.is_open_), bytes_each_(size) {
+      : store_(s.native_handle()), bytes_each_(size) {
     k_.struct_size = sizeof k_;
     k_.type = what.type;
     k_.size = size;
@@ -223,8 +206,7 @@ class serializer {
     static thread_local bytes_out one;
     return one;
   }
-  scute_pow* store_;
-  std::shared_ptr<const std::atomic<bool>> store_is_open_;
+  kept_store store_;
   scute_pow_table* table_ = nullptr;
   uint32_t bytes_each_;  // 0: they vary
   uint32_t earlier_ = 0;

@@ -7,10 +7,8 @@
 #include <scute/pow.h>
 #include <scute/error.hpp>
 
-#include <atomic>
 #include <exception>
 #include <functional>
-#include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -45,6 +43,20 @@ inline void check(int result) {
 
 template <class Face>
 class serializer;
+
+/// The handle of a store, which stays good as long as this lives. Once the store is closed, calls
+/// with it are errc::invalid.
+class kept_store {
+ public:
+  explicit kept_store(scute_pow* handle) : handle_(handle) { check(scute_pow_keep(handle)); }
+  ~kept_store() { scute_pow_drop(handle_); }
+  kept_store(kept_store&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  kept_store& operator=(kept_store&&) = delete;
+  scute_pow* get() const noexcept { return handle_; }
+
+ private:
+  scute_pow* handle_;
+};
 
 /// std::unique_lock and the like: they hold the lock of another object.
 template <class T>
@@ -125,30 +137,28 @@ class section {
   scute_pow_section* handle_;
 };
 
-/// An open file. Any thread; the tables and maps of it are guarded by the program's locks, as other
-/// data is.
+/// An open file. Any thread may use it, and one may call close() meanwhile. Moving, release() and
+/// the end of the object are for one thread alone. The tables and maps of it are guarded by the
+/// program's locks, as other data is.
 class store {
  public:
-  explicit store(const std::string& path, const options& o = {}) {
-    detail::check(scute_pow_open(path.c_str(), &o, &handle_));
-  }
+  explicit store(const std::string& path, const options& o = {}) : store(opened(path, o)) {}
   /// Takes a handle over.
   static store adopt(scute_pow* handle) { return store(handle); }
-  ~store() {
-    if (handle_ != nullptr) end();
-  }
-  store(store&& other) noexcept
-      : handle_(std::exchange(other.handle_, nullptr)), is_open_(other.is_open_) {}  // NOLINT
+  ~store() { scute_pow_close(native_handle()); }
+  store(store&& other) noexcept = default;
   store& operator=(store&&) = delete;
 
   /// Makes everything durable and releases the file. The structures can still be read afterwards,
-  /// and changing them throws error(errc::invalid). The destructor does the same, and cannot report
-  /// errors. Throws error: errc::invalid (this thread has a section open) and errc::busy (another
-  /// one has) leave it open.
-  void close() { detail::check(end()); }
-  /// Lets go of the handle. Tables and maps that were made with this object end before the handle
-  /// is closed.
-  scute_pow* release() noexcept { return std::exchange(handle_, nullptr); }
+  /// and changing them throws error(errc::invalid), as all other calls do. The destructor does the
+  /// same, and cannot report errors. Throws error: errc::invalid (this thread has a section open)
+  /// and errc::busy (another one has, or is in a call) leave it open.
+  void close() { detail::check(scute_pow_close(native_handle())); }
+  /// Lets go of the handle; it is void if close() was called.
+  scute_pow* release() noexcept {
+    const detail::kept_store last(std::move(handle_));
+    return last.get();
+  }
 
   /// Takes the locks (each has lock() and unlock(), several of them try_lock() as well), and
   /// begins. Sections that read or edit an object have a lock in common.
@@ -168,7 +178,7 @@ class store {
     // The section first, which may have to wait for another one to end: a waiting thread must hold
     // no lock that the other one needs.
     scute_pow_section* s = nullptr;
-    detail::check(scute_pow_begin(handle_, static_cast<scute_pow_durability>(how), &s));
+    detail::check(scute_pow_begin(native_handle(), static_cast<scute_pow_durability>(how), &s));
     pow::section made(s);
     if constexpr (sizeof...(Locks) == 1)
       (locks.lock(), ...);
@@ -187,22 +197,22 @@ class store {
   }
 
   /// All sections that have ended, of all threads, are durable when it returns.
-  void sync() { detail::check(scute_pow_sync(handle_)); }
+  void sync() { detail::check(scute_pow_sync(native_handle())); }
   /// Cleans up to so many segments; how many were worth it.
   uint64_t clean(uint64_t segments = UINT64_MAX) {
     uint64_t done = 0;
-    detail::check(scute_pow_clean(handle_, segments, &done));
+    detail::check(scute_pow_clean(native_handle(), segments, &done));
     return done;
   }
   /// Cleans all that is worth it, and gives the end of the file back.
-  void compact() { detail::check(scute_pow_compact(handle_)); }
+  void compact() { detail::check(scute_pow_compact(native_handle())); }
   /// Reads everything again; calls tell(what, lost). Returns how much is lost. Sections of other
   /// threads wait. Throws error: errc::invalid (this thread has one open), errc::busy (one does not
   /// end within some seconds). flags: SCUTE_POW_REPAIR, SCUTE_POW_COMPARE.
   uint64_t check(uint32_t flags = 0, const std::function<void(const char*, bool)>& report = {}) {
     uint64_t lost = 0;
     detail::check(scute_pow_check(
-        handle_, flags,
+        native_handle(), flags,
         [](void* arg, const char* what, int is_lost) {
           const auto& f = *static_cast<const std::function<void(const char*, bool)>*>(arg);
           if (f) f(what, is_lost != 0);
@@ -215,7 +225,7 @@ class store {
                          const std::function<void(const scute_pow_damage&)>& report) {
     uint64_t lost = 0;
     detail::check(scute_pow_check_details(
-        handle_, flags,
+        native_handle(), flags,
         [](void* arg, const scute_pow_damage* d) {
           (*static_cast<const std::function<void(const scute_pow_damage&)>*>(arg))(*d);
         },
@@ -225,27 +235,21 @@ class store {
   scute_pow_info info() const {
     scute_pow_info i{};
     i.struct_size = sizeof i;
-    detail::check(scute_pow_get_info(handle_, &i));
+    detail::check(scute_pow_get_info(native_handle(), &i));
     return i;
   }
 
-  scute_pow* native_handle() const noexcept { return handle_; }
+  scute_pow* native_handle() const noexcept { return handle_.get(); }
 
  private:
-  template <class Face>
-  friend class detail::serializer;
   explicit store(scute_pow* handle) : handle_(handle) {}
-  int end() noexcept {
-    const int result = scute_pow_close(handle_);
-    if (result == SCUTE_E_INVALID || result == SCUTE_E_BUSY) return result;
-    handle_ = nullptr;
-    *is_open_ = false;
-    return result;
+  static scute_pow* opened(const std::string& path, const options& o) {
+    scute_pow* handle = nullptr;
+    detail::check(scute_pow_open(path.c_str(), &o, &handle));
+    return handle;
   }
 
-  scute_pow* handle_ = nullptr;
-  std::shared_ptr<std::atomic<bool>> is_open_ =
-      std::make_shared<std::atomic<bool>>(true);  // for what lies in it
+  detail::kept_store handle_;
 };
 
 }  // namespace scute::pow

@@ -2,6 +2,7 @@
 // The opaque types of scute/pow.h.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "base/process.hpp"
 #include "base/uncancelled.hpp"
 #include "c_api/pool/guard.hpp"
+#include "c_api/pow/calls.hpp"
 #include "pow/store.hpp"
 #include "scute/pow.h"
 
@@ -19,11 +21,16 @@ struct scute_pow_table final {
 };
 
 struct scute_pow final {
-  uint64_t process = scute::core::this_process();
-  scute::core::plain_mutex lock;  // of the members below
+  const uint64_t process = scute::core::this_process();
+  scute::core::c_api::store_calls calls;
+  std::atomic<uint64_t> holders{1};     // CALLS-3
+  scute::core::plain_mutex close_lock;  // one thread closes, and others wait for it
+  scute::core::plain_mutex lock;        // of the tables and files
   std::vector<std::unique_ptr<scute_pow_table>> tables;
   std::vector<std::unique_ptr<scute_pow_file>> files;
-  std::unique_ptr<scute::core::pow::store> in;
+  std::unique_ptr<scute::core::pow::store> in;  // for calls that have entered; null: closed
+  // Of `in`. Calls that have not entered compare its address, and access nothing there.
+  std::atomic<const scute::core::pow::state*> parts{nullptr};  // null: closed
   scute::core::pow::progress_fn check_progress, compact_progress;
 
   scute_pow();
@@ -51,14 +58,23 @@ inline bool inherited(const scute_pow* store) noexcept {
 }
 scute_pow& need(scute_pow* store);
 pow::section& need(scute_pow_section* section);
+inline constexpr const char* closed_message =
+    "the store is closed: what is in memory can be read, and not changed";
+int refuse_closed() noexcept;
 
 // For calls that make no system call, so that pthread_cancel() finds nothing in them
 // (base/uncancelled.hpp).
 template <typename Fn>
 int guarded_short(scute_pow* store, Fn&& body) noexcept {
+  if (store == nullptr) [[unlikely]]
+    return guarded(body);
   if (inherited(store)) [[unlikely]]
     return refuse_inherited();
-  return guarded(body);
+  if (!store->calls.enter()) [[unlikely]]
+    return refuse_closed();
+  const int result = guarded(body);
+  store->calls.leave();
+  return result;
 }
 // Calls body(section); the section is this thread's.
 template <typename Fn>

@@ -38,8 +38,9 @@ namespace {
 
 pow::table& of_section(scute_pow_table* handle, const pow::section& s) {
   scute_pow_table& t = need(handle);
-  if (&t.owner->in->parts() != &s.parts())
-    throw failure(SCUTE_E_INVALID, "table " + t.in->name + " is of another store than the section");
+  if (t.owner->parts.load(std::memory_order_acquire) != &s.parts())
+    throw failure(SCUTE_E_INVALID,
+                  "the table is of another store than the section, or its store is closed");
   return *t.in;
 }
 
@@ -216,6 +217,7 @@ int scute_pow_open(const char* path, const scute_pow_options* options, scute_pow
     const scute_pow_options o = normalise(options);
     auto p = std::make_unique<scute_pow>();
     p->in = pow::open_file(path, file_options_of(o));
+    p->parts.store(&p->in->parts(), std::memory_order_relaxed);
     p->check_progress = progress_of(o, "check");
     p->compact_progress = progress_of(o, "compact");
     for (const auto& d : p->in->recovered().damage) {
@@ -223,22 +225,6 @@ int scute_pow_open(const char* path, const scute_pow_options* options, scute_pow
       report_details(d, o.details, o.details_arg);
     }
     *store = p.release();
-  });
-}
-
-int scute_pow_close(scute_pow* store) {
-  if (store == nullptr) return SCUTE_OK;
-  if (inherited(store)) return SCUTE_OK;  // nothing of it can be taken down here
-  const uncancelled now;
-  return guarded([&] {
-    if (pow::section::of_thread(store->in->parts()) != nullptr)
-      throw failure(SCUTE_E_INVALID, "this thread has a section of the store open");
-    if (store->in->parts().is_in_use())
-      throw failure(SCUTE_E_BUSY, "another thread has a section of " + store->in->parts().name +
-                                      " open; close it when all have ended");
-    const std::unique_ptr<scute_pow> end(store);
-    store->in->end_background();
-    store->in->close();
   });
 }
 
@@ -317,8 +303,12 @@ int scute_pow_begin(scute_pow* store, enum scute_pow_durability how, scute_pow_s
 }
 
 int scute_pow_current(scute_pow* store, scute_pow_section** section) {
-  return guarded_short(store, [&] {
-    pow::section* const one = pow::section::of_thread(need(store).in->parts());
+  if (inherited(store)) return refuse_inherited();
+  return guarded([&] {
+    // It does not enter: the answer is about this thread, whose section keeps the store open.
+    const pow::state* const s = need(store).parts.load(std::memory_order_acquire);
+    if (s == nullptr) throw failure(SCUTE_E_INVALID, closed_message);
+    pow::section* const one = pow::section::of_thread(*s);
     need_out(section, "section");
     if (one == nullptr)
       throw failure(SCUTE_E_NOTX,

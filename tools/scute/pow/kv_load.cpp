@@ -4,6 +4,7 @@
 #include "failure.hpp"
 #include "load_flags.hpp"
 #include "loader.hpp"
+#include "made_file.hpp"
 #include "output.hpp"
 #include "pow/kv_map.hpp"
 #include "standard_streams.hpp"
@@ -11,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <optional>
 
 namespace scute_tool {
 
@@ -30,9 +32,17 @@ exit_code run_pow_kv_load(const pow_kv_load_arguments& args) {
   progress bar(args.load.quiet);
   store_file file(args.path, args.flags,
                   args.create ? store_file::how::create : store_file::how::write, &bar);
-  kv_map all(file, true);
-  return args.load.run("scute pow kv load", args.path, all, source, stop, bar,
-                       [&] { file.close(); });
+  std::optional<made_file> made;
+  if (file.is_new()) made.emplace(args.path);
+  std::optional<kv_map> all;
+  try {
+    all.emplace(file, true);
+    return args.load.run("scute pow kv load", args.path, *all, source, stop, bar,
+                         [&] { file.close(); });
+  } catch (const failure&) {
+    if (made && (!all || all->is_empty())) made->remove();
+    throw;
+  }
 }
 
 }  // namespace

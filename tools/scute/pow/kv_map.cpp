@@ -25,6 +25,10 @@ kv_map::kv_map(store_file& file, bool to_write) : file_(file) {
   });
 }
 
+bool kv_map::is_empty() const {
+  return (records_ == nullptr || records_->empty()) && (sources_ == nullptr || sources_->empty());
+}
+
 const std::string* kv_map::get(const std::string& key) const {
   if (records_ == nullptr || !records_->contains(key)) return nullptr;
   return &records_->at(key);

@@ -20,6 +20,8 @@ class kv_map final : public record_sink {
   // To read, a file without one counts as an empty one. Throws failure.
   kv_map(store_file& file, bool to_write);
 
+  // Nothing is in it, and nothing was ever loaded.
+  bool is_empty() const;
   const std::string* get(const std::string& key) const;
   void scan(const scan_range& range,
             const std::function<void(std::string_view key, std::string_view value)>& visit) const;

@@ -132,8 +132,20 @@ scute::pow::store store_file::open(const store_flags& flags, how mode, progress*
       static_cast<progress*>(arg)->update(what, done, total);
     };
   }
+  const auto open_with = [&](uint32_t flag) {
+    scute::pow::options with = o;
+    with.flags |= flag;
+    return scute::pow::store(failure::library_path(path_), with);
+  };
   try {
-    return scute::pow::store(failure::library_path(path_), o);
+    if (mode == how::create) try {
+        is_new_ = true;
+        return open_with(SCUTE_POW_NEW);
+      } catch (const scute::error& error) {
+        is_new_ = false;
+        if (error.which() != scute::errc::exists) throw;
+      }
+    return open_with(0);
   } catch (const scute::error& error) {
     throw not_of_kind(file_kind::persist_on_write, path_, error);
   }

@@ -53,6 +53,8 @@ class store_file {
   const std::vector<damage>& found() const { return found_; }
   const std::string& path() const { return path_; }
   scute::pow::store& store() { return store_; }
+  // This has made the file.
+  bool is_new() const { return is_new_; }
   scute_pow_info info() const;
   std::vector<scute_pow_table_info> tables() const;  // their names are in names_
   bool has_table(const std::string& name) const;
@@ -65,6 +67,7 @@ class store_file {
   std::string path_;
   std::vector<damage> found_;
   mutable std::vector<std::string> names_;
+  bool is_new_ = false;
   scute::pow::store store_;
 };
 
