@@ -120,6 +120,46 @@ TEST(session_number, DistinguishesTwoCopiesOfAPool) {
   }
 }
 
+// The same, and one of the two was closed. The killed one refuses the log of the other. The closed
+// one is as it was when it was closed, and the log of the other one is set aside.
+TEST(session_number, DistinguishesTwoCopiesOfWhichOneWasClosed) {
+  disk_pool f, g;
+  f.change(1);
+  f.close();
+  const bytes base = read_file(f.path), base_log = read_file(f.log);
+  g.kill();
+  g.objects = f.objects;
+  for (const bool of_killed_into_closed : {false, true}) {
+    SCOPED_TRACE(of_killed_into_closed);
+    for (disk_pool* p : {&f, &g}) {
+      write_file(p->path, base);
+      write_file(p->log, base_log);
+      p->open();
+      p->change(p == &f ? 2 : 3);
+      p->pool->in->drain();
+      if (p == &f)
+        p->close();
+      else
+        p->kill();
+    }
+    const bytes of_f = read_file(f.log), of_g = read_file(g.log);
+    if (of_killed_into_closed) {
+      write_file(f.log, of_g);
+      f.open();
+      f.expect_last();
+      EXPECT_EQ(read_file(f.log + ".foreign"), of_g);
+      f.survive(4);
+    } else {
+      write_file(g.log, of_f);
+      g.expect_refused(SCUTE_E_CORRUPT, "another copy of the pool");
+      write_file(g.log, of_g);
+      g.open();
+      g.expect_last();
+      g.survive(5);
+    }
+  }
+}
+
 TEST(session_number, DistinguishesTwoCopiesOfAShield) {
   shielded f(scratch::disk);
   f.make(300000);
@@ -139,11 +179,32 @@ TEST(session_number, DistinguishesTwoCopiesOfAShield) {
   f.write(9000, pattern(6, 3000));
   f.in().abandon();
   f.close();
-  const bytes other_log = read_file(log);
-  write_file(sidecar, mine);
+  const bytes other = read_file(sidecar), other_log = read_file(log);
+  const auto refused = [&](const bytes& pool, const bytes& its_log, const char* words) {
+    SCOPED_TRACE(words);
+    const bytes file = read_file(f.path);
+    write_file(sidecar, pool);
+    write_file(log, its_log);
+    SCUTE_FAILS(SCUTE_E_CORRUPT, f.try_open());
+    EXPECT_THAT(scute_errormsg(), testing::HasSubstr(words));
+    EXPECT_TRUE(read_file(f.path) == file);
+    EXPECT_TRUE(read_file(sidecar) == pool);
+    EXPECT_TRUE(read_file(log) == its_log);
+  };
+  refused(mine, other_log, "another copy of the pool");
+  refused(other, mine_log, "another copy of the pool");
+  refused(mine, closed_log, "is older than the pool");
+  refused(other, closed_log, "is older than the pool");
+  write_file(sidecar, other);
   write_file(log, other_log);
-  SCUTE_FAILS(SCUTE_E_CORRUPT, f.try_open());
-  EXPECT_THAT(scute_errormsg(), testing::HasSubstr("another copy of the pool"));
+  f.open();
+  EXPECT_EQ(f.read(9000, 3000), pattern(6, 3000));
+  f.write(20000, pattern(7, 3000));
+  const bytes newer_log = read_file(log);
+  f.in().abandon();
+  f.close();
+  refused(mine, newer_log, "is newer than the pool");
+  write_file(sidecar, mine);
   write_file(log, mine_log);
   f.open();
   EXPECT_EQ(f.read(1000, 3000), pattern(5, 3000));

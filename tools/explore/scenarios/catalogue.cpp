@@ -56,6 +56,7 @@ const std::vector<entry>& catalogue() {
     add_log_damage_scenarios(list);
     add_track_scenarios(list);
     add_log_file_scenarios(list);
+    add_log_copy_scenarios(list);
     add_pow_scenarios(list);
     add_view_scenarios(list);
     add_shield_scenarios(list);

@@ -61,6 +61,7 @@ void add_spec_unresolved_scenarios(std::vector<entry>& to);
 void add_log_damage_scenarios(std::vector<entry>& to);  // damage to the log
 void add_track_scenarios(std::vector<entry>& to);       // a log in tracks, and damage to it
 void add_log_file_scenarios(std::vector<entry>& to);    // the same, with a log file
+void add_log_copy_scenarios(std::vector<entry>& to);    // the file of another copy of the pool
 
 // Kinds of pools, in words and as the library has them: engine redo at the protection levels, and
 // engines logfree and spec with one row of parity and with more; spec with less protection as well.
@@ -84,6 +85,8 @@ inline constexpr level spec_levels[] = {{"spec0", {SCUTE_PROTECT_NONE, SCUTE_ENG
 inline constexpr level every_level[] = {
     levels[0],      levels[1],      levels[2],      levels[3],      levels[4],      levels[5],
     spec_levels[0], spec_levels[1], spec_levels[2], spec_levels[3], spec_levels[4], spec_levels[5]};
+// Where engine spec has its log.
+enum class log_in : uint8_t { pool, file };
 inline constexpr testing::pool_kind redo = levels[3].protection, logfree = levels[4].protection;
 
 // A kind of scenario that is made at several levels, as "name/level".

@@ -51,7 +51,6 @@ testing::scenario dense_growth(const level& l) {
 }
 
 // Runs that were emptied become bodies of a span, when all other space is taken.
-enum class log_in : uint8_t { pool, file };
 testing::scenario span_over_runs(const char* name, const level& l, log_in where) {
   auto s = with_directories(std::string(name) + "/" + l.name, l.protection);
   s.may_run_full();

@@ -23,9 +23,12 @@ scute_options roomy(const level& l) {
   return o;
 }
 
-testing::scenario start(const std::string& name, const level& l) {
-  testing::scenario s(name + "/" + l.name, roomy(l));
-  s.observe([](scute::pool& p) { return contents(p, 0); });
+// A log in a file has two chunks, and grows. Where it is in the pool, it is as large as usual.
+testing::scenario start(const std::string& name, const level& l, log_in where) {
+  scute_options o = roomy(l);
+  if (where == log_in::file) o.log_cap = 4096;
+  testing::scenario s((where == log_in::file ? "log-file-" : "") + name + "/" + l.name, o);
+  if (where == log_in::file) s.with_log_file();
   return s;
 }
 
@@ -42,8 +45,10 @@ void in_place(testing::scenario& s, uint64_t at, uint64_t length, unsigned fill,
 
 // The log has all bytes of an object in the slot, or a part of them, or nothing, when the next one
 // is prewritten there.
+template <log_in where>
 testing::scenario reuse(const level& l) {
-  auto s = start("slot-reuse", l);
+  auto s = start("slot-reuse", l, where);
+  s.observe([](scute::pool& p) { return contents(p, 0); });
   s.setup(make_directories);
   for (unsigned round = 0; round < 3; ++round) {
     s.step("allocate one of 20064", [=](scute::pool& p) {
@@ -98,8 +103,9 @@ void change_one(scute::pool& p, uint64_t number) {
     c.commit();
 }
 
-testing::scenario random(const level& l, uint64_t seed) {
-  auto s = start("slot-reuse-random", l);
+testing::scenario random(const level& l, log_in where, uint64_t seed) {
+  auto s = start("slot-reuse-random", l, where);
+  s.observe([](scute::pool& p) { return contents(p, 0); });
   s.may_run_full().lanes_in_turn();
   s.setup([=](scute::pool& p) {
     make_directories(p);
@@ -112,8 +118,8 @@ testing::scenario random(const level& l, uint64_t seed) {
 }
 
 // Of one thread, concurrently with another one that checkpoints at any moment.
-testing::scenario beside_checkpoints(const level& l, uint64_t seed) {
-  testing::scenario s(std::string("slot-reuse-threads/") + l.name, roomy(l));
+testing::scenario beside_checkpoints(const level& l, log_in where, uint64_t seed) {
+  auto s = start("slot-reuse-threads", l, where);
   s.may_run_full();
   s.setup([=](scute::pool& p) {
     make_directories(p);
@@ -131,17 +137,30 @@ testing::scenario beside_checkpoints(const level& l, uint64_t seed) {
 }  // namespace
 
 void add_slot_reuse_scenarios(std::vector<entry>& to) {
+  const auto varied = [&](const char* name, const char* about, const level& l, log_in where,
+                          auto make) {
+    to.push_back({(where == log_in::file ? "log-file-" : "") + std::string(name) + "/" + l.name,
+                  about, [=](uint64_t seed) { return make(l, where, seed); }});
+  };
   add_at_all_levels(
       {{"slot-reuse", "prewritten objects in slots of older ones, and ranges in place of them",
-        reuse}},
+        reuse<log_in::pool>}},
       to);
   for (const level& l : every_level)
-    to.push_back({std::string("slot-reuse-random/") + l.name, "the same, at random",
-                  [l](uint64_t seed) { return random(l, seed); }});
+    varied("slot-reuse-random", "the same, at random", l, log_in::pool, random);
   for (const level& l : spec_levels)
-    to.push_back({std::string("slot-reuse-threads/") + l.name,
-                  "the same, while another thread checkpoints",
-                  [l](uint64_t seed) { return beside_checkpoints(l, seed); }});
+    varied("slot-reuse-threads", "the same, while another thread checkpoints", l, log_in::pool,
+           beside_checkpoints);
+  for (const level& l : spec_levels) {
+    to.push_back({std::string("log-file-slot-reuse/") + l.name,
+                  "engine spec, a log file: prewritten objects in slots of older ones",
+                  [l](uint64_t) { return reuse<log_in::file>(l); }});
+    varied("slot-reuse-random", "engine spec, a log file: the same, at random", l, log_in::file,
+           random);
+    varied("slot-reuse-threads",
+           "engine spec, a log file: the same, while another thread checkpoints", l, log_in::file,
+           beside_checkpoints);
+  }
 }
 
 }  // namespace scute::explore

@@ -205,8 +205,10 @@ testing::scenario parts(const level& l) {
 }
 
 // A placed object is not logged; and one that takes its place later is.
+template <log_in where>
 testing::scenario placed(const level& l) {
-  auto s = spec_scene("spec-placed", l);
+  auto s = spec_scene(where == log_in::file ? "log-file-placed" : "spec-placed", l);
+  if (where == log_in::file) s.with_log_file();
   s.observe([](scute::pool& p) { return contents(p, 0); });
   for (unsigned k = 0; k < 2; ++k) {
     s.step("allocate 17000",
@@ -316,7 +318,10 @@ void add_spec_scenarios(std::vector<entry>& to) {
           {"spec-in-place", "engine spec: ranges that the log knows, and does not know", in_place},
           {"spec-granules", "engine spec: ranges that share granules", granules},
           {"spec-parts", "engine spec: transactions of several frames", parts},
-          {"spec-placed", "engine spec: large objects, and what comes after them", placed},
+          {"spec-placed", "engine spec: large objects, and what comes after them",
+           placed<log_in::pool>},
+          {"log-file-placed", "engine spec, a log file: large objects, and what comes after them",
+           placed<log_in::file>},
           {"spec-switches", "engine spec: the pool gets other engines, and spec again", switches}},
          to);
   // Of two parities there is too little room in so small a pool.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Engine spec with its log in a file of its own: two files, each durable by its own syncs;
 // openings, closings and switches of engines, which make and remove the file.
-#include <memory>
 #include <vector>
 
 #include "scenarios/spec_scene.hpp"
@@ -83,26 +82,6 @@ testing::scenario killed(const level& l) {
     s.step_on_stage("be killed", [](const testing::stage& at) { at.abandon(); });
     s.step_on_stage("open", [](const testing::stage& at) { at.open(); });
   }
-  return s;
-}
-
-// An older copy of the log next to a pool that was closed: nothing of it counts, whenever the next
-// opening ends (LOGFILE-9).
-testing::scenario older(const level& l) {
-  auto s = start("log-file-older", l);
-  s.observe([](scute::pool& p) { return contents(p, 0); });
-  const uint64_t pool = options(l, SCUTE_ENGINE_SPEC).size;
-  const auto copy = std::make_shared<std::vector<std::byte>>();
-  overwrite(s, 0, 10);
-  s.step_on_stage("copy the log", [=](const testing::stage& at) {
-    const auto log = at.bytes().subspan(pool);
-    copy->assign(log.begin(), log.end());
-  });
-  overwrite(s, 0, 11);
-  s.step_on_stage("close", [](const testing::stage& at) { at.close(); });
-  s.step_on_stage("restore the copy", [=](const testing::stage& at) { at.damage(pool, *copy); });
-  s.step_on_stage("open", [](const testing::stage& at) { at.open(); });
-  overwrite(s, 1, 12);
   return s;
 }
 
@@ -379,7 +358,6 @@ void add_log_file_scenarios(std::vector<entry>& to) {
         checkpoints},
        {"log-file-sessions", "engine spec, a log file: closed, opened, killed", sessions},
        {"log-file-killed", "engine spec, a log file: killed and opened", killed},
-       {"log-file-older", "engine spec, a log file: an older copy of it next to the pool", older},
        {"log-file-switches", "engine spec, a log file: the pool gets other engines", switches},
        {"log-file-lost", "engine spec, a log file: opened without its log", lost},
        {"log-file-resized", "engine spec, a log file: another size", resized},
