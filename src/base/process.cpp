@@ -10,6 +10,7 @@
 #include <cerrno>
 
 #include "base/failure.hpp"
+#include "base/planted.hpp"
 
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
@@ -35,20 +36,41 @@ constinit process_mutex tables;
 constinit std::array<registered_descriptor, descriptors_max> descriptors SCUTE_GUARDED_BY(tables){};
 constinit uint64_t tables_process SCUTE_GUARDED_BY(tables) = 0;  // the process of the descriptors
 
-void before_fork() noexcept SCUTE_ACQUIRE(tables) {
+// PROC-6. Becomes true under `tables`, so it is the same before and after a fork that has them.
+constinit std::atomic<bool> forks_are_free{false};
+constinit std::atomic<pthread_t> forking{};
+
+void before_fork() noexcept SCUTE_NO_LOCK_ANALYSIS {
+  if (forks_are_free.load()) return;
   tables.lock();
+  if (forks_are_free.load())
+    tables.unlock();
+  else
+    forking.store(::pthread_self());
 }
-void after_fork_in_parent() noexcept SCUTE_RELEASE(tables) {
+void after_fork_in_parent() noexcept SCUTE_NO_LOCK_ANALYSIS {
+  if (forks_are_free.load()) return;
+  forking.store(pthread_t{});
   tables.unlock();
 }
-void after_fork_in_child() noexcept SCUTE_RELEASE(tables) {
+void after_fork_in_child() noexcept SCUTE_NO_LOCK_ANALYSIS {
   this_process_page.number.store(0, std::memory_order_relaxed);
+  if (forks_are_free.load()) return;
+  forking.store(pthread_t{});
   for (auto& place : descriptors) {
     if (place.number >= 0 && file_of(place.number) == place.file)
       ::close(place.number);  // NUMBER-2
     place.number = -1;
   }
   tables.unlock();
+}
+
+// PROC-6. A fork handler of the program that calls exit() does not wait for itself.
+[[gnu::destructor]] void let_forks_go() noexcept {
+  if (!prepared.load() || forking.load() == ::pthread_self() || SCUTE_PLANTED(fork_unwaited))
+    return;
+  const locked hold(tables);
+  forks_are_free.store(true);
 }
 
 // Runs once for a process and all its descendants.

@@ -18,6 +18,9 @@
 // PROC-5 A child that was not made by fork() may find the mutex taken by a thread that it does not
 //    have, and the tables half changed. The mutex knows the process of its holder, so a holder of
 //    another process does not count. Every process resets its tables, whatever it finds there.
+// PROC-6 The C library removes the fork handlers of a library that it finalizes, even if a fork has
+//    run the first of them and not the second. So the library's end waits for such a fork, and
+//    later forks do not take the mutex. PROC-5 and the page of PROC-1 are for their children.
 //
 // On PROC-1: the number lies in a page that the kernel wipes in a child (MADV_WIPEONFORK). So a
 // child that was not made by fork(), and ran no fork handlers, is recognized as well. If the kernel

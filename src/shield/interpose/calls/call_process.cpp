@@ -3,7 +3,8 @@
 //
 // LIFE-1 Everything is ready before any constructor of the program that could open a file, and
 //    works even if one runs earlier.
-// LIFE-2 A child of fork() finds complete tables, and nothing of its parent's open (GUARD-4).
+// LIFE-2 A child of fork() finds complete tables, and nothing of its parent's open (GUARD-4;
+//    process/forking.hpp).
 // LIFE-3 An exit writes the bytes of the views, and leaves none in a log alone, so that damage at
 //    that time loses nothing: an exit is no crash. The views stay open: other threads, and objects
 //    destroyed later, may still store. The supervisor finds those stores.
@@ -16,27 +17,19 @@
 #include <cstdarg>
 #include <cstdio>
 
-#include "base/process.hpp"
 #include "shield/interpose/calls/next_calls.hpp"
 #include "shield/interpose/descriptors/descriptors.hpp"
 #include "shield/interpose/descriptors/guarded_file.hpp"
 #include "shield/interpose/descriptors/inherited_fds.hpp"
-#include "shield/interpose/descriptors/own_descriptors.hpp"
 #include "shield/interpose/descriptors/shielding.hpp"
-#include "shield/interpose/memory/mappings.hpp"
 #include "shield/interpose/memory/page_in.hpp"
-#include "shield/interpose/memory/page_out.hpp"
-#include "shield/interpose/memory/view_faults.hpp"
 #include "shield/interpose/process/complaint.hpp"
 #include "shield/interpose/process/critical.hpp"
+#include "shield/interpose/process/forking.hpp"
 #include "shield/interpose/process/last_thread.hpp"
 #include "shield/interpose/process/program_threads.hpp"
 #include "shield/interpose/process/settings.hpp"
-#include "shield/interpose/process/supervisor_link.hpp"
 #include "shield/interpose/signals/deferred_signals.hpp"
-#include "shield/interpose/signals/handler_leaves.hpp"
-#include "shield/interpose/stores/durability.hpp"
-#include "shield/interpose/stores/store_guard.hpp"
 
 using namespace scute::core::interpose;
 
@@ -49,29 +42,7 @@ extern "C" {
 
 namespace {
 
-void before_fork() noexcept {
-  lock_for_fork();
-  load_all_views();
-}
-
-void in_child() noexcept {
-  forget_faults();
-  forget_held_pages();
-  forget_staying_pages();
-  if (call_under_way() != 0) guarded_file::leave_regions();
-  forget_calls();
-  forget_departures();
-  own_handlers();
-  close_link_in_child();
-  own_tables();
-  forget_threads_of_parent();
-  main_thread_of_child();
-  guarded_file::become_child();
-  unlock_after_fork();
-  let_deferred_signals_come();
-}
-
-[[gnu::constructor(101)]] void begin() {
+[[gnu::constructor(102)]] void begin() {
   next::look_up_early();
   remember_standard_error();
   find_threads_of_libc();
@@ -82,10 +53,7 @@ void in_child() noexcept {
 #endif
   own_tables();
   own_handlers();
-  // CRIT-2: the last registered handler is called first, so our mutex is taken before the
-  // library's.
-  static_cast<void>(scute::core::process_tables());
-  ::pthread_atfork(&before_fork, &unlock_after_fork, &in_child);
+  handle_forks();
 }
 
 // Runs after the other constructors of this library.
@@ -107,12 +75,12 @@ void in_child() noexcept {
 
 // Runs no fork handlers except ours: the child is like one of fork() (LIFE-2).
 SCUTE_INTERPOSED(pid_t, _Fork, ()) {
-  before_fork();
+  begin_fork();
   const pid_t child = next::bare_fork();
   if (child == 0)
-    in_child();
+    end_fork_in_child();
   else
-    unlock_after_fork();
+    end_fork_in_parent();
   return child;
 }
 // Children made without any handlers: their accesses load no pages (PAGEIN-4).

@@ -27,6 +27,7 @@
 #include "shield/interpose/memory/page_out.hpp"
 #include "shield/interpose/memory/view_faults.hpp"
 #include "shield/interpose/process/complaint.hpp"
+#include "shield/interpose/process/forking.hpp"
 #include "shield/interpose/process/program_threads.hpp"
 #include "shield/interpose/process/settings.hpp"
 #include "shield/interpose/process/supervisor_link.hpp"
@@ -135,6 +136,7 @@ guarded_file& guarded_file::unused() {
 }
 
 guarded_file& guarded_file::open(const std::string& path, const file_identity& id, bool reads) {
+  handle_forks();                    // FORK-1
   const length_signal_held quietly;  // a view may be longer than the program's file size limit
   const bool guards = stores_are_guarded();
   if (guards) require_guard(asked().views);
