@@ -42,7 +42,7 @@ class Closing : public ::testing::Test {
     EXPECT_EQ(scute_pow_open(path_.c_str(), &o_, &store_), SCUTE_OK);
     EXPECT_EQ(scute_pow_keep(store_), SCUTE_OK);
   }
-  // What a callback does, which runs inside of a call.
+  // A callback calls this inside of a call.
   void inside() {
     if (const auto fn = std::exchange(in_call_, {})) fn();
   }

@@ -367,7 +367,7 @@ TEST_F(Seals, WhereAMemberEndsIsWrittenAgain) {
 }
 
 // POW-20. The XOR of three segments that are gone looks like a segment: objects of one size, and
-// checksums that are linear. What they read as cancels out: zeros, the same bytes, numbers.
+// checksums that are linear. Their bytes cancel out: zeros, the same bytes, numbers.
 TEST_F(Seals, LostMembersThatCancelOutMakeNoOther) {
   for (uint64_t i = 0; i < 120; ++i) put(i, 900, static_cast<char>('a' + i % 26));
   db->close();

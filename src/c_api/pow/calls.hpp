@@ -44,7 +44,7 @@ class store_calls {
   bool is_closed() const noexcept {
     return phase_.load(std::memory_order_acquire) == phase::closed;
   }
-  // Closes if no thread is in a call, and is_unused() says that nothing else goes on. One thread at
+  // Closes if no thread is in a call, and is_unused() says that no object of it is in use. One thread at
   // a time.
   template <typename Fn>
   bool close(Fn&& is_unused) noexcept {
