@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Every fence of the library has a name, so that it can be referred to, counted, and left out by a
-// planted bug (base/planted.hpp). The list, with the consequence of leaving out each fence, is
+// planted bug (tests/planted). The list, with the consequence of leaving out each fence, is
 // fence_sites.inc.
 //
 //   l.w.fence(fence_site::NAME);

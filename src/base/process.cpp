@@ -10,7 +10,6 @@
 #include <cerrno>
 
 #include "base/failure.hpp"
-#include "base/planted.hpp"
 
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
@@ -67,8 +66,7 @@ void after_fork_in_child() noexcept SCUTE_NO_LOCK_ANALYSIS {
 
 // PROC-6. A fork handler of the program that calls exit() does not wait for itself.
 [[gnu::destructor]] void let_forks_go() noexcept {
-  if (!prepared.load() || forking.load() == ::pthread_self() || SCUTE_PLANTED(fork_unwaited))
-    return;
+  if (!prepared.load() || forking.load() == ::pthread_self()) return;
   const locked hold(tables);
   forks_are_free.store(true);
 }

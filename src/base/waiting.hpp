@@ -29,7 +29,7 @@ inline thread_local constinit wait_hook this_thread_waits
     __attribute__((tls_model("initial-exec"))) = {};
 
 // A point where a thread reads data that another one may store to without any lock: a test must be
-// able to switch threads there. Has an effect only in builds with planted bugs (base/planted.hpp).
+// able to switch threads there. Has an effect only in builds with planted bugs (tests/planted).
 inline void switch_point() noexcept {
 #ifdef SCUTE_PLANTED_BUGS
   if (this_thread_waits.pass != nullptr) this_thread_waits.pass(this_thread_waits.arg);

@@ -4,7 +4,6 @@
 #include <cstring>
 #include <unordered_map>
 
-#include "base/planted.hpp"
 #include "pow/rebuilt.hpp"
 #include "pow/seal.hpp"
 
@@ -36,9 +35,7 @@ class checker {
     live();
     // Only if nothing is missing: otherwise the file would claim that it ends where damage has cut
     // it. Before the seals, since a segment without a recorded end gets none (POW-12).
-    if (options_.repair && (complete_ || SCUTE_PLANTED(pow_end_short)) &&
-        !SCUTE_PLANTED(pow_ends_last))
-      store_ends();
+    if (options_.repair && complete_) store_ends();
     // A seal must not be removed while bytes rebuilt from it may not be durable.
     if (options_.repair) {
       w_.fence(fence_site::pow_member);
@@ -46,7 +43,6 @@ class checker {
     }
     for (uint32_t i = 0; i < count; ++i)
       if (s_.space->note(i).what.load(std::memory_order_acquire) == use::seal) seal(i);
-    if (options_.repair && complete_ && SCUTE_PLANTED(pow_ends_last)) store_ends();
     if (options_.repair) {
       w_.fence(fence_site::pow_repair);
       s_.refuse_if_failed();
@@ -96,7 +92,7 @@ class checker {
       last_ = f.head.transaction;
       if (f.flawed) {
         ++flawed;
-        if (options_.repair && !SCUTE_PLANTED(pow_check_repair))
+        if (options_.repair)
           log::store_lines(w_, s_.medium->base(), s_.layout, place, f.position, f.lines);
       }
       frame_view v;

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <map>
 
-#include "base/planted.hpp"
 #include "pow/seal.hpp"
 
 namespace scute::core::pow {
@@ -42,7 +41,7 @@ uint32_t cleaner::choose(gains wanted) {
   }
   if (s_.groups != nullptr && (best == nowhere || !s_.space->note(best).loose))
     s_.groups->forget_loose();
-  while (best != nowhere && s_.space->note(best).after != nowhere && !SCUTE_PLANTED(pow_span))
+  while (best != nowhere && s_.space->note(best).after != nowhere)
     best = s_.space->note(best).after;
   return best;
 }
@@ -78,7 +77,7 @@ bool cleaner::is_empty() const {
     graves = 0;
     for (const grave& g : graves_)
       if (counts(*g.e, g.r)) graves += static_cast<int64_t>(round_record(0));
-    if (left <= graves || SCUTE_PLANTED(pow_clean_guard)) return true;
+    if (left <= graves) return true;
   }
   return false;
 }
@@ -117,8 +116,7 @@ void cleaner::add(table& t, const record& r, entry& e, const std::byte* bytes) {
     most_ = l.room() >= least + 256 ? l.room() : s_.layout.frame_max();
     log::segment_writer::start(image_);
   }
-  if (group_ != r.version && !SCUTE_PLANTED(pow_copy_version))
-    add_group(image_, group_ = r.version);
+  if (group_ != r.version) add_group(image_, group_ = r.version);
   std::byte* const to = add_record(image_, t.number, r.id, r.size, r.tombstone);
   if (r.size != 0) std::memcpy(to, bytes, r.size);
   copies_.push_back({&t, r.index(), &e, r.version, r.size | (r.tombstone ? tombstone_flag : 0),
@@ -145,7 +143,6 @@ void cleaner::add_tombstones() {
     const auto [from, to] =
         std::equal_range(found_.begin(), found_.end(), found_record{g.e, nullptr},
                          [](const found_record& a, const found_record& b) { return a.e < b.e; });
-    if (SCUTE_PLANTED(pow_tombstone)) continue;
     if (g.e->records.load(std::memory_order_relaxed) > static_cast<uint64_t>(to - from)) {
       add(*g.t, g.r, *g.e, nullptr);
     } else if (const uint32_t tag = tag_of_id(g.r.id); s_.remembers(*g.t, tag)) {
@@ -156,8 +153,7 @@ void cleaner::add_tombstones() {
   }
   raise_tags(std::move(tags));
   for (const grave* const g : old)
-    if (s_.remembers(*g->t, tag_of_id(g->r.id)) && !SCUTE_PLANTED(pow_tags_forgotten))
-      add(*g->t, g->r, *g->e, nullptr);
+    if (s_.remembers(*g->t, tag_of_id(g->r.id))) add(*g->t, g->r, *g->e, nullptr);
 }
 
 // Makes the records in the image durable. From then on the entries point to them.
@@ -245,7 +241,7 @@ bool cleaner::take(uint32_t victim, need kept, bool marked) {
     // exists.
     if (seal != nowhere) s_.groups->repair(l.w, seal);
     // A copy counts by itself, whatever its record's batch depends on.
-    if (names && !SCUTE_PLANTED(pow_copy_early) && !SCUTE_PLANTED(pow_dead_early)) s_.sync(l.w);
+    if (names) s_.sync(l.w);
     reader.read(s_.space->place(victim), [&](const log::frame& f) { look_at(f); });
     add_tombstones();
     write_copies();
@@ -258,18 +254,17 @@ bool cleaner::take(uint32_t victim, need kept, bool marked) {
     // `names` before.
     names = names || s_.names.load(std::memory_order_relaxed);
     if (names) {
-      if (!SCUTE_PLANTED(pow_dead_early)) s_.sync(l.w);
+      s_.sync(l.w);
       for (uint32_t i = 0; i < lanes_max; ++i)
         if (const lane* const other = s_.find_lane(i))
           for (unsigned spins = 0; other->naming.load(std::memory_order_seq_cst);)
             spin_pause(spins);
-      if (!SCUTE_PLANTED(pow_dead_early)) s_.sync(l.w);
+      s_.sync(l.w);
     }
     s_.marks = s_.marks || names || parts_;
-    if (s_.marks && marked && !SCUTE_PLANTED(pow_mark)) write_mark();
+    if (s_.marks && marked) write_mark();
     s_.store_void_head(l.w, victim);
-    if (seal != nowhere && !SCUTE_PLANTED(pow_seal_stays))
-      s_.groups->store_void(l.w, seal);  // POW-19
+    if (seal != nowhere) s_.groups->store_void(l.w, seal);  // POW-19
     l.w.fence(fence_site::pow_void);
     s_.refuse_if_failed();
   } catch (...) {
@@ -292,7 +287,7 @@ bool cleaner::take(uint32_t victim, need kept, bool marked) {
   // subtract its bytes from the live bytes of the segment's next use (POW-16).
   for (const grave& g : graves_) {
     const entry_guard guard(*g.e);
-    if (!SCUTE_PLANTED(pow_grave_stays) && g.e->segment == victim) g.e->segment = nowhere;
+    if (g.e->segment == victim) g.e->segment = nowhere;
   }
   for (uint32_t i = 0; i < s_.space->count(); ++i)
     if (uint32_t was = victim; s_.space->note(i).after.load(std::memory_order_relaxed) == victim)

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <set>
 
-#include "base/planted.hpp"
-
 namespace scute::core::pow {
 namespace {
 
@@ -32,7 +30,7 @@ void look(batch& b, const std::vector<waiting_frame>& waiting) {
   const waiting_frame& d = *b.decides;
   if (d.kind == frame_kind::abort)
     b.what = batch_outcome::aborted;
-  else if (d.kind != frame_kind::commit || parts.size() == d.parts || SCUTE_PLANTED(pow_part))
+  else if (d.kind != frame_kind::commit || parts.size() == d.parts)
     b.what = batch_outcome::whole;
 }
 
@@ -64,7 +62,7 @@ decision decide(const std::vector<waiting_frame>& waiting,
       continue;
     }
     uint64_t up_to = number;
-    if (const auto there = lanes.find(key); there != lanes.end() && !SCUTE_PLANTED(pow_prefix)) {
+    if (const auto there = lanes.find(key); there != lanes.end()) {
       for (auto at = there->second.upper_bound(number); at != there->second.end(); ++at) {
         if (at->first != up_to + 1 || at->second.what == batch_outcome::torn) break;
         up_to = at->first;
@@ -75,7 +73,7 @@ decision decide(const std::vector<waiting_frame>& waiting,
     d.kept[key] = up_to;
   }
   // Repeatedly drops batches that name one that does not count, until nothing changes.
-  for (bool changed = !SCUTE_PLANTED(pow_named); changed;) {
+  for (bool changed = true; changed;) {
     changed = false;
     for (auto& [key, up_to] : d.kept) {
       if (key.first <= old.decided) continue;

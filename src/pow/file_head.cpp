@@ -8,7 +8,6 @@
 #include <span>
 
 #include "base/failure.hpp"
-#include "base/planted.hpp"
 #include "codec/crc32c.hpp"
 
 namespace scute::core::pow {
@@ -60,7 +59,6 @@ bool is_mix_with(const file_head& torn, const file_head& whole, uint64_t other_u
 
 // HEAD-1.
 bool left_by_crash(std::span<const file_head, head_copies> copies, const file_head& newest) {
-  if (SCUTE_PLANTED(pow_head_crash)) return true;
   const auto is_newest = [&](const file_head& h) {
     return std::memcmp(&h, &newest, sizeof h) == 0;
   };
@@ -103,7 +101,7 @@ file_head read_head(const medium::medium& m, uint64_t file_size, const std::stri
     if (file_size < (i + 1) * head_page || !m.read(i * head_page, &h, sizeof h)) continue;
     if (std::memcmp(h.magic, file_magic, sizeof h.magic) != 0) continue;
     ours = true;
-    if (h.checksum != head_checksum(h) && !SCUTE_PLANTED(pow_head_checksum)) continue;
+    if (h.checksum != head_checksum(h)) continue;
     if (h.version > file_version)
       throw failure(SCUTE_E_VERSION, name + " was made by a newer library (format " +
                                          std::to_string(h.version) + "); use that one");

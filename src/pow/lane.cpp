@@ -4,13 +4,12 @@
 #include <iterator>
 
 #include "base/failure.hpp"
-#include "base/planted.hpp"
 
 namespace scute::core::pow {
 
 void lane::end_segment() noexcept {
   if (segment_ == 0xffffffffU) return;
-  if (!SCUTE_PLANTED(pow_end_reported)) out_.end(w);
+  out_.end(w);
   out_.end();
   space_.note(segment_).what.store(use::full, std::memory_order_release);
   space_.add_unsealed(segment_);
@@ -40,7 +39,6 @@ void lane::begin(uint32_t s, bool spanned) {
 }
 
 void lane::finish() noexcept {
-  if (SCUTE_PLANTED(pow_pinned)) unpin();
   finished_.store(next_number(), std::memory_order_release);
 }
 
@@ -59,9 +57,8 @@ uint64_t lane::append(byte_buffer& image, frame_kind kind, uint32_t named, uint6
     if (cached_.size() + 2 > cached_.capacity()) cached_.reserve(cached_.size() * 2 + 8);
   }
   const uint64_t behind = number - durable_.load(std::memory_order_acquire);
-  const uint64_t position =
-      out_.append(w, image, make_flags(kind, named, SCUTE_PLANTED(pow_confirmed) ? 0 : behind),
-                  version, make_transaction(number, part), how);
+  const uint64_t position = out_.append(w, image, make_flags(kind, named, behind), version,
+                                        make_transaction(number, part), how);
   bytes_written.store(bytes_written.load(std::memory_order_relaxed) + size,
                       std::memory_order_relaxed);
   if (how == log::stores::cached) {

@@ -5,7 +5,6 @@
 #include <cstring>
 #include <utility>
 
-#include "base/planted.hpp"
 #include "codec/parity.hpp"
 #include "core/log/segment_reader.hpp"
 #include "pow/seal.hpp"
@@ -95,7 +94,6 @@ class rebuilding {
   // POW-20: whether the XOR of several of these pages is zero. (One page of zeros does no harm: an
   // even number of members remains, for whose sum no checksum is right.)
   static bool cancel_out(const std::vector<std::vector<std::byte>>& all) {
-    if (SCUTE_PLANTED(pow_cancel_out)) return false;
     struct row {
       std::vector<std::byte> bytes;
       size_t at;      // of the first byte that is not zero
@@ -121,7 +119,7 @@ class rebuilding {
     const uint64_t from = p == 0 ? log::line_size : p * page;
     // A valid frame stays: the others may be damaged where they would bring it back.
     for (uint64_t at = from; at < end; at += log::line_size)
-      if (taken_.empty() || !taken_[at / log::line_size] || SCUTE_PLANTED(pow_repair_pages))
+      if (taken_.empty() || !taken_[at / log::line_size])
         std::memcpy(bytes_.data() + at, others_.data() + at,
                     std::min<uint64_t>(log::line_size, end - at));
   }

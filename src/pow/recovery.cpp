@@ -6,7 +6,6 @@
 #include <map>
 #include <set>
 
-#include "base/planted.hpp"
 #include "pow/cleaner.hpp"
 #include "pow/decision.hpp"
 #include "pow/salvage_report.hpp"
@@ -88,7 +87,7 @@ class recoverer {
         const uint64_t first = std::max(g.after == 0 ? r.first : g.after + 1, uint64_t{1});
         // Parts of one batch have one number.
         const uint64_t last = std::max(g.before - 1, std::min(first, g.before));
-        if (must_be(r, std::min(first, last)) && !SCUTE_PLANTED(pow_gap_reported))
+        if (must_be(r, std::min(first, last)))
           missing(i, std::min(first, last), last, g.from, g.to);
       }
     }
@@ -99,7 +98,7 @@ class recoverer {
       // Numbers up to this one were written to it, according to its own end or the next segment
       // (POW-12).
       uint64_t written = next == by_use.end() ? 0 : scan_.readings[next->second].first - 1;
-      const bool cut = r.stated && r.end < r.stated->end && !SCUTE_PLANTED(pow_end_read);
+      const bool cut = r.stated && r.end < r.stated->end;
       if (cut) written = std::max(written, r.stated->last >> 16);
       // Parts of one batch have one number.
       const uint64_t first = cut ? std::min(last + 1, written) : last + 1;
@@ -206,9 +205,9 @@ class recoverer {
           s_.store_void_head(w_, i);
         continue;
       }
-      if (r.flawed && !SCUTE_PLANTED(pow_repair)) repair(i);
+      if (r.flawed) repair(i);
       if (r.rebuilt != 0) put_rebuilt(i);
-      if (open.contains(i) && !SCUTE_PLANTED(pow_write_back))
+      if (open.contains(i))
         log::write_back(w_, s_.medium->base(), s_.layout, place, 0, s_.layout.lines());
       // The end that a dead process has recorded may not be durable.
       if (s_.layout.has_end() &&
@@ -269,14 +268,14 @@ class recoverer {
       throw failure(SCUTE_E_UNSUPPORTED, s_.name + " was interrupted in recovery too often");
     h.decided = h.session;
     if (h.tags_session != static_cast<uint32_t>(h.session)) h.tags = unknown_tags(h.session);
-    h.session += SCUTE_PLANTED(pow_session) ? 0 : 1;
+    h.session += 1;
     h.tags_session = static_cast<uint32_t>(h.session);
     s_.set_tags(h.tags);
     h.clean = 0;
     h.in_use = 0;
     h.last_valid_count = static_cast<uint32_t>(decision_.last_valid.size());
     std::memset(h.last_valid, 0, sizeof h.last_valid);
-    if (!SCUTE_PLANTED(pow_last_valid)) std::ranges::copy(decision_.last_valid, h.last_valid);
+    std::ranges::copy(decision_.last_valid, h.last_valid);
     write_head(w_, h);
     s_.refuse_if_failed();
   }
@@ -358,7 +357,6 @@ class recoverer {
     // An accepted loss is not reported again.
     for (const damage_note& d : report_.damage)
       if (d.lost && scan_.readings[d.segment].head == head_state::used) segments.insert(d.segment);
-    if (SCUTE_PLANTED(pow_dropped_stay)) return;
     const locked guard(s_.clean_lock);
     cleaner c(s_);
     if (!segments.empty()) release_copies(c, segments);

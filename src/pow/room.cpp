@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "base/failure.hpp"
-#include "base/planted.hpp"
 #include "pow/seal.hpp"
 #include "pow/state.hpp"
 
@@ -39,8 +38,7 @@ void state::make_room(lane& l, uint64_t bytes, need kept, bool spanned, log::sto
 
 // Room reserved for erasing must not be filled with anything else, by whichever thread has it open.
 bool state::owes(const search& r) const {
-  return r.kept == need::ordinary && (r.l.borrows() || SCUTE_PLANTED(pow_all_owe)) &&
-         space->free_count() < space->stays(r.kept) && !SCUTE_PLANTED(pow_erase_room);
+  return r.kept == need::ordinary && r.l.borrows() && space->free_count() < space->stays(r.kept);
 }
 
 bool state::has_room(const search& r) const {
@@ -106,8 +104,7 @@ bool state::grow(medium::writer& w, uint64_t seen, int& refusal) {
   if (refusal == ENOSPC || refusal == EDQUOT || refusal == EFBIG) return false;
   if (refusal != 0) throw_errno("make " + name + " longer", refusal);
   medium->will_use(from, (to - now) * head.segment_size);
-  if (!SCUTE_PLANTED(pow_grow_void))
-    for (uint64_t s = now; s < to; ++s) store_void_head(w, static_cast<uint32_t>(s));
+  for (uint64_t s = now; s < to; ++s) store_void_head(w, static_cast<uint32_t>(s));
   w.fence(fence_site::pow_grow);
   refuse_if_failed();  // the head must not name what may not be void
   head.segments = to;

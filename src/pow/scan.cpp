@@ -7,7 +7,6 @@
 #include <memory>
 #include <mutex>
 
-#include "base/planted.hpp"
 #include "pow/rebuilt.hpp"
 #include "pow/seal.hpp"
 #include "pow/thread_team.hpp"
@@ -220,7 +219,7 @@ void scan::read_one(worker& w, uint32_t segment) {
   if (r.seal != nowhere && !c.stated) {
     const seal_member& m = readings[r.seal].table->members[r.which];
     r.stated = format::segment_end{format::segment_end_magic, 0, m.end, m.frames, m.last, {}};
-    r.stated_flawed = !SCUTE_PLANTED(pow_member_end);
+    r.stated_flawed = true;
     if (r.rebuilt == 0)
       note_damage("the record of where segment " + std::to_string(segment) + " ends", false);
   }
@@ -324,7 +323,7 @@ void scan::read_seals() {
 // not complete.
 std::vector<uint32_t> scan::read_broken(std::vector<uint32_t> broken) {
   std::map<uint32_t, uint64_t> lines;  // that are valid, as far as is known
-  for (bool again = true; again && !broken.empty() && !SCUTE_PLANTED(pow_seal_ignored);) {
+  for (bool again = true; again && !broken.empty();) {
     again = false;
     std::vector<uint32_t> left;
     for (const uint32_t i : broken) {
@@ -351,7 +350,6 @@ void scan::compare_seals(uint32_t threads, const std::vector<uint32_t>& broken) 
     if (readings[i].table &&
         std::ranges::none_of(broken, [&](uint32_t member) { return readings[member].seal == i; }))
       seals.push_back(i);
-  if (SCUTE_PLANTED(pow_sum_unread)) return;
   in_threads(threads, seals.size(), [&](const auto& next) {
     for (uint64_t k = next(); k < seals.size(); k = next()) {
       segment_reading& r = readings[seals[k]];

@@ -7,7 +7,6 @@
 #include <new>
 #include <utility>
 
-#include "base/planted.hpp"
 #include "codec/crc32c.hpp"
 #include "codec/parity.hpp"
 #include "pow/cleaner.hpp"
@@ -192,7 +191,7 @@ bool seals::describe(uint32_t segment, seal_member& m) {
   // A damaged statement of where the segment ends must not replace the right one (POW-18).
   const bool is_stated =
       c.stated && c.stated->end == c.end && c.stated->frames == c.frames && c.stated->last == last;
-  if (s_.layout.has_end() && !is_stated && !SCUTE_PLANTED(pow_seal_short)) return false;
+  if (s_.layout.has_end() && !is_stated) return false;
   m = {segment, c.head->lane, c.head->epoch, c.head->generation,
        c.end,   c.frames,     last,          c.head->truncation_point};
   return true;
@@ -203,7 +202,7 @@ bool seals::write(medium::writer& w, const std::vector<uint32_t>& from, uint32_t
   std::vector<std::byte> sum(s_.layout.lines() * log::line_size), bytes(sum.size());
   uint64_t most = 0;
   // POW-18.
-  if (!SCUTE_PLANTED(pow_seal_early)) s_.sync(w);
+  s_.sync(w);
   for (const uint32_t segment : from) {
     seal_member m{};
     if (!describe(segment, m) || !s_.read_segment(base_of(s_, segment), bytes.data(), summed(m))) {
@@ -274,8 +273,7 @@ void seals::repair(medium::writer& w, uint32_t seal) {
         continue;
       const rebuilt r = rebuild(s_, seal, *t, i);
       // Store some of it, if not all: no other copy will have it.
-      if (r.pages == 0 || r.lines <= lines_of(m) || (!r.whole && SCUTE_PLANTED(pow_repair_whole)))
-        continue;
+      if (r.pages == 0 || r.lines <= lines_of(m)) continue;
       store_member(w, m.segment, r.bytes.data(), summed(m));
       any = more = true;
     }

@@ -5,7 +5,6 @@
 #include <cstring>
 #include <new>
 
-#include "base/planted.hpp"
 #include "pow/thread_part.hpp"
 
 namespace scute::core::pow {
@@ -182,7 +181,7 @@ void section::erase(table& t, uint64_t index, uint32_t tag) {
 // POW-14.
 uint64_t section::take_index(table& t) {
   const auto is_durable = [this](uint32_t lane_number, uint64_t number) {
-    return SCUTE_PLANTED(pow_index_early) || s_.find_lane(lane_number)->durable() >= number;
+    return s_.find_lane(lane_number)->durable() >= number;
   };
   for (bool last = false;;) {
     const uint64_t i = t.take_index(is_durable, s_.index_max());
@@ -190,7 +189,7 @@ uint64_t section::take_index(table& t) {
       if (last) return s_.index_max();  // which insert() refuses
       last = true;
       s_.sync(s_.writer_of(slot_));
-    } else if (!t.is_used_up(i) || SCUTE_PLANTED(pow_tags_wrap)) {
+    } else if (!t.is_used_up(i)) {
       return i;
     }
   }
@@ -218,9 +217,8 @@ void section::take_back(table& t, uint64_t index) {
 void section::collect_dependencies() {
   rest_on_.clear();
   if (!s_.limit.one_stream && !s_.names.load(std::memory_order_relaxed)) return;
-  for (const held_lock& h : locks_)
-    if (!SCUTE_PLANTED(pow_lock_names)) s_.locks.collect(h.lock, rest_on_);
-  if (!SCUTE_PLANTED(pow_thread_names)) rest_on_.add(slot_.seen);
+  for (const held_lock& h : locks_) s_.locks.collect(h.lock, rest_on_);
+  rest_on_.add(slot_.seen);
   rest_on_.leave([&](uint32_t lane_number, uint64_t number) {
     const lane* const there = s_.find_lane(lane_number);
     return there != nullptr && there->durable() < number;

@@ -4,7 +4,6 @@
 #include <mutex>
 #include <utility>
 
-#include "base/planted.hpp"
 #include "pow/section.hpp"
 
 namespace scute::core::pow {
@@ -67,7 +66,7 @@ void section::commit() {
     if (a.done != nullptr) a.done(a.who, a.what);
   leave_dependencies();
   const auto undurable = [&](uint32_t lane_number, uint64_t number) {
-    return !SCUTE_PLANTED(pow_read_waits) && s_.find_lane(lane_number)->durable() < number;
+    return s_.find_lane(lane_number)->durable() < number;
   };
   bool waits = wait && wrote_ && undurable(stream_lane, number_);
   for (const dependency& d : rest_on_) waits = waits || (wait && undurable(d.lane, d.number));
@@ -173,9 +172,7 @@ void section::abandon_parts() noexcept {
   // next batches after a missing number.
   const bool all_before = l.durable() == l.finished() && !s_.limit.one_stream;
   l.finish();
-  if ((all_before && !SCUTE_PLANTED(pow_abort_unreported)) ||
-      (SCUTE_PLANTED(pow_abort_confirms) && how() == log::stores::streamed))
-    l.confirm();
+  if (all_before) l.confirm();
   // The records stay on the medium until their segment is void.
   for (item& i : items_)
     if (i.segment != nowhere) {
@@ -187,7 +184,7 @@ void section::abandon_parts() noexcept {
 }
 
 void section::roll_back() noexcept {
-  for (size_t k = actions_.size(); k-- != 0 && !SCUTE_PLANTED(pow_undo);)
+  for (size_t k = actions_.size(); k-- != 0;)
     if (actions_[k].back != nullptr) actions_[k].back(actions_[k].who, actions_[k].what);
   for (item& i : items_) {
     const uint32_t now = i.e->state.load(std::memory_order_relaxed);

@@ -4,7 +4,6 @@
 #include <cstring>
 #include <string>
 
-#include "base/planted.hpp"
 #include "pow/batch.hpp"
 #include "pow/section.hpp"
 
@@ -57,7 +56,7 @@ uint32_t section::put_dependencies() {
 uint64_t section::version_of(lane& l, size_t from, size_t to) const noexcept {
   uint64_t version = l.clock;
   for (size_t k = from; k < to; ++k)
-    if (!SCUTE_PLANTED(pow_version) && !skipped(items_[k]))
+    if (!skipped(items_[k]))
       version = std::max(version, items_[k].e->version.load(std::memory_order_relaxed));
   return l.clock = version + 1;
 }
@@ -125,8 +124,7 @@ void section::write_trailer(lane& l, frame_kind kind) {
   const uint32_t named = kind == frame_kind::commit ? put_dependencies() : 0;
   const uint64_t parts = parts_;
   std::memcpy(image_.extend(sizeof parts), &parts, sizeof parts);
-  if (!(kind == frame_kind::abort && SCUTE_PLANTED(pow_trailer)))
-    l.append(image_, kind, named, l.clock, parts_, how());
+  l.append(image_, kind, named, l.clock, parts_, how());
 }
 
 void section::write(lane& l) {

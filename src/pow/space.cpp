@@ -7,7 +7,6 @@
 #include <type_traits>
 
 #include "base/lock.hpp"
-#include "base/planted.hpp"
 
 namespace scute::core::pow {
 
@@ -31,7 +30,7 @@ void space::make_notes(uint64_t from, uint64_t to) noexcept {
 
 uint64_t space::stays(need kept) const noexcept {
   const auto least = static_cast<uint64_t>(kept);
-  if (kept != need::ordinary || SCUTE_PLANTED(pow_erase_room)) return least;
+  if (kept != need::ordinary) return least;
   const uint64_t lanes = lanes_.load(std::memory_order_relaxed);
   return std::max(least, static_cast<uint64_t>(need::erasing) + std::min(lanes, count() / 16));
 }
@@ -80,9 +79,7 @@ bool space::cut_to(uint64_t count) {
   const locked guard(lock_);
   const uint64_t now = count_.load(std::memory_order_relaxed);
   const auto above = [count](uint32_t s) { return s >= count; };
-  if (static_cast<uint64_t>(std::ranges::count_if(free_, above)) != now - count &&
-      !SCUTE_PLANTED(pow_cut_used))
-    return false;
+  if (static_cast<uint64_t>(std::ranges::count_if(free_, above)) != now - count) return false;
   std::erase_if(free_, above);
   count_.store(count, std::memory_order_release);
   free_now_.store(free_.size(), std::memory_order_relaxed);

@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/planted.hpp"
 #include "base/uncancelled.hpp"
 #include "codec/crc32c.hpp"
 #include "pow/seal.hpp"
@@ -82,10 +81,7 @@ void state::shrink(medium::writer& w) {
   uint64_t to = space->count();
   while (to != 0 && space->note(static_cast<uint32_t>(to - 1)).what.load() == use::free) --to;
   // Planted: also removes the last segment in which something counts.
-  if (SCUTE_PLANTED(pow_cut_used))
-    to -= 1;
-  else
-    to = std::max<uint64_t>(to + segments_spare, segments_least);
+  to = std::max<uint64_t>(to + segments_spare, segments_least);
   if (to >= space->count() || !space->cut_to(to)) return;
   head.segments = to;
   write_head(w, head);
@@ -100,7 +96,7 @@ void state::raise_tags(medium::writer& w, uint32_t tags) {
   const locked guard(head_lock);
   if (tags <= head.tags) return;
   head.tags = tags;
-  if (!SCUTE_PLANTED(pow_tags_volatile)) write_head(w, head);
+  write_head(w, head);
   refuse_if_failed();
   set_tags(tags);
 }
@@ -133,14 +129,9 @@ void state::sync(medium::writer& w) {
     numbers[i] = l == nullptr ? 0 : l->finished();
     if (l != nullptr) switch_point();  // others get on with what this one has not looked at yet
   }
-  const auto up_to = [&](uint32_t i, const lane& l) {
-    return SCUTE_PLANTED(pow_sync_once) ? numbers[i] : l.finished();
-  };
   for (uint32_t i = 0; i < lanes_max; ++i)
-    if (lane* const l = find_lane(i); l != nullptr && l->durable() < up_to(i, *l)) {
-      if (SCUTE_PLANTED(pow_sync_own) && &l->w != &w) continue;
+    if (lane* const l = find_lane(i); l != nullptr && l->durable() < l->finished())
       l->write_back(w);
-    }
   w.fence(fence_site::pow_sync);
   refuse_if_failed();
   for (uint32_t i = 0; i < lanes_max; ++i)

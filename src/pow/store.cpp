@@ -6,7 +6,6 @@
 #include <system_error>
 #include <utility>
 
-#include "base/planted.hpp"
 
 namespace scute::core::pow {
 namespace {

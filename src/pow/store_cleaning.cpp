@@ -4,7 +4,6 @@
 #include <chrono>
 #include <system_error>
 
-#include "base/planted.hpp"
 #include "pow/store.hpp"
 
 namespace scute::core::pow {
@@ -69,8 +68,7 @@ void store::compact(const progress_fn& progress) {
     if (n.what.load() == use::seal) {
       // Its group gets another seal further down. Before that, the seal rebuilds the members that
       // it can.
-      if (!SCUTE_PLANTED(pow_compact_unrepaired))
-        s_.groups->repair(s_.lane_at(cleaner_lane).w, static_cast<uint32_t>(victim));
+      s_.groups->repair(s_.lane_at(cleaner_lane).w, static_cast<uint32_t>(victim));
       s_.groups->give_up(s_.lane_at(cleaner_lane).w, static_cast<uint32_t>(victim));
       continue;
     }

@@ -4,7 +4,6 @@
 #include <new>
 #include <span>
 
-#include "base/planted.hpp"
 #include "pow/store.hpp"
 
 namespace scute::core::pow {
@@ -33,7 +32,7 @@ void store::close() {
 
 // POW-22.
 void store::restore_seals() {
-  if (s_.groups == nullptr || SCUTE_PLANTED(pow_close_blind)) return;
+  if (s_.groups == nullptr) return;
   try {
     s_.groups->restore_all(s_.lane_at(cleaner_lane).w);
   } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): the next opening does it
@@ -55,7 +54,6 @@ void store::seal_all() {
 void store::drop_unneeded_last_valid() noexcept {
   file_head& h = s_.head;
   const auto is_there = [&](const last_valid_batch& c) {
-    if (SCUTE_PLANTED(pow_dropped_stay)) return false;
     for (uint32_t i = 0; i < s_.space->count(); ++i) {
       const segment_note& n = s_.space->note(i);
       if (n.what.load() != use::free && n.session == c.session && n.lane == c.lane) return true;

@@ -17,7 +17,7 @@ root=$1
 
 roots="src include tools sim tests fuzz bench examples workloads docs"
 # The files of tests, scenarios and planted bugs, and files among them that are no tests.
-naming='^(tests/|tools/explore/|src/base/(planted_bugs|fence_sites)\.inc:)'
+naming='^(tests/|tools/explore/|src/base/fence_sites\.inc:)'
 not_naming='^tests/(layout/|planted/without_switch\.txt)'
 # Names that look like rules.
 no_prefixes='UTF|AVX|CRC|CURRENT'

@@ -13,7 +13,7 @@ win=WIN pool=POOL log=LOG long=WINDOWPANE
 # argument.
 plant_tree() {
   rm -rf tree
-  mkdir -p tree/{src/pool,src/base,docs/reference,tests/pool,tests/layout,tools/explore}
+  mkdir -p tree/{src/pool,tests/planted,docs/reference,tests/pool,tests/layout,tools/explore}
   cat >tree/src/pool/window.hpp <<EOF
 // Windows, by RFC 3986 and CRC-32.
 //
@@ -25,7 +25,7 @@ EOF
   printf '//   %s-1  Entries are whole.\n//   %s-2  In their order.\n' $log $log >tree/src/pool/log.hpp
   printf '// %s-1, by itself.\nTEST(window, Holds) {}\n' $win >tree/tests/pool/window_test.cpp
   printf '// a step (%s-1)\n' $pool >tree/tools/explore/steps.cpp
-  printf 'BUG(torn)\n//   a crash (%s-1)\n' $log >tree/src/base/planted_bugs.inc
+  printf 'BUG(torn)\n//   a crash (%s-1)\n' $log >tree/tests/planted/planted_bugs.inc
   printf '# Why.\n\n%s-2 It is about time alone.\n%s-2 It is backed by another one.\n' $win $log \
     >tree/tests/layout/rules_by_argument.txt
   cat >tree/docs/reference/invariants.md <<EOF
@@ -93,7 +93,7 @@ expect_violation "$win-1: no test, scenario or planted bug names it"
 rm tree/tools/explore/steps.cpp
 expect_violation "$pool-1: no test, scenario or planted bug names it"
 
-rm tree/src/base/planted_bugs.inc
+rm tree/tests/planted/planted_bugs.inc
 expect_violation "$log-1: no test, scenario or planted bug names it"
 
 sed -i "/^$win-2/d" tree/tests/layout/rules_by_argument.txt

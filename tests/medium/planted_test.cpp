@@ -2,8 +2,7 @@
 // The list of planted bugs is well-formed. This file alone sees the switches, in a program whose
 // core has none; planted.sh makes sure of the latter, and looks here for what it must not find
 // there.
-#define SCUTE_PLANTED_BUGS 1
-#include "base/planted.hpp"
+#include "planted/planted.hpp"
 
 #include <gtest/gtest.h>
 

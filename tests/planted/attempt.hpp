@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/planted.hpp"
+#include "planted/planted.hpp"
 #include "scenarios/catalogue.hpp"
 
 namespace scute {

@@ -76,7 +76,7 @@ done
 
 caught=0
 while read -r bug home <&3; do
-  if ! grep -q "^SCUTE_BUG($bug, " "$source/src/base/planted_bugs.inc"; then
+  if ! grep -q "^SCUTE_BUG($bug, " "$source/tests/planted/planted_bugs.inc"; then
     echo "$bug is in no list"
     failures=$((failures + 1)) failed+=" $bug"
     continue

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Shows that the crash explorer can fail: every planted bug (base/planted.hpp) is switched on in
+// Shows that the crash explorer can fail: every planted bug (planted.hpp) is switched on in
 // turn, and its scenario must be violated within the budget that scenarios get in every test run.
 // homes.txt says which scenario is to catch which bug. (A home with a colon in it is none of the
 // explorer's: drills.sh.)
@@ -181,7 +181,7 @@ int main(int argc, char** argv) {
         (tenth < 0 || tenth_of(homes[d.name]) == static_cast<unsigned>(tenth)))
       list.push_back(d);
   if ((tenth < 0 && list.size() < wanted.size()) || list.empty()) {
-    std::fprintf(stderr, "some of these names are not in src/base/planted_bugs.inc\n");
+    std::fprintf(stderr, "some of these names are not in tests/planted/planted_bugs.inc\n");
     return 2;
   }
   if (searching) {

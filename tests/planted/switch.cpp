@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "base/planted.hpp"
+#include "planted/planted.hpp"
 
 namespace {
 

@@ -20,7 +20,6 @@
 #include <atomic>
 #include <cstdint>
 
-#include "base/planted.hpp"
 #include "base/waiting.hpp"
 
 namespace scute::core::c_api {
@@ -44,13 +43,13 @@ class store_calls {
   bool is_closed() const noexcept {
     return phase_.load(std::memory_order_acquire) == phase::closed;
   }
-  // Closes if no thread is in a call, and is_unused() says that no object of it is in use. One thread at
-  // a time.
+  // Closes if no thread is in a call, and is_unused() says that no object of it is in use. One
+  // thread at a time.
   template <typename Fn>
   bool close(Fn&& is_unused) noexcept {
     phase_.store(phase::closing);
     for (const counter& c : in_) {
-      if (c.calls.load() == 0 || SCUTE_PLANTED(pow_close_uncounted)) continue;
+      if (c.calls.load() == 0) continue;
       phase_.store(phase::open);
       return false;
     }

@@ -14,7 +14,6 @@
 
 #include "base/failure.hpp"
 #include "base/kept_lock.hpp"
-#include "base/planted.hpp"
 #include "base/thread_signals.hpp"
 #include "core/file/content_lock.hpp"
 #include "core/file/descriptor.hpp"
@@ -241,7 +240,6 @@ void new_file::give_name() {
       if (errno != 0) throw_errno("examine " + path_, errno);
       exists(path_);
     }
-    if (SCUTE_PLANTED(name_in_two)) ::unlink(path_.c_str());
     if (::rename(name.c_str(), path_.c_str()) != 0) throw_errno("replace " + path_, errno);
     return;
   }
@@ -260,7 +258,6 @@ bool new_file::is_locked_by_name() const {
 
 // Makes the file's name durable; some file systems need nothing for that, and say so.
 void new_file::sync_folder() const {
-  if (SCUTE_PLANTED(name_undurable)) return;
   if (folder_.get() < 0 ? ::syncfs(file_.get()) == 0 : ::fsync(folder_.get()) == 0) return;
   if (errno == EINVAL || errno == ENOTSUP) return;
   throw_errno("write the folder of " + path_, errno);

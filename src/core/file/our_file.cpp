@@ -11,7 +11,6 @@
 #include <cstdio>
 #include <cstring>
 
-#include "base/planted.hpp"
 #include "core/file/descriptor.hpp"
 
 namespace scute::core::medium {
@@ -50,10 +49,6 @@ bool is_ours(int fd) noexcept {
   struct stat st{};
   errno = 0;
   if (::fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) return false;
-  if (SCUTE_PLANTED(name_unlooked)) {
-    errno = keep;
-    return true;
-  }
   if (!has_mark(fd, 0) && !has_mark(fd, file_page) &&
       !has_mark(fd, st.st_size / file_page * file_page - file_page) &&
       !has_only_zeros(fd, st.st_size))

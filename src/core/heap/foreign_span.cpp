@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "base/lock.hpp"
-#include "base/planted.hpp"
 #include "base/rounding.hpp"
 #include "codec/parity.hpp"
 #include "core/heap/header_change.hpp"
@@ -155,7 +154,7 @@ void grow_zone(pool::state& s, heap& h, step_engine& e, pool::lane& l, uint64_t 
     const pool::patch patch{o.header + from * format::header_size, headers.data(),
                             static_cast<uint32_t>(headers.size() * format::header_size),
                             medium::purpose::metadata};
-    if (!SCUTE_PLANTED(span_headers)) e.prewrite(l, {&patch, 1});
+    e.prewrite(l, {&patch, 1});
   }
   // SPAN-3
   std::byte first[format::fragment_payload], last[format::fragment_payload];
@@ -166,7 +165,7 @@ void grow_zone(pool::state& s, heap& h, step_engine& e, pool::lane& l, uint64_t 
   patches[n++] = metadata_patch(o.header, &head, sizeof head);
   format::fragment_header tail;
   const pool::fragment f = o.fragment(old_fragments - 1);
-  if (f.index != 0 && before % format::fragment_payload != 0 && !SCUTE_PLANTED(span_tail)) {
+  if (f.index != 0 && before % format::fragment_payload != 0) {
     read_verified(s, l, f, payload_of(before, f.index), last);
     tail = header_of(s, l, f, size, last);
     patches[n++] = metadata_patch(f.header, &tail, sizeof tail);
@@ -194,7 +193,7 @@ void make_foreign_spans(pool::state& s, pool::lane& l, uint64_t size, scute_prog
     s.used_end[z].store(s.geo.chunk_base + (uint64_t{high_water} << s.geo.chunk_shift));
     make_chunk_headers(s, l, z, high_water);
     make_fragment_headers(s, l, z, size, meter);
-    if (!SCUTE_PLANTED(span_parity)) make_parity(s, l, z, meter);
+    make_parity(s, l, z, meter);
   }
   // no transaction has this tag: resolution takes fragments with equal tags for members of one
   ++l.sequence;
@@ -203,7 +202,7 @@ void make_foreign_spans(pool::state& s, pool::lane& l, uint64_t size, scute_prog
 
 void grow_foreign_spans(pool::state& s, heap& h, step_engine& e, pool::lane& l, uint64_t size) {
   for (uint64_t i = 0; i < s.geo.zone_count; ++i) {
-    const uint64_t z = SCUTE_PLANTED(span_order) ? s.geo.zone_count - 1 - i : i;  // FOREIGN-4
+    const uint64_t z = i;  // FOREIGN-4
     const object o = h.zones().span_object(h.zones().get(z).chunks[s.foreign->first]);
     const uint64_t before = format::meta_size(h.zones().read_header(o).meta);
     const uint64_t after = s.foreign->object_size(z, size);

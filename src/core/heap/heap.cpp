@@ -6,7 +6,6 @@
 #include <cstring>
 #include <new>
 
-#include "base/planted.hpp"
 #include "core/repair/repair.hpp"
 #include "core/shared/columns.hpp"
 
@@ -155,7 +154,7 @@ void heap::scan(chunk_record& c) {
     const bool looks_live =
         n != pool::not_covered && format::meta_role(h.meta) == format::role::live;
     if (looks_live && (s_.has_checksums || pool::valid(s_, f, h, nullptr))) continue;
-    if (n != 0 || (!pool::valid(s_, f, h, nullptr) && !SCUTE_PLANTED(scan_check))) {
+    if (n != 0 || !pool::valid(s_, f, h, nullptr)) {
       try {
         repair::repair_fragment(s_, nullptr, f, "object header", repair::on_loss::leave);
         h = zones_.read_header(o);

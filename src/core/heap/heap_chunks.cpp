@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "base/lock.hpp"
-#include "base/planted.hpp"
 #include "codec/parity.hpp"
 #include "core/heap/heap.hpp"
 #include "core/repair/repair.hpp"
@@ -16,7 +15,7 @@ namespace scute::core::heap {
 using lending = zone_table::lending;
 
 bool heap::reclaim_empty_runs(pool::lane& l) {
-  if (!SCUTE_PLANTED(pend_reuse)) zones_.make_pending(l, engine_);  // PEND-4
+  zones_.make_pending(l, engine_);  // PEND-4
   bool any = false;
   for (uint64_t z = 0; z < zones_.count(); ++z) {
     zone& zn = zones_.get(z);
@@ -74,8 +73,7 @@ chunk_record* heap::take_chunks(pool::lane& l, uint32_t n) {
     }
     if (attempt == 0 && reclaim_empty_runs(l)) continue;
     attempt = std::max(attempt, 1);
-    if (attempt == 2 || SCUTE_PLANTED(cache_kept) || !reclaim_chunk_cache(l))
-      return nullptr;  // CCACHE-3
+    if (attempt == 2 || !reclaim_chunk_cache(l)) return nullptr;  // CCACHE-3
   }
 }
 
@@ -106,15 +104,12 @@ void heap::zero_free(pool::lane& l, chunk_record& c) {
   const uint64_t offset = zones_.offset_of(c);
   pool::patch patches[at_once];
   size_t n = 0;
-  for (uint64_t at = 0; at < s_.geo.chunk_size && !SCUTE_PLANTED(lend_zero); at += sizeof zeros)
+  for (uint64_t at = 0; at < s_.geo.chunk_size; at += sizeof zeros)
     if (!codec::is_zero(s_.at(offset + at), sizeof zeros))
       patches[n++] = {offset + at, zeros, sizeof zeros, medium::purpose::log};
   if (n == 0) return;
   zones_.make_log(l, engine_, c, lending::not_yet);
-  if (SCUTE_PLANTED(lend_intent))
-    engine_.write_unlogged(l, {patches, n});
-  else
-    engine_.prewrite(l, {patches, n});
+  engine_.prewrite(l, {patches, n});
 }
 
 // Number of free chunks; stops counting at `enough`.
@@ -266,13 +261,12 @@ void heap::zero(pool::lane& l, uint64_t chunk_offset, owner of) noexcept {
   for (uint64_t at = 0; at < s_.geo.chunk_size; at += sizeof zeros)
     if (!codec::is_zero(s_.at(chunk_offset + at), sizeof zeros))
       l.w.stream(s_.at(chunk_offset + at), zeros, sizeof zeros, medium::purpose::log);
-    else if (of == owner::previous_session && !SCUTE_PLANTED(reclaim_seen))
+    else if (of == owner::previous_session)
       l.w.flush(s_.at(chunk_offset + at), sizeof zeros, medium::purpose::log);
 }
 
 void heap::give_back(pool::lane& l, std::vector<uint64_t>& chunk_offsets) {
-  for (const uint64_t offset : chunk_offsets)
-    if (!SCUTE_PLANTED(take_back_zero)) zero(l, offset, owner::this_session);
+  for (const uint64_t offset : chunk_offsets) zero(l, offset, owner::this_session);
   l.w.fence(fence_site::take_back);
   s_.require_healthy();
   for (; !chunk_offsets.empty(); chunk_offsets.pop_back()) {
@@ -326,7 +320,6 @@ bool heap::reclaim_chunk_cache(pool::lane& l) {
 }
 
 void heap::clear_chunk_cache(pool::lane& l) noexcept {
-  if (SCUTE_PLANTED(cache_closed)) return;
   try {
     const locked hold(zones_.chunk_mutex);
     reclaim_chunk_cache(l);
@@ -379,7 +372,7 @@ void heap::reclaim_lent(pool::lane& l) {
       if (z.chunks[i].kind.load(std::memory_order_relaxed) != use::log) continue;
       const uint64_t offset = zones_.offset_of(z.chunks[i]);
       if (std::ranges::binary_search(retained_, offset)) continue;
-      if (!SCUTE_PLANTED(reclaim_zero)) zero(l, offset, owner::previous_session);
+      zero(l, offset, owner::previous_session);
       l.w.fence(fence_site::reclaim);
       zones_.make_log(l, engine_, z.chunks[i], lending::back);
       s_.overlaid.remove(offset);

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/planted.hpp"
 #include "core/heap/header_change.hpp"
 #include "core/heap/zone_table.hpp"
 
@@ -92,22 +91,21 @@ void zone_table::add_chunk_headers(const pool::lane& l, uint64_t zi, uint32_t fr
     pending_.add(s_.geo.chunk_header_offset(zi, i),
                  header_for(l, c, chunk_kind::free, c.generation, 0, 0, 0));
   }
-  if (!SCUTE_PLANTED(pend_descriptor))
-    pending_.add(s_.geo.zone_offset(zi), descriptor_for(l, zi, to, z.log_chunks));
+  pending_.add(s_.geo.zone_offset(zi), descriptor_for(l, zi, to, z.log_chunks));
 }
 
 void zone_table::add_slots(const pool::lane& l, chunk_record& c, uint32_t from, uint32_t to,
                            std::span<const uint64_t> but) {
   const auto h = header_for(l, c, chunk_kind::run, c.generation, c.slot_size, to, 1);
-  if (!SCUTE_PLANTED(pend_mark)) pending_.add(s_.geo.chunk_header_offset(c.zone, c.index), h);
-  if (from == to || SCUTE_PLANTED(pend_slots)) return;
+  pending_.add(s_.geo.chunk_header_offset(c.zone, c.index), h);
+  if (from == to) return;
   const object first = slot_object(c, from);
   auto next = std::ranges::lower_bound(but, first.header);
   seal_free_slots(s_, l, first, to - from, [&](uint32_t, const format::fragment_header& sealed) {
     pending_.mutex.assume_held();
     if (next != but.end() && *next == sealed.next) {
       ++next;
-      if (!SCUTE_PLANTED(pend_own)) return;
+      return;
     }
     pending_.add(sealed.next, sealed);
   });
@@ -115,7 +113,7 @@ void zone_table::add_slots(const pool::lane& l, chunk_record& c, uint32_t from, 
 
 void zone_table::add_span(const pool::lane& l, chunk_record& head, std::span<const uint64_t> but) {
   zone& z = zones_[head.zone];
-  for (uint32_t k = 1; k < head.length && !SCUTE_PLANTED(pend_bodies); ++k) {
+  for (uint32_t k = 1; k < head.length; ++k) {
     const chunk_record& c = z.chunks[head.index + k];
     pending_.add(s_.geo.chunk_header_offset(c.zone, c.index),
                  header_for(l, c, chunk_kind::span_body, c.generation, 0, 0, k));
@@ -140,7 +138,7 @@ void zone_table::span_is_made(chunk_record& head) noexcept {
 // ---- made by a transaction ----------------------------------------------------------------------
 
 taking_along::taking_along(zone_table& z, bool allocates) {
-  if (!allocates || !z.any_pending() || SCUTE_PLANTED(pend_left)) return;
+  if (!allocates || !z.any_pending()) return;
   z.pending_.mutex.lock();
   // The previous holder may have taken along everything that this one needs.
   if (z.any_pending())

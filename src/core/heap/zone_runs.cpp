@@ -2,7 +2,6 @@
 // Chunks that become runs, and slots that are formatted.
 #include <cstring>
 
-#include "base/planted.hpp"
 #include "core/heap/header_change.hpp"
 #include "core/heap/zone_table.hpp"
 
@@ -31,8 +30,6 @@ void zone_table::make_run(pool::lane& l, step_engine& e, chunk_record& c, uint32
                     patches[i + 1] = metadata_patch(sealed.next, &headers[i], sizeof headers[i]);
                   });
   std::span<const pool::patch> step{patches, count + 1};
-  if (SCUTE_PLANTED(run_header)) step = step.subspan(1);
-  if (SCUTE_PLANTED(run_slots)) step = step.first(1);
   e.step(l, step);
   become_run(c, generation, slot_size, count);
 }
@@ -62,9 +59,8 @@ void zone_table::format_slots(pool::lane& l, step_engine& e, chunk_record& c, ui
     prewritten_.push_back(metadata_patch(first.header, image, static_cast<uint32_t>(room)));
   const auto h = header_for(l, c, chunk_kind::run, c.generation, size, to, 1);
   const auto mark = metadata_patch(s_.geo.chunk_header_offset(c.zone, c.index), &h, sizeof h);
-  if (SCUTE_PLANTED(grow_early)) e.step(l, {&mark, 1});
-  if (!SCUTE_PLANTED(grow_slots)) e.prewrite(l, prewritten_);
-  if (!SCUTE_PLANTED(grow_header)) e.step(l, {&mark, 1});
+  e.prewrite(l, prewritten_);
+  e.step(l, {&mark, 1});
   c.prepared.store(to, std::memory_order_relaxed);
   c.formatted.store(to, std::memory_order_release);
 }

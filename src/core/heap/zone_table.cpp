@@ -7,7 +7,6 @@
 #include <new>
 
 #include "base/lock.hpp"
-#include "base/planted.hpp"
 #include "codec/crc32c.hpp"
 #include "codec/parity.hpp"
 #include "core/heap/header_change.hpp"
@@ -114,7 +113,7 @@ void zone_table::adopt(zone& z, uint64_t index, uint32_t i, const format::chunk_
       const object o = span_object(c);
       const pool::fragment first = o.fragment(0);
       if (s_.resolving->pending()) s_.resolving->before_read(first);
-      if (!pool::valid(s_, first) && !SCUTE_PLANTED(span_check)) {
+      if (!pool::valid(s_, first)) {
         try {
           repair::repair_fragment(s_, nullptr, first, "first fragment of a large object",
                                   repair::on_loss::leave);
@@ -129,7 +128,7 @@ void zone_table::adopt(zone& z, uint64_t index, uint32_t i, const format::chunk_
       const uint32_t n = pool::covered(s_, first, fh);
       const bool is_free = n != pool::not_covered &&
                            format::meta_role(fh.meta) == format::role::free &&
-                           (pool::valid(s_, first) || SCUTE_PLANTED(span_check));
+                           pool::valid(s_, first);
       if (is_free) {
         c.kind = use::free;  // ZONE-1
         break;
@@ -306,7 +305,7 @@ int zone_table::extend(pool::lane& l, step_engine& e, uint64_t zi, uint32_t chun
     bool scribbled = false;
     for (uint64_t at = g.chunk_offset(zi, from); s_.has_parity && at < g.chunk_offset(zi, to);
          at += format::page) {
-      if (SCUTE_PLANTED(extend_zero) || codec::is_zero(s_.at(at), format::page)) continue;
+      if (codec::is_zero(s_.at(at), format::page)) continue;
       static constexpr std::byte zeros[format::page]{};
       l.w.stream(s_.at(at), zeros, sizeof zeros, medium::purpose::metadata);
       s_.repaired.fetch_add(1, std::memory_order_relaxed);
@@ -317,12 +316,9 @@ int zone_table::extend(pool::lane& l, step_engine& e, uint64_t zi, uint32_t chun
     if (scribbled) l.w.fence(fence_site::extend);
     const auto d = descriptor_for(l, zi, to, z.log_chunks);
     patches[to - from] = metadata_patch(g.zone_offset(zi), &d, sizeof d);
-    if (!SCUTE_PLANTED(used_end))
-      s_.used_end[zi].store(g.chunk_base + (uint64_t{to} << g.chunk_shift),
-                            std::memory_order_release);
+    s_.used_end[zi].store(g.chunk_base + (uint64_t{to} << g.chunk_shift),
+                          std::memory_order_release);
     std::span<const pool::patch> step{patches, to - from + 1};
-    if (SCUTE_PLANTED(extend_headers)) step = step.last(1);
-    if (SCUTE_PLANTED(extend_descriptor)) step = step.first(to - from);
     const bool later = pends(e);
     if (!later) e.step(l, step);
     for (uint32_t i = from; i < to; ++i)
@@ -352,7 +348,7 @@ void zone_table::make_span(pool::lane& l, step_engine& e, chunk_record& head, ui
   if (pends(e) && length <= pending_span_max) return pend_span(head, length);
   make_pending(l, e);  // PEND-4
   zone& z = get(head.zone);
-  for (uint32_t k = 1; k < length && !SCUTE_PLANTED(span_bodies);) {
+  for (uint32_t k = 1; k < length;) {
     format::chunk_header headers[step_headers];
     pool::patch patches[step_headers];
     uint32_t n = 0;
@@ -396,14 +392,14 @@ void zone_table::make_log(pool::lane& l, step_engine& e, chunk_record& c, lendin
   const uint16_t generation = next_generation(c.generation);
   const auto h = header_for(l, c, lend ? chunk_kind::log : chunk_kind::free, generation, 0,
                             lend ? format::log_chunk_zeroed : 0, 1);
-  const uint32_t log_chunks = SCUTE_PLANTED(log_chunks) || how == lending::not_yet ? z.log_chunks
-                              : lend ? z.log_chunks + 1
-                                     : z.log_chunks - 1;
+  const uint32_t log_chunks = how == lending::not_yet ? z.log_chunks
+                              : lend                  ? z.log_chunks + 1
+                                                      : z.log_chunks - 1;
   const auto d = descriptor_for(l, c.zone, z.high_water, log_chunks);
   const pool::patch patches[] = {
       metadata_patch(s_.geo.chunk_header_offset(c.zone, c.index), &h, sizeof h),
       metadata_patch(s_.geo.zone_offset(c.zone), &d, sizeof d)};
-  if (!SCUTE_PLANTED(lend_step) || !lend) e.step(l, patches);
+  e.step(l, patches);
   z.log_chunks = log_chunks;
   c.generation = generation;
   c.slot_size = 0;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/log/area.hpp"
 
-#include "base/planted.hpp"
 #include "codec/crc32c.hpp"
 
 namespace scute::core::log {
@@ -36,15 +35,13 @@ uint32_t range_sums::prefix(uint64_t to) const noexcept {
 
 std::optional<entry_view> area::at(const identity& whose, uint64_t position) {
   if (position + sizeof(format::log_entry) > end_) return std::nullopt;
-  for (uint32_t r = 0; r < (SCUTE_PLANTED(log_copy_read) ? 1 : copies_); ++r) {
+  for (uint32_t r = 0; r < copies_; ++r) {
     const std::byte* at = base_[r] + position;
     format::log_entry e;
     std::memcpy(&e, at, sizeof e);
     if (!fits(e, whose, position, end_ - position)) continue;
     constexpr uint64_t before = offsetof(format::log_entry, checksum) + sizeof e.checksum;
-    if (!SCUTE_PLANTED(entry_checksum) &&
-        e.checksum != sums_[r].of(position + before, sizeof e + e.body_size - before))
-      continue;
+    if (e.checksum != sums_[r].of(position + before, sizeof e + e.body_size - before)) continue;
     return entry_view{e, at + sizeof e};
   }
   return std::nullopt;

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "base/failure.hpp"
-#include "base/planted.hpp"
 
 namespace scute::core::log {
 
@@ -30,7 +29,7 @@ format::log_chain write_chain(const chunk_space& space, medium::writer& w, const
       link.next_replica = copies > 1 ? at[(i + 1) * copies + 1] : 0;
     }
     link.checksum = link_checksum(link, records.data() + begin);
-    for (uint64_t r = 0; r < (SCUTE_PLANTED(link_copy) ? 1 : copies); ++r) {
+    for (uint64_t r = 0; r < copies; ++r) {
       std::byte* to = space.base + at[i * copies + r];
       w.stream(to, &link, sizeof link, medium::purpose::log);
       w.stream(to + sizeof link, records.data() + begin, link.length, medium::purpose::log);
@@ -42,13 +41,12 @@ format::log_chain write_chain(const chunk_space& space, medium::writer& w, const
 // Finds one link of a chain, in the first copy that is valid.
 const std::byte* chain_reader::link_at(const format::log_entry& e, uint64_t index, uint64_t offset,
                                        uint64_t copy, format::log_link& link) {
-  for (const uint64_t o : {offset, SCUTE_PLANTED(link_copy_read) ? 0 : copy}) {
+  for (const uint64_t o : {offset, copy}) {
     if (o == 0 || !is_chunk_(o)) continue;
     const std::byte* at = space_.base + o;
     std::memcpy(&link, at, sizeof link);
     if (link.pool_salt != e.pool_salt || link.epoch != e.epoch || link.lane != e.lane ||
-        (link.transaction != e.transaction && !SCUTE_PLANTED(link_transaction)) ||
-        link.index != index)
+        link.transaction != e.transaction || link.index != index)
       continue;
     if (link.length > link_room(space_.chunk_size)) continue;
     if (sizeof link + link.length > left_) {
@@ -56,8 +54,7 @@ const std::byte* chain_reader::link_at(const format::log_entry& e, uint64_t inde
       return nullptr;
     }
     left_ -= sizeof link + link.length;
-    if (!SCUTE_PLANTED(link_checksum) && link.checksum != link_checksum(link, at + sizeof link))
-      continue;
+    if (link.checksum != link_checksum(link, at + sizeof link)) continue;
     return at + sizeof link;
   }
   return nullptr;

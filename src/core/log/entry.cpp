@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/log/entry.hpp"
 
-#include "base/planted.hpp"
 #include "base/rounding.hpp"
 #include "codec/crc32c.hpp"
 
@@ -45,10 +44,8 @@ uint32_t link_checksum(const format::log_link& link, const std::byte* records) n
 
 bool fits(const format::log_entry& e, const identity& whose, uint64_t position,
           uint64_t room) noexcept {
-  return e.magic == format::entry_magic && e.position == position &&
-         (e.pool_salt == whose.salt || SCUTE_PLANTED(entry_salt)) &&
-         (e.epoch == whose.epoch || SCUTE_PLANTED(entry_epoch)) &&
-         (e.lane == whose.lane || SCUTE_PLANTED(entry_lane)) && room >= sizeof e &&
+  return e.magic == format::entry_magic && e.position == position && e.pool_salt == whose.salt &&
+         e.epoch == whose.epoch && e.lane == whose.lane && room >= sizeof e &&
          e.body_size <= room - sizeof e;
 }
 
@@ -88,8 +85,7 @@ uint64_t make_status_word(const identity& whose, status_word which, uint64_t val
 bool read_status_word(const identity& whose, status_word which, uint64_t word,
                       uint64_t& value) noexcept {
   value = word & 0xffff'ffff'ffffu;
-  return word != 0 &&
-         (SCUTE_PLANTED(status_check) || make_status_word(whose, which, value) == word);
+  return word != 0 && make_status_word(whose, which, value) == word;
 }
 
 }  // namespace scute::core::log

@@ -2,7 +2,6 @@
 #include "core/log/segment_writer.hpp"
 
 #include "base/failure.hpp"
-#include "base/planted.hpp"
 #include "codec/crc32c.hpp"
 
 namespace scute::core::log {
@@ -12,10 +11,6 @@ void store_lines(medium::writer& w, std::byte* base, const segment_layout& layou
   uint32_t done = 0;
   layout.for_each_store(position, lines,
                         [&](uint32_t copy, uint64_t offset, const std::byte* from, size_t n) {
-                          if (SCUTE_PLANTED(segment_copy) && copy != 0) return;
-                          if (SCUTE_PLANTED(segment_sum) && layout.how() == redundancy::tracks &&
-                              offset >= layout.sum_offset_of(0))
-                            return;
                           std::byte* const to = base + s.at[copy] + offset;
                           if (how == stores::streamed)
                             w.append(to, from, n, medium::purpose::log);

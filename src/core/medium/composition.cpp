@@ -9,7 +9,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/planted.hpp"
 #include "base/rounding.hpp"
 #include "base/thread_signals.hpp"
 #include "core/medium/bad_blocks.hpp"
@@ -32,7 +31,7 @@ composition::part composition::find(uint64_t offset, uint64_t n) const noexcept 
   if (inside < held) {
     const uint64_t at = before + inside;
     const uint64_t length = std::min(n, held - inside);
-    const uint64_t left = SCUTE_PLANTED(join_end) ? length : size() - std::min(size(), at);
+    const uint64_t left = size() - std::min(size(), at);
     return {other_, at, length, std::min(length, left)};
   }
   const uint64_t next = segment + 1 < where_.count ? where_.stride : UINT64_MAX;
@@ -42,8 +41,7 @@ composition::part composition::find(uint64_t offset, uint64_t n) const noexcept 
 
 bool composition::write_page(uint64_t offset, const std::byte* bytes) const noexcept {
   const length_signal_held now;
-  const part p =
-      SCUTE_PLANTED(join_page_own) ? part{&own_, offset, page, page} : find(offset, page);
+  const part p = find(offset, page);
   if (::pwrite(p.file->fd(), bytes, p.bytes, static_cast<off_t>(p.at)) ==
       static_cast<ssize_t>(p.bytes))
     return true;
@@ -94,9 +92,7 @@ int composition::fill_holes(uint64_t offset, uint64_t n) const noexcept {
 
 int composition::sync() const noexcept {
   int e = ::fdatasync(own_.fd()) == 0 ? 0 : errno;
-  if (other_ != nullptr && !SCUTE_PLANTED(join_sync_own) && ::fdatasync(other_->fd()) != 0 &&
-      e == 0)
-    e = errno;
+  if (other_ != nullptr && ::fdatasync(other_->fd()) != 0 && e == 0) e = errno;
   return e;
 }
 

@@ -12,7 +12,6 @@
 
 #include "base/failure.hpp"
 #include "base/huge_pages.hpp"
-#include "base/planted.hpp"
 #include "base/process.hpp"
 #include "base/read_memory.hpp"
 #include "base/rounding.hpp"
@@ -115,7 +114,7 @@ class mapped_medium : public medium {
       throw core::failure(SCUTE_E_UNSUPPORTED,
                           other.path() + " and " + file().path() +
                               " lie on different kinds of file systems; move them to one");
-    as_copy_ = how == sharing::as_copy && !SCUTE_PLANTED(make_shared);
+    as_copy_ = how == sharing::as_copy;
     files_.join(other, where);
     files_.set_size(size);
     map_other(0, size);

@@ -15,7 +15,6 @@
 
 #include "base/failure.hpp"
 #include "base/open_guarded.hpp"
-#include "base/planted.hpp"
 #include "base/thread_signals.hpp"
 #include "core/file/descriptor.hpp"
 #include "core/file/file_handle.hpp"
@@ -43,9 +42,6 @@ class plain_user_file final : public user_file {
   const std::string& path() const noexcept override { return file_.path(); }
 
   file_identity look() const override {
-    struct stat named{};
-    if (SCUTE_PLANTED(user_by_name) && ::stat(path().c_str(), &named) == 0)
-      return identity_of(named);
     return identity_of(status_of(file_.fd(), path()));
   }
 
@@ -55,7 +51,6 @@ class plain_user_file final : public user_file {
 
   void grow(uint64_t size) override {
     const length_signal_held now;
-    if (SCUTE_PLANTED(user_closed)) ::close(open_registered(path().c_str(), O_RDWR | O_CLOEXEC));
     const uint64_t before = look().size;
     int e = size <= before ? 0 : file_.reserve(before, size - before);
     if (e == 0 && size > look().size && ::ftruncate(file_.fd(), static_cast<off_t>(size)) != 0)
@@ -162,7 +157,6 @@ std::unique_ptr<user_file> open_user_file(const std::string& path, access how, u
   descriptor mine(fd);
   st = status_of(fd, path);
   if (!S_ISREG(st.st_mode)) throw failure(SCUTE_E_FORMAT, path + " is not a regular file");
-  if (SCUTE_PLANTED(user_locked)) ::flock(fd, LOCK_SH | LOCK_NB);
   return std::make_unique<plain_user_file>(
       file_handle::adopt(mine.release(), path, static_cast<uint64_t>(st.st_size)));
 }

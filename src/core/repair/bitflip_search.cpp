@@ -6,7 +6,6 @@
 #include <cstring>
 #include <set>
 
-#include "base/planted.hpp"
 #include "base/rounding.hpp"
 #include "codec/checksum.hpp"
 #include "codec/crc32c.hpp"
@@ -265,7 +264,7 @@ std::vector<uint16_t> rows_of(const pool::state& s, const std::vector<pool::frag
 
 bool find_bitflips(pool::state& s, const pool::fragment& f, std::vector<std::byte>& image,
                    pool::failed_searches* failed) {
-  if (!s.has_parity || SCUTE_PLANTED(repair_bitflips)) return false;
+  if (!s.has_parity) return false;
   syndromes sums(s);
   const uint64_t repairs = s.repaired.load(std::memory_order_relaxed);
   const uint64_t fingerprint = failed == nullptr ? 0 : bitflip_search(s, f, sums, {}).fingerprint();

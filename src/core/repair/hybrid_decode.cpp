@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/planted.hpp"
 #include "codec/checksum.hpp"
 
 namespace scute::core::repair {
@@ -32,7 +31,6 @@ std::vector<unit> units_of(const pool::fragment& f) {
 bool image_valid(const pool::state& s, const pool::fragment& f,
                  const std::vector<std::byte>& image) {
   const format::fragment_header h = header_of(image);
-  if (SCUTE_PLANTED(repair_check)) return pool::covered(s, f, h) != pool::not_covered;
   return pool::valid(s, f, h, image.data() + header_end);
 }
 
@@ -184,10 +182,9 @@ bool hybrid_decode::cut_header(bytes& image) {
 bool hybrid_decode::find(bytes& image) {
   image = decoded_;
   if (accepts(image)) return true;
-  if (SCUTE_PLANTED(repair_hybrid)) return false;
   if (mix(decoded_, image)) return true;
   if (differs({0, header_end}) && mix(kept_, image)) return true;
-  if (s_.geo.parity > 1 || SCUTE_PLANTED(repair_cut)) return false;  // MIX-5
+  if (s_.geo.parity > 1) return false;  // MIX-5
   if (cut_payload(decoded_, image)) return true;
   if (differs({0, header_end}) && cut_payload(kept_, image)) return true;
   return cut_header(image);

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/planted.hpp"
 #include "base/rounding.hpp"
 #include "core/shared/object_place.hpp"
 #include "core/shared/zone_usage.hpp"
@@ -74,9 +73,8 @@ struct visitor {
     const uint64_t bytes = live ? format::meta_size(first.meta) : 1;
     const uint64_t claimed =
         std::max<uint64_t>(1, (bytes + format::fragment_payload - 1) / format::fragment_payload);
-    const uint64_t count = all_places && !SCUTE_PLANTED(resolve_parts)
-                               ? (o.room + format::fragment_payload - 1) / format::fragment_payload
-                               : claimed;
+    const uint64_t count =
+        all_places ? (o.room + format::fragment_payload - 1) / format::fragment_payload : claimed;
     const auto report = [&](uint64_t index) {
       const pool::fragment f = o.part(index, generation);
       if (index < claimed)

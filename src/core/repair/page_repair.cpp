@@ -4,7 +4,6 @@
 #include <csetjmp>
 #include <cstring>
 
-#include "base/planted.hpp"
 #include "base/rounding.hpp"
 #include "base/thread_block.hpp"
 #include "base/waiting.hpp"
@@ -246,7 +245,7 @@ bool page_repairer::compose(uint64_t page, desk& d) noexcept {
     });
   }
   finish_window(c, d.page);
-  if (!is_parity && !SCUTE_PLANTED(page_in_place)) s_.overlaid.renew(page, d.page, format::page);
+  if (!is_parity) s_.overlaid.renew(page, d.page, format::page);
   finish_pieces(page, is_parity, d.page);
   return true;
 }

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "base/lock.hpp"
-#include "base/planted.hpp"
 #include "core/repair/bitflip_search.hpp"
 #include "core/repair/erasure_decoder.hpp"
 #include "core/repair/erasure_search.hpp"
@@ -44,7 +43,7 @@ namespace {
 
 [[noreturn]] void give_up(pool::state& s, pool::lane* by, const pool::fragment& f, const char* what,
                           on_loss then, const std::string& why) {
-  if (then == on_loss::report || SCUTE_PLANTED(loss_untried)) report_lost(s, by, f);
+  if (then == on_loss::report) report_lost(s, by, f);
   throw failure(SCUTE_E_CORRUPT,
                 s.path + ": " + what + " at file offset " + std::to_string(f.header) +
                     (f.index != 0 ? " (fragment " + std::to_string(f.index) + ")" : "") +
@@ -99,7 +98,7 @@ outcome repair_once(pool::state& s, pool::lane* by, const pool::fragment& f, con
       break;
     // REPAIR-6
     const bool quiet =
-        s.parity_is_log || SCUTE_PLANTED(repair_impatient) ||
+        s.parity_is_log ||
         pool::let_commits_end(s, by, std::chrono::steady_clock::now() + pool::patience);
     look(image);
     if (image_valid(s, f, image)) return {};
@@ -173,7 +172,7 @@ void repair_fragment(pool::state& s, pool::lane* by, const pool::fragment& f, co
 void repair_descriptor(pool::state& s, uint64_t zone) {
   const uint64_t at = s.geo.zone_offset(zone);
   const pool::fragment f = pool::metadata_fragment(at, format::type_zone);
-  if (!s.has_parity || pool::valid(s, f) || SCUTE_PLANTED(extent_check)) return;
+  if (!s.has_parity || pool::valid(s, f)) return;
   const uint64_t before = s.used_end[zone].load();
   for (uint64_t rows = 1; rows <= s.geo.rows; ++rows) {
     s.used_end[zone].store(rows * s.geo.row_size);

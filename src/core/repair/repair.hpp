@@ -29,7 +29,6 @@
 
 #include <cstring>
 
-#include "base/planted.hpp"
 #include "core/shared/fragment.hpp"
 #include "core/shared/state.hpp"
 
@@ -64,7 +63,7 @@ template <typename Metadata>
 Metadata read_metadata(pool::state& s, pool::lane* l, uint64_t offset, uint32_t type,
                        const char* what) {
   const pool::fragment f = pool::metadata_fragment(offset, type);
-  if (!pool::valid(s, f) && !SCUTE_PLANTED(metadata_check)) repair_fragment(s, l, f, what);
+  if (!pool::valid(s, f)) repair_fragment(s, l, f, what);
   Metadata m;
   std::memcpy(&m, s.at(offset), sizeof m);
   return m;

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "base/lock.hpp"
-#include "base/planted.hpp"
 #include "core/repair/page_layout.hpp"
 #include "core/repair/repair.hpp"
 #include "core/scrub/replicas.hpp"
@@ -36,7 +35,6 @@ class checker {
     superblocks();
     log();
     for (uint64_t z = 0; z < s_.geo.zone_count; ++z) {
-      if (SCUTE_PLANTED(check_order) && s_.has_parity) columns(z);
       const bool usable = zone(z);
       retry_lost();
       if (usable && s_.has_parity) columns(z);
@@ -101,9 +99,8 @@ class checker {
   bool fragment(const pool::fragment& f, const char* what, uint64_t oid,
                 const heap::object* whole = nullptr) {
     if (pool::valid(s_, f)) return true;
-    if (const auto reported = reported_for_.find(f.header); reported != reported_for_.end() &&
-                                                            reported->second == repairs_ &&
-                                                            !SCUTE_PLANTED(check_again))
+    if (const auto reported = reported_for_.find(f.header);
+        reported != reported_for_.end() && reported->second == repairs_)
       return false;
     if (!o_.repair) {
       reported_for_[f.header] = repairs_;
@@ -151,7 +148,7 @@ class checker {
     }
     for (const loss& l : lost_) {
       const bool first = reported_for_.insert_or_assign(l.f.header, repairs_).second;
-      if (first || SCUTE_PLANTED(check_again)) {
+      if (first) {
         repair::report_lost(s_, nullptr, l.f);
         found(l.what, l.f.header, format::header_size + l.f.room, l.oid, SCUTE_OUTCOME_LOST);
       }
@@ -169,7 +166,6 @@ class checker {
     suspect(f.payload, f.payload + f.room);
   }
   void suspect(uint64_t begin, uint64_t end) {
-    if (SCUTE_PLANTED(check_suspects)) return;
     for (uint64_t at = begin; at < end; at += pool::column_block) note_suspect(at);
     note_suspect(end - 1);
   }
@@ -273,8 +269,7 @@ class checker {
     retry_lost();
     for (fragment_ref& x : odd) {
       const pool::fragment f = std::exchange(x.f, x.head());
-      if (!looks_sound(s_, x) && !SCUTE_PLANTED(check_again))
-        suspect(f);  // unclear whether it is damaged itself
+      if (!looks_sound(s_, x)) suspect(f);  // unclear whether it is damaged itself
     }
     return known && odd.empty();
   }
@@ -290,7 +285,6 @@ class checker {
 
   bool compute_anew(uint64_t z, uint64_t column, const std::byte* syndrome) {
     const locked hold(s_.service_mutex);
-    if (SCUTE_PLANTED(check_once)) syndrome = nullptr;
     if (!pool::repair_parity(s_, *s_.service, z, column, pool::column_block, syndrome))
       return false;
     s_.service->fence(fence_site::check_parity);
@@ -306,7 +300,7 @@ class checker {
       const uint32_t wrong = pool::wrong_parity(s_, syndrome, pool::column_block);
       if (wrong == s_.geo.parity) return;
       const uint64_t at = pool::parity_offset(s_.geo, z, column, wrong);
-      if (!s_.has_checksums && !SCUTE_PLANTED(check_blind)) {
+      if (!s_.has_checksums) {
         // Nothing says whether the data or the parity is wrong. Recomputing would make damaged
         // data look sound, so it is only reported.
         found(undecidable_column, at, pool::column_block, 0, SCUTE_OUTCOME_LOST);
@@ -317,10 +311,7 @@ class checker {
         return suspect_blocks_.count({z, column / pool::column_block}) != 0;
       };
       if (suspected()) return;
-      // (It would notice damage that the other planted bugs leave.)
-      const bool believed =
-          SCUTE_PLANTED(check_once) || SCUTE_PLANTED(check_order) || SCUTE_PLANTED(check_suspects);
-      if (!believed && s_.has_checksums && !sound_still(z, column)) {
+      if (s_.has_checksums && !sound_still(z, column)) {
         if (suspected()) return;
         if (round < looks_max) continue;
       } else if (o_.repair) {

@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/planted.hpp"
 #include "base/waiting.hpp"
 #include "core/repair/repair.hpp"
 #include "core/scrub/damage_classifier.hpp"
@@ -59,8 +58,6 @@ scute_oid enumeration::search(uint64_t zone, uint32_t chunk, uint32_t slot, uint
 bool enumeration::is_live(const heap::object& o, const fragment_ref& seen, uint32_t type) {
   const pool::fragment f = o.fragment(0);
   format::fragment_header h = heap_.zones().read_header(o);
-  if (SCUTE_PLANTED(enumeration_check))
-    return pool::covered(s_, f, h) != pool::not_covered && is_of(h, type);
   if (pool::valid(s_, f, h)) {
     s_.verified_outside.fetch_add(pool::covered(s_, f, h), std::memory_order_relaxed);
     return is_of(h, type);
@@ -197,7 +194,7 @@ void enumeration::conclude(uint32_t type) {
       format::fragment_header h;
       if (is == outcome::whole) {
         const bool known = read_sound(g, h);
-        if (still_there(g) && !SCUTE_PLANTED(enumeration_late))
+        if (still_there(g))
           for (const walker& w : u.passed)
             if (!known || is_of(h, w.second))
               recovered_later_[w] = {recovered_later_[w].objects + 1, false};

@@ -3,7 +3,6 @@
 
 #include <cstring>
 
-#include "base/planted.hpp"
 #include "core/shared/optimistic.hpp"
 
 namespace scute::core::scrub {
@@ -88,7 +87,7 @@ bool looks_sound(const pool::state& s, const fragment_ref& g, uint64_t* size) no
     // Only a sound header is believed if it says that the object does not use this fragment: damage
     // may have made the object shorter.
     if (!live || format::meta_size(h.meta) <= g.f.index * format::fragment_payload)
-      return SCUTE_PLANTED(fragment_ref_shorter) || pool::valid(s, g.head());
+      return pool::valid(s, g.head());
     return pool::valid(s, g.f);
   }
   if (!pool::valid(s, g.f)) return false;

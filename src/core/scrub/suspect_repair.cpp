@@ -7,7 +7,6 @@
 
 #include "base/failure.hpp"
 #include "base/lock.hpp"
-#include "base/planted.hpp"
 #include "base/rounding.hpp"
 #include "base/waiting.hpp"
 #include "codec/parity.hpp"
@@ -69,8 +68,6 @@ suspect_repairer::outcome suspect_repairer::fragment(uint64_t zone, const fragme
     if (!looks_sound(s_, head)) {
       const outcome o = fragment(zone, head);
       if (o == outcome::lost || o == outcome::busy) return o;
-    } else if (SCUTE_PLANTED(head_repaired)) {
-      return try_repair(zone, g);
     }
     const damage_class now = classify(s_, g);
     if (now != damage_class::damaged)
@@ -110,7 +107,7 @@ suspect_repairer::outcome suspect_repairer::try_repair(uint64_t zone, const frag
   }
   // REPAIR-4: if a commit came first, nothing has been written, and the fragment may still be
   // damaged.
-  if (!looks_sound(s_, g) && !SCUTE_PLANTED(repair_believed)) {
+  if (!looks_sound(s_, g)) {
     if (!known) --tallies_[zone].damaged;
     return outcome::busy;
   }

@@ -24,7 +24,6 @@
 //    pool. It may be killed, and be repeated, at any moment.
 #include <exception>
 
-#include "base/planted.hpp"
 #include "core/engine/speculative/log_in_file.hpp"
 #include "core/session/factory.hpp"
 #include "core/session/instance.hpp"
@@ -45,12 +44,10 @@ void instance::switch_engine(const pool::engine_facts& to, uint64_t log_cap,
   heap->clear_chunk_cache(l);
   const bool apart = to.log_in_chunks && wants_log_file();
   if (apart) {
-    if (!SCUTE_PLANTED(log_file_late)) engine::log_in_file::make(s, log_cap, s.sb.epoch + 1);
+    engine::log_in_file::make(s, log_cap, s.sb.epoch + 1);
     s.sb.incompat |= format::incompat_log_file;
   } else {
     if (to.log_in_chunks) engine::lend_log(s, *heap, l, s.service_alone(), log_cap);
-    if (SCUTE_PLANTED(log_file_early) && (s.sb.incompat & format::incompat_log_file) != 0)
-      s.log_paths->remove(medium::log_paths::name::named);
     s.sb.incompat &= ~format::incompat_log_file;
   }
   s.sb.engine = static_cast<uint32_t>(to.id);
@@ -60,7 +57,6 @@ void instance::switch_engine(const pool::engine_facts& to, uint64_t log_cap,
   s.sb.resolved_epoch = s.sb.epoch++;
   pool::write_superblock(s.service_alone(), s.sb);
   s.require_healthy();
-  if (apart && SCUTE_PLANTED(log_file_late)) engine::log_in_file::make(s, log_cap, s.sb.epoch);
   s.know_engine(to);
   std::unique_ptr<tx::engine> next = make_engine(to, s, *heap);
   relay.target = next.get();
@@ -130,7 +126,6 @@ bool instance::wants_log_file() const noexcept {
 
 // GOAL-1
 void instance::report_goal(const pool::engine_facts* goal) noexcept {
-  if (SCUTE_PLANTED(goal_unnoted)) return;
   s.sb.goal = goal == nullptr ? 0 : static_cast<uint32_t>(goal->id);
 }
 
@@ -146,8 +141,7 @@ void instance::look_for_log(const pool::engine_facts& kind, const scute_options&
   if (!kind.log_in_chunks) {
     const pool::engine_facts* const goal = pool::find_engine(s.sb.goal);
     const bool is_lender = kind.id == pool::lender_of_logs(s.geo.parity).id;
-    if (goal != nullptr && goal->log_in_chunks && is_lender && !SCUTE_PLANTED(goal_unread))
-      goal_ = goal;
+    if (goal != nullptr && goal->log_in_chunks && is_lender) goal_ = goal;
     return;
   }
   const bool apart = (s.sb.incompat & format::incompat_log_file) != 0;

@@ -26,7 +26,6 @@
 
 #include "base/lock.hpp"
 #include "base/open_guarded.hpp"
-#include "base/planted.hpp"
 #include "core/heap/foreign_span.hpp"
 #include "core/medium/guarded_user_file.hpp"
 #include "core/scrub/check.hpp"
@@ -111,14 +110,13 @@ void instance::find_user_file(const scute_options& o) {
                 ? way_back(file)
                 : way_back(file, "give it its length with `truncate -s " + std::to_string(r.size) +
                                      " " + file + "`, and "));
-  if (s.sb.clean == 0 && now.inode != r.inode && !SCUTE_PLANTED(ident_inode))
+  if (s.sb.clean == 0 && now.inode != r.inode)
     changed(file,
             "it is another file than the one that was in use when " + s.path +
                 " was not closed properly",
             "; if its old content is wanted, move the original file back, not a copy");
   const medium::file_identity then{r.inode, now.size, r.mtime_ns, r.ctime_ns};
-  if (s.sb.clean != 0 && !medium::is_same(now, then, r.guard != 0) && !as_damage && !accepted_ &&
-      !SCUTE_PLANTED(ident_unlooked))
+  if (s.sb.clean != 0 && !medium::is_same(now, then, r.guard != 0) && !as_damage && !accepted_)
     throw unknown_user_file();
   s.user->join(*s.medium, s.foreign->segments(s.geo),
                std::min(now.size, s.foreign->capacity(s.geo)), medium::medium::sharing::shared);
@@ -180,7 +178,6 @@ void instance::note_user_file() {
   auto& r = s.sb.foreign;
   take_permissions_away(s);
   const medium::file_identity now = s.user->look();
-  if (SCUTE_PLANTED(times_unnoted)) return;
   r.inode = now.inode;
   r.mtime_ns = now.mtime_ns;
   r.ctime_ns = now.ctime_ns;
@@ -196,7 +193,7 @@ void instance::finish_growth() {
     throw failure(SCUTE_E_CORRUPT, s.path + " covers " + bytes(covered) + " of " + s.user->path() +
                                        ", which has " + bytes(there) +
                                        "; make a new pool with `scute shield adopt`");
-  if (covered < there && !s.read_only && !SCUTE_PLANTED(growth_unfinished)) {
+  if (covered < there && !s.read_only) {
     heap::grow_foreign_spans(s, *heap, relay, s.lanes.front(), there);
     s.require_healthy();
   }
@@ -243,7 +240,7 @@ void instance::grow_user_file(uint64_t size) {
     pool::write_superblock(*s.service, s.sb);
   };
   const uint64_t before = r.size;
-  if (!SCUTE_PLANTED(growth_unrecorded)) write(before, size);
+  write(before, size);
   s.require_healthy();
   tx::transaction& t = acquire();
   try {

@@ -9,7 +9,6 @@
 
 #include "base/lock.hpp"
 #include "base/open_guarded.hpp"
-#include "base/planted.hpp"
 #include "core/engine/speculative/segment_list.hpp"
 #include "core/file/new_file.hpp"
 #include "core/heap/foreign_span.hpp"
@@ -240,12 +239,11 @@ std::unique_ptr<instance> instance::format(std::unique_ptr<medium::medium> m,
   pool::seal_metadata(s, l, anchor_at, format::type_anchor, anchor);
   patches.push_back({anchor_at, &anchor, sizeof anchor, medium::purpose::metadata});
   in->engine->write_unlogged(l, patches);
-  if (SCUTE_PLANTED(make_early)) pool::write_superblock(s.service_alone(), sb);
   if (s.foreign) heap::make_foreign_spans(s, l, sb.foreign.size, o.progress, o.progress_arg);
   l.w.fence(fence_site::create);
   if (s.foreign) {
     const bool opens = sb.foreign.guard != 0 && s.user->mode() == 0;  // others may try to open it
-    if (!medium::is_same(s.user->look(), before, opens) && !SCUTE_PLANTED(make_unwatched))
+    if (!medium::is_same(s.user->look(), before, opens))
       throw failure(
           SCUTE_E_CONFLICT,
           s.user->path() +
@@ -295,7 +293,7 @@ void instance::close() {
   open_ = false;
   end_life();
   for (auto& t : transactions)
-    if (t.depth != 0 && !SCUTE_PLANTED(close_abort)) t.abort();
+    if (t.depth != 0) t.abort();
   s.events.notify_all(s);
   if (s.read_only) return;
   s.require_healthy();

@@ -3,7 +3,6 @@
 #include <chrono>
 #include <cstring>
 
-#include "base/planted.hpp"
 #include "core/engine/speculative/log_in_file.hpp"
 #include "core/medium/mapped_medium.hpp"
 #include "core/repair/repair.hpp"
@@ -163,17 +162,11 @@ void instance::begin_session(const scute_options& o) {
   if (!was_clean) {
     const auto start = clock::now();
     if (o.progress != nullptr) o.progress(o.progress_arg, "recover", 0, 1);
-    if (SCUTE_PLANTED(epoch_early)) {
-      ++s.sb.epoch;
-      pool::write_superblock(s.service_alone(), s.sb);
-      --s.sb.epoch;
-    }
     scrub::suspect_pages suspects(s, *pages, known_losses_);
     recovery = engine->recover(s.service_alone(), &suspects);
     // Pages that were rebuilt by guesses are final now; the parity is computed from them.
     for (uint32_t i = 0; i < pages->suspect_count(); ++i)
       s.resolving->before_write(pages->suspect_page(i), format::page);
-    if (SCUTE_PLANTED(reclaim_early)) heap->reclaim_lent(s.lanes.front());
     recovery_ns = nanoseconds_since(start);
   }
   // A repair before the zone is loaded needs this: rows that were never used do not take part in
@@ -189,13 +182,12 @@ void instance::begin_session(const scute_options& o) {
   // From here on all logs of the old epoch are void at once. Log-free parts are resolved later.
   const uint64_t resolved = s.sb.resolved_epoch;
   const bool unresolved = engine->has_unresolved(resolved);
-  if (!unresolved || SCUTE_PLANTED(resolved_early)) s.sb.resolved_epoch = s.sb.epoch;
-  if (SCUTE_PLANTED(log_file_stale)) engine::log_in_file::remove_stale(s);
+  if (!unresolved) s.sb.resolved_epoch = s.sb.epoch;
   engine->prepare();
   pool::number_session(s, s.sb.epoch + 1);
   report_goal(goal_);
-  if (!SCUTE_PLANTED(epoch_raise)) ++s.sb.epoch;
-  if (!SCUTE_PLANTED(clean_open)) s.sb.clean = 0;
+  ++s.sb.epoch;
+  s.sb.clean = 0;
   pool::write_superblock(s.service_alone(), s.sb);
   s.require_healthy();
   engine::log_in_file::remove_stale(s);

@@ -6,7 +6,6 @@
 #include <optional>
 #include <type_traits>
 
-#include "base/planted.hpp"
 #include "codec/galois.hpp"
 #include "codec/parity.hpp"
 #include "core/medium/persist.hpp"
@@ -65,7 +64,7 @@ void gather(const state& s, uint64_t zone, uint64_t column, uint64_t n, const re
     if (r.leaves_out(row)) continue;
     if (inside >= end) break;  // zeros from here on
     const uint64_t offset = g.zone_offset(zone) + inside;
-    if (s.overlaid.touches(offset, n) && !SCUTE_PLANTED(overlay_read)) {
+    if (s.overlaid.touches(offset, n)) {
       if (s.overlaid.lent(offset, n)) continue;  // zeros; they may be unreadable
       room.numbers[last - patched++] = static_cast<uint16_t>(row);
       continue;
@@ -345,10 +344,7 @@ written_back write_back(state& s, medium::writer& w, const seen_headers& headers
   const auto newer = [&] {
     const optimistic_reads mark;
     std::byte now[format::header_size] = {};
-    if (SCUTE_PLANTED(repair_faults))
-      std::memcpy(now, s.at(headers.offset), sizeof now);
-    else if (!s.medium->read_unless_lost(headers.offset, now, sizeof now))
-      done.header_lost = true;
+    if (!s.medium->read_unless_lost(headers.offset, now, sizeof now)) done.header_lost = true;
     return done.header_lost || (std::memcmp(now, headers.damaged, sizeof now) != 0 &&
                                 std::memcmp(now, headers.repaired, sizeof now) != 0);
   };
@@ -366,10 +362,7 @@ written_back write_back(state& s, medium::writer& w, const seen_headers& headers
       done.some = true;
     };
     // Under the stripe: a range that is not announced yet has not been stored to.
-    if (SCUTE_PLANTED(repair_in_place))
-      gap(at, n);
-    else
-      s.overlaid.for_each_gap(at, n, gap);
+    s.overlaid.for_each_gap(at, n, gap);
   });
   return done;
 }

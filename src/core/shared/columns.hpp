@@ -22,7 +22,6 @@
 #include <cstdint>
 #include <span>
 
-#include "base/planted.hpp"
 #include "codec/reed_solomon.hpp"
 #include "core/layout/recipe.hpp"
 #include "core/shared/state.hpp"
@@ -69,7 +68,7 @@ void next_parity(const state& s, uint64_t offset, uint64_t parity, const std::by
 // The bytes that a piece replaces.
 inline const std::byte* replaced(const state& s, const piece& p) noexcept {
   if (p.old != nullptr) return p.old;
-  return p.verified != nullptr && !SCUTE_PLANTED(replace_late) ? p.verified : s.at(p.offset);
+  return p.verified != nullptr ? p.verified : s.at(p.offset);
 }
 
 // Splits patches at column blocks into l.pieces, and prefetches the lines that they will touch.

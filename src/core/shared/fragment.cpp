@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/planted.hpp"
 #include "core/shared/optimistic.hpp"
 
 namespace scute::core::pool {
@@ -26,8 +25,7 @@ uint32_t covered(const state& s, const fragment& f, const format::fragment_heade
   if (h.next != f.header &&
       (f.metadata || h.next % format::header_size != 0 || !s.geo.in_data(h.next, sizeof h)))
     return not_covered;
-  if (format::meta_generation(h.meta) != f.generation && !SCUTE_PLANTED(header_generation))
-    return not_covered;
+  if (format::meta_generation(h.meta) != f.generation) return not_covered;
   if (f.metadata)
     return st == format::role::live && h.type == f.type && size == f.room ? f.room : not_covered;
   switch (st) {
@@ -49,8 +47,7 @@ uint32_t covered(const state& s, const fragment& f, const format::fragment_heade
 bool valid(const state& s, const fragment& f, const format::fragment_header& h,
            const void* payload) noexcept {
   const uint32_t n = covered(s, f, h);
-  return n != not_covered &&
-         (SCUTE_PLANTED(fragment_checksum) || h.checksum == header_checksum(s, f, h, payload, n));
+  return n != not_covered && h.checksum == header_checksum(s, f, h, payload, n);
 }
 
 namespace {
@@ -77,7 +74,7 @@ namespace {
   }
   const auto* const tail = reinterpret_cast<const std::byte*>(&h) + sizeof h.checksum;
   sum = codec::checksum_more(kind, sum, tail, format::header_tail);
-  return SCUTE_PLANTED(fragment_checksum) || h.checksum == bind(sum, f.header);
+  return h.checksum == bind(sum, f.header);
 }
 
 }  // namespace

@@ -15,7 +15,6 @@
 
 #include <cstdint>
 
-#include "base/planted.hpp"
 #include "codec/crc32c.hpp"
 #include "core/shared/state.hpp"
 
@@ -65,12 +64,10 @@ constexpr uint32_t word_of(uint64_t place) noexcept {
 
 // The value stored for the checksum of a fragment whose header lies at `place`, and the reverse.
 inline uint32_t bind(uint32_t sum, uint64_t place) noexcept {
-  if (SCUTE_PLANTED(checksum_place)) place = 0;
-  return SCUTE_PLANTED(checksum_linear) ? sum ^ word_of(place) : scramble(sum ^ word_of(place));
+  return scramble(sum ^ word_of(place));
 }
 inline uint32_t unbind(uint32_t bound, uint64_t place) noexcept {
-  if (SCUTE_PLANTED(checksum_place)) place = 0;
-  return (SCUTE_PLANTED(checksum_linear) ? bound : unscramble(bound)) ^ word_of(place);
+  return unscramble(bound) ^ word_of(place);
 }
 
 inline codec::checksum_kind checksum_kind(const state& s, const fragment& f,

@@ -7,7 +7,6 @@
 #include <string>
 
 #include "base/failure.hpp"
-#include "base/planted.hpp"
 #include "base/rounding.hpp"
 #include "codec/crc32c.hpp"
 #include "core/file/our_file.hpp"
@@ -89,12 +88,11 @@ superblock_read read_superblock(const medium::medium& m, const std::string& path
   bool valid[3]{};
   const auto look = [&](unsigned i, uint64_t offset) {
     if (offset + sizeof(format::superblock) > m.size()) return;
-    if (SCUTE_PLANTED(superblock_copies_read) && i != 0) return;
     if (!m.read(offset, &copies[i], sizeof copies[i])) return;  // a lost page
     const auto& sb = copies[i];
     magic_seen = magic_seen || has_magic(sb);
     if (!has_magic(sb)) return;
-    if (sb.checksum != superblock_checksum(sb) && !SCUTE_PLANTED(superblock_checksum)) return;
+    if (sb.checksum != superblock_checksum(sb)) return;
     // The place of magic, version, features and checksum is fixed for all versions.
     if (sb.version > format::version || (sb.incompat & ~format::incompat_known) != 0 ||
         ((sb.ro_compat & ~format::ro_compat_known) != 0 && !m.read_only())) {
@@ -104,8 +102,7 @@ superblock_read read_superblock(const medium::medium& m, const std::string& path
       return;
     }
     valid[i] = true;
-    if (!found || SCUTE_PLANTED(superblock_newest) || sb.sequence > result.newest.sequence)
-      result.newest = sb;
+    if (!found || sb.sequence > result.newest.sequence) result.newest = sb;
     found = true;
   };
   look(0, 0);
@@ -150,13 +147,11 @@ void write_superblock(medium::writer& w, format::superblock& sb) {
     std::memcpy(&copy, base + offset, sizeof copy);
     return !has_magic(copy) || copy.checksum != superblock_checksum(copy) ? 0 : copy.sequence;
   };
-  if (!SCUTE_PLANTED(superblock_order))
-    std::stable_sort(std::begin(order), std::end(order),
-                     [&](uint64_t a, uint64_t b) { return age(a) < age(b); });
+  std::stable_sort(std::begin(order), std::end(order),
+                   [&](uint64_t a, uint64_t b) { return age(a) < age(b); });
   ++sb.sequence;
   sb.checksum = superblock_checksum(sb);
   for (const uint64_t offset : order) {
-    if (SCUTE_PLANTED(superblock_copies) && offset != 0) continue;
     w.stream(base + offset, &sb, sizeof sb, medium::purpose::metadata);
     w.fence(fence_site::superblock);
   }

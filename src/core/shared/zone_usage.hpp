@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/planted.hpp"
 #include "core/shared/fragment.hpp"
 
 namespace scute::core::pool {
@@ -20,8 +19,7 @@ struct zone_usage {
 // or noise that parity recomputed meanwhile includes, which a check finds.
 inline zone_usage read_usage(const state& s, uint64_t z) noexcept {
   const uint64_t at = s.geo.zone_offset(z);
-  if (!valid(s, metadata_fragment(at, format::type_zone)) && !SCUTE_PLANTED(extent_check))
-    return {s.geo.chunks, 1};
+  if (!valid(s, metadata_fragment(at, format::type_zone))) return {s.geo.chunks, 1};
   format::zone_descriptor d;
   std::memcpy(&d, s.at(at), sizeof d);
   return {std::min(d.high_water, s.geo.chunks), d.log_chunks};

@@ -4,7 +4,6 @@
 #include <cstring>
 #include <string>
 
-#include "base/planted.hpp"
 #include "base/waiting.hpp"
 #include "core/repair/repair.hpp"
 #include "core/shared/optimistic.hpp"
@@ -31,17 +30,15 @@ enum class found : uint8_t { same, changed, damaged };
 
 // CONFLICT-1: a header that differs is checked with the very bytes that were tested.
 found look_at(const pool::state& s, const member& m) noexcept {
-  if (!s.has_checksums || SCUTE_PLANTED(conflict_test)) return found::same;  // CONFLICT-4
+  if (!s.has_checksums) return found::same;  // CONFLICT-4
   uint64_t tag;
   std::memcpy(&tag, s.at(m.where.header + offsetof(format::fragment_header, tag)), sizeof tag);
   if (tag == m.origin) return found::same;
   switch_point();  // another thread may repair it now
   format::fragment_header tested;
   // This may need stripes that are not held, and a page there may be lost (INFLIGHT-3).
-  if (SCUTE_PLANTED(conflict_faults) ? !pool::valid(s, m.where, tested)
-                                     : !pool::valid_unless_lost(s, m.where, tested))
-    return found::damaged;
-  return tested.tag == m.origin && !SCUTE_PLANTED(conflict_repaired) ? found::same : found::changed;
+  if (!pool::valid_unless_lost(s, m.where, tested)) return found::damaged;
+  return tested.tag == m.origin ? found::same : found::changed;
 }
 
 }  // namespace
@@ -51,8 +48,7 @@ change find_changed(const pool::state& s, const pool::lane& l,
   const pool::optimistic_reads mark;
   for (const member& m : members) {
     if (m.fresh) continue;
-    if (is_open_elsewhere(s, l, m.where.payload, m.where.room) && !SCUTE_PLANTED(conflict_open))
-      return {&m, false};
+    if (is_open_elsewhere(s, l, m.where.payload, m.where.room)) return {&m, false};
     if (const found now = look_at(s, m); now != found::same) return {&m, now == found::damaged};
   }
   return {};

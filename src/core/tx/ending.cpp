@@ -4,7 +4,6 @@
 #include <cstring>
 #include <utility>
 
-#include "base/planted.hpp"
 #include "base/waiting.hpp"
 #include "core/shared/optimistic.hpp"
 #include "core/tx/conflict.hpp"
@@ -68,8 +67,7 @@ void transaction::prewrite_large() {
   for (size_t i = 0; i < count_; ++i) {
     micro_buffer& b = *buffers_[i];
     if (!b.fresh || b.freed || b.size < prewrite_min) continue;
-    if (!SCUTE_PLANTED(prewritten_unknown))
-      s_.being_prewritten.add(lane_.index, b.where.header, b.front() + b.where.room);
+    s_.being_prewritten.add(lane_.index, b.where.header, b.front() + b.where.room);
     sealer_.begin();
     sealer_.seal_payload(b);
     std::vector<pool::patch> batch;
@@ -127,13 +125,13 @@ void transaction::lock_changes(object_lock_guard& mine) {
       mine.add(buffers_[i]->where.payload);
     }
   if (!any) return;
-  if (!SCUTE_PLANTED(object_locks)) mine.take();
+  mine.take();
   for (size_t i = 0; i < count_; ++i) {
     const micro_buffer& b = *buffers_[i];
     if (!changes(b)) continue;
     require_same(b);
     if (b.freed) require_closed(s_, lane_, b.where.header, b.where.payload, b.where.room);
-    if (b.expected != nullptr && !s_.has_checksums && !SCUTE_PLANTED(conflict_bytes)) {
+    if (b.expected != nullptr && !s_.has_checksums) {
       const pool::optimistic_reads mark;
       if (std::memcmp(s_.at(b.where.payload), b.expected, b.size) != 0)
         refuse_change(s_, b.where.header);
@@ -187,7 +185,6 @@ void transaction::commit() {
     if (anchor_at_ != 0) sealer_.seal_anchor(anchor_at_, anchor_);
     if (s_.read_only && !sealer_.patches().empty())
       throw failure(SCUTE_E_READONLY, s_.path + " was opened read-only");
-    if (SCUTE_PLANTED(free_early)) give_back();
     {
       heap::taking_along steps(heap_.zones(), allocs != 0);  // PEND-1
       if (steps) {
@@ -239,8 +236,7 @@ void transaction::abort() noexcept {
   }
   // On a failed medium no slot may be used again either.
   for (size_t i = 0; i < count_ && !s_.medium->failed(); ++i)
-    if (buffers_[i]->fresh || (SCUTE_PLANTED(abort_frees) && buffers_[i]->freed))
-      heap_.release(buffers_[i]->where);
+    if (buffers_[i]->fresh) heap_.release(buffers_[i]->where);
   lane_.w.count.aborts.add(1);
   end();
 }

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <vector>
 
-#include "base/planted.hpp"
 #include "core/heap/object.hpp"
 #include "core/tx/engine.hpp"
 #include "core/tx/origins.hpp"
@@ -50,8 +49,7 @@ struct micro_buffer {
   // have been beyond repair then, and another thread may have repaired it since. It is recognized
   // by its tag or its checksum: damage has hardly changed both.
   bool is_version(const format::fragment_header& h) const noexcept {
-    return h.tag == origins.of(0) ||
-           (freed && h.checksum == head.checksum && !SCUTE_PLANTED(verify_freed));
+    return h.tag == origins.of(0) || (freed && h.checksum == head.checksum);
   }
   // Whether h is, bit by bit, the header that was freed; true for an object that is not freed.
   bool is_freed_head(const format::fragment_header& h) const noexcept {

@@ -6,7 +6,6 @@
 #include <ctime>
 #include <new>
 
-#include "base/planted.hpp"
 #include "codec/crc32c.hpp"
 #include "core/shared/columns.hpp"
 #include "core/shared/optimistic.hpp"
@@ -91,14 +90,12 @@ bool replacer::change(pool::lane& l, const changed& c, std::span<const range> ra
   const pool::fragment& f = c.where;
   if (s_.overlaid.touches(f.payload, f.room)) return false;
   for (const range& r : ranges)
-    if (std::memcmp(s_.at(f.payload + r.at), r.old, r.length) != 0 && !SCUTE_PLANTED(replace_old))
-      return false;  // REPLACE-1
+    if (std::memcmp(s_.at(f.payload + r.at), r.old, r.length) != 0) return false;  // REPLACE-1
   if (s_.has_checksums) {
     format::fragment_header h;
     std::memcpy(&h, s_.at(f.header), sizeof h);
     const bool known = is_known(c.number, h);
-    if (!known && !SCUTE_PLANTED(replace_header) && !pool::valid(s_, f, h))
-      return false;  // REPLACE-2
+    if (!known && !pool::valid(s_, f, h)) return false;  // REPLACE-2
     const uint32_t covered = pool::covered(s_, f, h);
     if (!known) {
       if (covered != pool::not_covered) l.w.count.verified_bytes.add(covered);

@@ -3,7 +3,6 @@
 
 #include <cstring>
 
-#include "base/planted.hpp"
 #include "base/waiting.hpp"
 #include "codec/diff.hpp"
 #include "core/repair/repair.hpp"
@@ -152,7 +151,7 @@ format::fragment_header sealer::present_header(const micro_buffer& b, const pool
                         h.tag != b.origins.of(f.index) || !b.is_freed_head(h);
        ++attempt) {
     switch_point();
-    if (SCUTE_PLANTED(conflict_repaired) ? pool::valid(s_, f) : pool::valid(s_, f, h)) break;
+    if (pool::valid(s_, f, h)) break;
     if (attempt == attempts_max) break;
     repair::repair_fragment(s_, &lane_, f, "object");
   }
@@ -162,7 +161,7 @@ format::fragment_header sealer::present_header(const micro_buffer& b, const pool
                   "an object was freed after this transaction opened it; two transactions may not "
                   "write one object at a time");
   const bool same = f.index == 0 ? b.is_version(h) : h.tag == b.origins.of(f.index);
-  if (!same && !SCUTE_PLANTED(conflict_test)) refuse_change(s_, f.header);
+  if (!same) refuse_change(s_, f.header);
   return h;
 }
 
@@ -196,7 +195,7 @@ format::fragment_header sealer::take_origin(const micro_buffer& b, const pool::f
         s_.has_checksums ? present_header(b, f) : format::fragment_header{};
     each_open([](std::byte* to, const std::byte* from, uint64_t n) { std::memcpy(to, from, n); });
     switch_point();
-    if (!s_.has_checksums || SCUTE_PLANTED(seal_origin)) return h;
+    if (!s_.has_checksums) return h;
     format::fragment_header tested;
     const bool valid = pool::valid(s_, f, tested);
     if (valid && tested.tag != h.tag) refuse_change(s_, f.header);
@@ -204,8 +203,7 @@ format::fragment_header sealer::take_origin(const micro_buffer& b, const pool::f
     each_open([&](const std::byte* copy, const std::byte* now, uint64_t n) {
       same = same && std::memcmp(copy, now, n) == 0;
     });
-    if (valid && (same || SCUTE_PLANTED(seal_repaired)))
-      return SCUTE_PLANTED(seal_repaired) ? h : tested;
+    if (valid && same) return tested;
     if (attempt == attempts_max)
       throw failure(SCUTE_E_CONFLICT, s_.path + ": the object at file offset " +
                                           std::to_string(f.header) +
@@ -225,9 +223,7 @@ void sealer::change_fragment(micro_buffer& b, uint64_t index) {
     const uint64_t revision = s_.overlaid.revision(f.payload, f.room);
     const bool derived = derive_change(b, index);
     switch_point();
-    if (derived &&
-        (s_.overlaid.revision(f.payload, f.room) == revision || SCUTE_PLANTED(conflict_undone)))
-      return;
+    if (derived && s_.overlaid.revision(f.payload, f.room) == revision) return;
     if (attempt == attempts_max) refuse_change(s_, f.header);
     members_.resize(members);
     patches_.resize(patches);
@@ -258,7 +254,7 @@ bool sealer::derive_change(micro_buffer& b, uint64_t index) {
   }
   const auto update = [&](const std::byte* old, const std::byte* fresh, uint64_t at, uint64_t n) {
     changed = true;
-    if (vouched && !whole && !SCUTE_PLANTED(seal_checksum))
+    if (vouched && !whole)
       sum = codec::checksum_update(s_.checksum, sum, old, fresh, n,
                                    covered - (at + n) + format::header_tail);
   };
@@ -289,7 +285,7 @@ bool sealer::derive_change(micro_buffer& b, uint64_t index) {
   }
   if (!changed) {
     patches_.resize(placeholder);
-    if (!whole || SCUTE_PLANTED(conflict_test) || SCUTE_PLANTED(seal_unchanged)) return true;
+    if (!whole) return true;
     // Or another transaction is writing the same bytes that this one wants to write, or damage has
     // produced them (SEAL-3).
     require_version(f, h.tag);
@@ -302,7 +298,7 @@ bool sealer::derive_change(micro_buffer& b, uint64_t index) {
   }
   if (!vouched) return true;
   join(b, index, static_cast<uint32_t>(size), size, h.tag);
-  if (whole && !SCUTE_PLANTED(seal_checksum)) {
+  if (whole) {
     fill_header(b, index);
     return true;
   }

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/planted.hpp"
 #include "base/waiting.hpp"
 #include "core/shared/columns.hpp"
 #include "core/shared/library_call.hpp"
@@ -83,8 +82,7 @@ void transaction::prefetch(uint64_t oid) const noexcept {
   const uint64_t payload = oid ^ s_.oid_tag;  // of another pool if that leaves any of its tag
   heap::object o;
   if (!s_.has_checksums || s_.resolving->pending() || payload >> 48 != 0 || count_ >= linear_max ||
-      SCUTE_PLANTED(verify_open) || knows(payload) || !heap_.zones().locate_small(payload, o) ||
-      o.room > room_max)
+      knows(payload) || !heap_.zones().locate_small(payload, o) || o.room > room_max)
     return nullptr;
   const std::byte* there = s_.at(o.header);
   const pool::cell c = pool::cell_of(s_.geo, o.header);
@@ -276,9 +274,7 @@ void* transaction::in_place_small(uint64_t oid, uint64_t offset, uint64_t length
 
 // A transaction of only a few small objects: everything that sealing needs is known.
 bool transaction::commit_short() {
-  if (small_count_ != count_ || count_ == 0 || anchor_at_ != 0 || s_.read_only ||
-      SCUTE_PLANTED(seal_checksum) || SCUTE_PLANTED(free_early))
-    return false;
+  if (small_count_ != count_ || count_ == 0 || anchor_at_ != 0 || s_.read_only) return false;
   uint64_t allocs = 0, frees = 0;
   for (size_t i = 0; i < count_; ++i) {
     small_member& m = smalls_[i];

@@ -4,7 +4,6 @@
 #include <cstring>
 #include <utility>
 
-#include "base/planted.hpp"
 #include "core/shared/columns.hpp"
 #include "core/tx/conflict.hpp"
 #include "core/tx/object_lock_guard.hpp"
@@ -122,7 +121,7 @@ micro_buffer& transaction::enter(uint64_t oid, verification how) {
   pool::prefetch_data(s_, o.header, std::min<uint64_t>(o.room + 32, data_ahead));
   pool::prefetch_parity(s_, o.header, std::min<uint64_t>(o.room + 32, parity_ahead));
   const format::fragment_header h = how == verification::to_free ? header_to_free(s_, &lane_, o)
-                                    : how == verification::now && !SCUTE_PLANTED(verify_open)
+                                    : how == verification::now
                                         ? live_header(s_, &lane_, o)
                                         : live_header_unverified(s_, &lane_, o);
   micro_buffer& b = add(o);

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <string>
 
-#include "base/planted.hpp"
 #include "base/waiting.hpp"
 #include "core/repair/repair.hpp"
 #include "core/shared/commits_under_way.hpp"
@@ -62,7 +61,7 @@ void repair(pool::state& s, pool::lane* l, const heap::object& o, const pool::fr
     repair::repair_fragment(s, l, f, "object", repair::on_loss::leave);
   } catch (const failure& e) {
     if (e.code() != SCUTE_E_CORRUPT) throw;
-    const damage is = SCUTE_PLANTED(verify_late) ? damage::there : look_again(s, l, o, f);
+    const damage is = look_again(s, l, o, f);
     if (is == damage::none) return;
     if (is == damage::of_nobody)
       throw failure(SCUTE_E_FREED, "the object at oid offset " + std::to_string(o.payload) +
@@ -179,9 +178,7 @@ bool copy_sound(const pool::state& s, const pool::fragment& f, uint32_t from, ui
                 std::byte* out, format::fragment_header& h) {
   const pool::optimistic_reads mark;
   const uint64_t revision = s.overlaid.revision(f.payload, f.room);
-  const auto same_ranges_open = [&] {
-    return s.overlaid.revision(f.payload, f.room) == revision || SCUTE_PLANTED(copy_closing);
-  };
+  const auto same_ranges_open = [&] { return s.overlaid.revision(f.payload, f.room) == revision; };
   const bool open = !s.has_checksums && s.overlaid.touches(f.payload, f.room);
   std::memcpy(&h, s.at(f.header), sizeof h);
   std::memcpy(out, s.at(f.payload + from), to - from);
@@ -211,7 +208,6 @@ void copy_verified(pool::state& s, pool::lane* l, const heap::object& o, uint64_
     const uint64_t base = i * format::fragment_payload;
     const uint64_t begin = std::max(from, base),
                    end = std::min(to, base + format::fragment_payload);
-    const bool trust = i == 0 ? SCUTE_PLANTED(verify_open) : SCUTE_PLANTED(verify_parts);
     format::fragment_header h;
     for (int attempt = 0;; ++attempt) {
       const uint64_t losses = pool::losses_of_this_thread;
@@ -221,7 +217,7 @@ void copy_verified(pool::state& s, pool::lane* l, const heap::object& o, uint64_
         throw failure(SCUTE_E_CORRUPT, s.path + ": a page of the object at oid offset " +
                                            std::to_string(o.payload) +
                                            " is lost, with another one of its column");
-      if (sound || trust) break;
+      if (sound) break;
       if (attempt == 1000)
         throw failure(SCUTE_E_CONFLICT,
                       s.path + ": the object at oid offset " + std::to_string(o.payload) +

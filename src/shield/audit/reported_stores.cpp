@@ -2,7 +2,6 @@
 // Functions that hooks call for each store and load: general registers only (HOOK-7).
 #include <algorithm>
 
-#include "base/planted.hpp"
 #include "shield/audit/audit_memory.hpp"
 #include "shield/audit/call_site.hpp"
 #include "shield/audit/report_clock.hpp"
@@ -51,7 +50,6 @@ uint64_t store_audit::copied(uint64_t line) const noexcept {
 
 bool store_audit::was_reported(uint64_t line, uint64_t copied) const noexcept {
   if ((copied & found_mark) != 0) return true;
-  if (SCUTE_PLANTED(audit_load_unreported)) return false;
   const uint64_t reported = words_[line].reported.load(std::memory_order_acquire);
   return moment_of(reported) >= std::max(moment_of(copied), uint64_t{report_clock::begin});
 }

@@ -5,7 +5,6 @@
 
 #include "base/failure.hpp"
 #include "base/lock.hpp"
-#include "base/planted.hpp"
 #include "core/layout/foreign.hpp"
 #include "core/tx/object_lock_guard.hpp"
 #include "core/tx/replacer.hpp"
@@ -95,10 +94,6 @@ template <typename Range>
 void foreign_file::commit_ranges(tx::transaction& t, std::span<const Range> changes) const {
   for (const Range& c : changes) {
     write(t, c.offset, static_cast<const std::byte*>(c.bytes), c.length);
-    if (SCUTE_PLANTED(slice_ranges) && &c != &changes.back()) {
-      t.commit();
-      t.begin();
-    }
   }
   t.commit();
 }
@@ -123,7 +118,7 @@ void foreign_file::replace(std::span<const scute_shield_replacement> changes) {
   }
   transact([&](tx::transaction& t) {
     in_.user_file_mutex.assume_held();
-    if (!SCUTE_PLANTED(slice_ranges) && try_replace(t, changes)) return;
+    if (try_replace(t, changes)) return;
     commit_ranges(t, changes);
   });
 }

@@ -12,7 +12,6 @@
 #include "base/failure.hpp"
 #include "base/held_point.hpp"
 #include "base/open_guarded.hpp"
-#include "base/planted.hpp"
 #include "base/supervisor_lock.hpp"
 #include "core/file/descriptor.hpp"
 #include "core/file/new_file.hpp"
@@ -145,7 +144,6 @@ void sync_folder(const std::string& path) {
 // every file system keeps this order by itself.
 void give_back_permissions(const std::string& file, unsigned mode) {
   if (::chmod(file.c_str(), mode) != 0) throw_errno("give back the permissions of " + file, errno);
-  if (SCUTE_PLANTED(remove_unsynced)) return;
   medium::descriptor d(open_registered(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (d.get() < 0 && errno == EACCES)
     d.reset(open_registered(file.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK));
@@ -166,11 +164,10 @@ void take_away(const std::string& file, const std::string& sidecar, const format
     throw failure(
         SCUTE_E_BUSY,
         file + " is being opened by another process that does not finish; try again in a moment");
-  if (mode != 0 && !SCUTE_PLANTED(remove_mode_late)) give_back_permissions(file, mode);
+  if (mode != 0) give_back_permissions(file, mode);
   instance::remove_log_of(sidecar, sb);
   if (!medium::remove_ours(sidecar)) throw_errno("remove " + sidecar, errno);
   sync_folder(sidecar);
-  if (mode != 0 && SCUTE_PLANTED(remove_mode_late)) give_back_permissions(file, mode);
 }
 
 }  // namespace
@@ -190,14 +187,13 @@ void add(const std::string& file, const scute_options& options, const making& ho
   scute_options o = options;
   o.flags &= ~uint32_t{SCUTE_OVERWRITE};
   const made m = make(file, o, how, 0, 0);
-  if (SCUTE_PLANTED(make_unlooked)) return;
   try {
     medium::require_unused(medium::followed(file), m.guard);
     if (!medium::is_same(identity_now(file), m.file, m.guard != 0))
       throw failure(SCUTE_E_CONFLICT, file + " was changed while its protection was made");
   } catch (const failure& e) {
     std::optional<old_sidecar> mine;
-    if (!m.is_alone && !SCUTE_PLANTED(make_hasty)) mine = lock_unless_used(sidecar, e);
+    if (!m.is_alone) mine = lock_unless_used(sidecar, e);
     take_away(file, sidecar, m.sb, m.guard);
     throw failure(e.code(), std::string(e.what()) +
                                 "; the file is not protected; try again when no process uses it");
@@ -261,7 +257,7 @@ void remove(const std::string& file, const scute_options& options) {
     bool changed = false;
     try {
       const std::unique_ptr<instance> in = instance::open(sidecar, options);
-      if (!SCUTE_PLANTED(remove_unchecked)) repair_all(*in, file, options);
+      repair_all(*in, file, options);
       // The log is about to be removed, so nothing may stay in it (MAKE-3).
       if (pool::find_engine(in->s.sb.engine)->log_in_chunks)
         in->set_engine(pool::lender_of_logs(in->s.geo.parity), 0);

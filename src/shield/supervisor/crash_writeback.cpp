@@ -10,7 +10,6 @@
 #include <optional>
 
 #include "base/failure.hpp"
-#include "base/planted.hpp"
 #include "shield/audit/store_audit.hpp"
 #include "shield/supervisor/growth.hpp"
 #include "shield/supervisor/pool_backing.hpp"
@@ -60,7 +59,6 @@ class nobody_stores final : public view::page_guard {
 // SUPER-4: gives the view its last length. A program that died while it grew the view has left it
 // shorter than its file. If there is no room, made_longer() says so.
 void end_growth(const held_view& held, const view_memory& memory, uint64_t size) {
-  if (SCUTE_PLANTED(supervisor_grows)) return;
   try {
     memory.lengthen(size);
   } catch (const failure&) {
@@ -113,7 +111,7 @@ void copy_counters(const view::audit_counters& c, scute_shield_counts& to) noexc
 void crash_writeback(const held_view& held, bool keep_unflushed, scute_shield_counts& audit) {
   const view_memory memory = attached(held);
   // First, so that bytes which a child believes to have written are examined (SUPER-4).
-  if (!SCUTE_PLANTED(supervisor_unsealed)) view_memory::end_writes(held.bytes);
+  view_memory::end_writes(held.bytes);
   pool_backing pool(held.path, pool_backing::if_busy::wait,
                     pool_backing::if_read_only::read,  // no changes are left then, or it fails
                     pool_backing::opened_for::supervisor);
@@ -135,18 +133,15 @@ void crash_writeback(const held_view& held, bool keep_unflushed, scute_shield_co
   // Appended bytes of write(2), and, if the program died growing the view, those that are protected
   // already.
   const std::string no_room = made_longer(view, memory, pool);
-  if (!no_room.empty() && SCUTE_PLANTED(grow_or_nothing)) throw failure(SCUTE_E_NOSPC, no_room);
   unflushed_file rest(held.path);
   view::file_view::writeback_result result;
   using what = view::file_view::unflushed_lines;
-  if (!view.crash_writeback(
-          (keep_unflushed && !SCUTE_PLANTED(writeback_rest)) || SCUTE_PLANTED(writeback_unflushed)
-              ? what::commit
-              : what::drop,
-          result, [&](uint64_t offset, std::span<const std::byte> bytes) {
-            if (!SCUTE_PLANTED(writeback_unwritten)) rest.add(offset, bytes);
-            noted.left(offset, static_cast<uint32_t>(bytes.size()), view::left_as::never_flushed);
-          }))
+  if (!view.crash_writeback(keep_unflushed ? what::commit : what::drop, result,
+                            [&](uint64_t offset, std::span<const std::byte> bytes) {
+                              rest.add(offset, bytes);
+                              noted.left(offset, static_cast<uint32_t>(bytes.size()),
+                                         view::left_as::never_flushed);
+                            }))
     throw failure(SCUTE_E_IO,
                   "cannot write back what the program has left in the view: " + pool.why());
   rest.finish();

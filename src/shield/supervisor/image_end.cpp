@@ -15,8 +15,6 @@
 #include <cstring>
 #include <string>
 
-#include "base/planted.hpp"
-
 namespace scute::core::supervisor {
 namespace {
 
@@ -52,7 +50,7 @@ bool is_exiting(pid_t pid) {
 
 int signal_of(pid_t pid, int pidfd) {
   siginfo_t info{};
-  const int left = SCUTE_PLANTED(end_reaped) ? 0 : WNOWAIT;
+  const int left = WNOWAIT;
   if (::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | left) == 0 &&
       info.si_pid == pid)
     return info.si_code == CLD_EXITED ? 0 : info.si_status;
@@ -66,7 +64,7 @@ int signal_of(pid_t pid, int pidfd) {
 }  // namespace
 
 image_end how_it_ended(pid_t pid, int pidfd) {
-  if (SCUTE_PLANTED(end_replaced) || !is_exiting(pid)) return {0, true};
+  if (!is_exiting(pid)) return {0, true};
   pollfd ended{pidfd, POLLIN, 0};
   // Dumping core can take its time.
   while (pidfd >= 0 && ::poll(&ended, 1, -1) < 0 && errno == EINTR) {

@@ -21,7 +21,6 @@
 #include <vector>
 
 #include "base/failure.hpp"
-#include "base/planted.hpp"
 #include "shield/supervisor/launch.hpp"
 #include "shield/supervisor/site_report.hpp"
 
@@ -179,14 +178,8 @@ bool supervisor::answer_one(image& i) {
   }
   packet reply;
   reply.kind = p.kind;
-  if (SCUTE_PLANTED(wire_early)) {
-    send_packet(i.connection, reply, nullptr, 0);
-    ::poll(nullptr, 0, 300);  // no other event is fast enough to make up for it
-  }
   reply.value = answer(i, p, {descriptors, count}, reply);
-  if (SCUTE_PLANTED(wire_early)) return true;
   send_packet(i.connection, reply, nullptr, 0);  // a closed peer is noticed at the next poll
-  if (SCUTE_PLANTED(supervisor_unasked) && p.kind == question::claim) ::poll(nullptr, 0, 300);
   return true;
 }
 
@@ -194,12 +187,11 @@ int supervisor::answer(image& i, const packet& p, std::span<const int> descripto
   switch (p.kind) {
     case question::hello: return 0;
     case question::claim:
-      if (!SCUTE_PLANTED(supervisor_unasked)) write_back_ended(p.device, p.inode);
+      write_back_ended(p.device, p.inode);
       return claim(i, {p.device, p.inode}, std::string(p.path, p.path_length));
     case question::disclaim: disclaim(i, {p.device, p.inode}); return 0;
     case question::hold: {
       if (descriptors.size() != 2) break;
-      if (SCUTE_PLANTED(supervisor_opens)) ::open(p.path, O_RDWR | O_CLOEXEC);
       ++outcome_.views;
       i.views[p.view] = {std::string(p.path, p.path_length), p.device, p.inode, descriptors[0],
                          descriptors[1]};
@@ -212,7 +204,6 @@ int supervisor::answer(image& i, const packet& p, std::span<const int> descripto
       if (found == i.views.end()) return ENOENT;
       scute_shield_counts audit = p.audit;
       report(i, found->second, 0, audit);
-      if (SCUTE_PLANTED(supervisor_twice)) return 0;
       ::close(found->second.head);
       ::close(found->second.bytes);
       const file_key key{found->second.device, found->second.inode};
@@ -226,7 +217,7 @@ int supervisor::answer(image& i, const packet& p, std::span<const int> descripto
 }
 
 int supervisor::claim(image& i, const file_key& key, const std::string& path) {
-  if (SCUTE_PLANTED(supervisor_none) || i.claims.contains(key)) return 0;
+  if (i.claims.contains(key)) return 0;
   kept_file& kept = kept_[key];
   const int why = kept.lock.is_taken() ? 0 : kept.lock.take(path + ".scute");
   // A process that may not write to FILE.scute leaves nothing in it; and the program itself finds
@@ -291,7 +282,6 @@ void supervisor::end_image(image& i) {
   if (!i.views.empty()) {
     const image_end end = how_it_ended(i.pid, i.pidfd);
     for (auto& [number, view] : i.views) {
-      if (SCUTE_PLANTED(supervisor_exits) && end.signal == 0) continue;
       scute_shield_counts audit{};
       try {
         const bool keep =

@@ -8,7 +8,6 @@
 #include <cerrno>
 
 #include "base/failure.hpp"
-#include "base/planted.hpp"
 #include "shield/view/line_copy.hpp"
 
 namespace scute::core::view {
@@ -116,9 +115,7 @@ bool commit_set::add(uint64_t line, slot& s) noexcept {
 void commit_set::take(uint64_t line) noexcept {
   slot& s = table_[find(line)];
   const bool known = s.generation == generation_;
-  const bool marked = SCUTE_PLANTED(view_unmark_late)
-                          ? (region_.pending_word(line / 64) >> line % 64 & 1) != 0
-                          : region_.pending_clear(line);
+  const bool marked = region_.pending_clear(line);
   if (!marked) {
     if (!known) region_.in_set_clear(line);
     return;
@@ -137,7 +134,7 @@ bool commit_set::take_listed() noexcept {
     const uint64_t most = p + entries;
     for (; p < most && count_ < most_ && list.at(p, entries, line); ++p) {
       any = true;
-      if (!SCUTE_PLANTED(view_set_unlisted)) region_.in_set_set(line);
+      region_.in_set_set(line);
       list.taken().store(p + 1, std::memory_order_release);
       switch_point();
       take(line);
@@ -170,8 +167,7 @@ bool commit_set::take_marked() noexcept {
 bool commit_set::view_line(uint64_t line, struct line& to) noexcept {
   const auto& page = region_.page(line / page_lines);
   page_state is = page.load(std::memory_order_acquire);
-  for (unsigned spins = 0; is == page_state::coming && !SCUTE_PLANTED(view_coming_read);
-       is = page.load(std::memory_order_acquire))
+  for (unsigned spins = 0; is == page_state::coming; is = page.load(std::memory_order_acquire))
     spin_pause(spins);
   if (is == page_state::absent) return false;
   line_copy(to, bytes_ + line * line_size);
@@ -184,7 +180,6 @@ void commit_set::copy_one(uint32_t index) noexcept {
   stale_[index] = false;
   untouched_[index] = !view_line(lines_[index], copies_[index]);
   switch_point();
-  if (SCUTE_PLANTED(view_unmark_late)) region_.pending_clear(lines_[index]);
 }
 
 void commit_set::copy_by_page() noexcept {
@@ -280,8 +275,7 @@ bool commit_set::add_change(uint32_t index) noexcept {
   const uint32_t n = length_of(line);
   struct line& old = old_[change_count_];
   if (!old_line(line, old)) return false;
-  if (region_.digest_of(old) != region_.digest(line).load(std::memory_order_relaxed) &&
-      !SCUTE_PLANTED(view_digest)) {
+  if (region_.digest_of(old) != region_.digest(line).load(std::memory_order_relaxed)) {
     count(counted::damaged);
     // After a repair the bytes are read through the verifying path, as no digest is left to test
     // them with.
@@ -290,9 +284,6 @@ bool commit_set::add_change(uint32_t index) noexcept {
       return false;
   }
   if (watch_ != nullptr) watch_->commit_set_has(line, old != copies_[index]);
-  if (SCUTE_PLANTED(view_around))
-    if (const std::byte* there = raw(line))
-      std::memcpy(const_cast<std::byte*>(there), copies_[index].bytes.data(), n);
   new_[change_count_] = copies_[index];
   changes_[change_count_] = {line * line_size, new_[change_count_].bytes.data(), old.bytes.data(),
                              n};
@@ -376,12 +367,10 @@ bool commit_set::make(std::span<const uint64_t> extra) noexcept {
     if (rounds != 0 && fresh_count_ == 0) break;
     copy_fresh();
     switch_point();
-    if (SCUTE_PLANTED(view_reread)) break;
     if (rounds++ != 0) count(counted::rounds);
     if (!gate_closed() && (rounds >= rounds_max || count_ + 3 * listed_max_ > most_)) {
       gate_.store(true);
       count(counted::gates);
-      if (SCUTE_PLANTED(view_gate_unread)) break;
     }
   }
   const bool decided = commit();

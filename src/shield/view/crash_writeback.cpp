@@ -6,7 +6,6 @@
 
 #include "base/failure.hpp"
 #include "base/lock.hpp"
-#include "base/planted.hpp"
 #include "shield/view/different.hpp"
 
 namespace scute::core::view {
@@ -34,7 +33,7 @@ bool file_view::renew(uint64_t& flushed) {
       }
       struct line old = {};
       const uint64_t at = line * line_size;
-      if (at < size() && !SCUTE_PLANTED(view_digest_stale)) {
+      if (at < size()) {
         if (!parts_.medium->read(at, {old.bytes.data(), std::min(line_size, size() - at)}))
           return false;
         commit_set_->keep_digest(line, region_.digest_of(old));
@@ -69,12 +68,11 @@ bool file_view::crash_writeback(unflushed_lines what, writeback_result& result,
   if (!renew(result.flushed)) return false;
   if (!is_halted()) count_unfenced(unfenced);
   bool done = true;
-  while (done && region_.head().scan.load() != 0 && !SCUTE_PLANTED(writeback_flushed))
-    done = commit_set_->make({});
+  while (done && region_.head().scan.load() != 0) done = commit_set_->make({});
   if (done && what == unflushed_lines::commit && !is_halted())
     done = commit_different(0, size(), [&](uint64_t line) {
       ++result.unflushed;
-      if (!SCUTE_PLANTED(audit_kept)) count_left(line, left_as::never_flushed);
+      count_left(line, left_as::never_flushed);
     });
   if (!done && !is_halted()) return false;
   if (what == unflushed_lines::commit && !is_halted()) {

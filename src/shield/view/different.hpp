@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "base/planted.hpp"
 #include "shield/view/commit_set.hpp"
 #include "shield/view/file_view.hpp"
 
@@ -53,7 +52,6 @@ bool file_view::commit_different(uint64_t offset, uint64_t n, Fn&& on_line) {
     return true;
   };
   const bool done = for_each_different(offset, n, [&](uint64_t line, const struct line&) {
-    if (SCUTE_PLANTED(view_write_back)) return true;
     batch_[count++] = line;
     return count < commit_set_->room() || commit();
   });

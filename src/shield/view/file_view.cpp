@@ -7,7 +7,6 @@
 
 #include "base/failure.hpp"
 #include "base/lock.hpp"
-#include "base/planted.hpp"
 #include "shield/view/commit_set.hpp"
 #include "shield/view/view_call.hpp"
 
@@ -70,14 +69,12 @@ bool file_view::flush_line(flusher& by, uint64_t line, bool nested) noexcept {
     commit_set_->count(counted::flushed_twice, 1, by.list_);
     uint64_t listed = 0;
     const uint64_t p = recent.load(std::memory_order_relaxed);
-    if (SCUTE_PLANTED(view_mark_trusted)) return true;
     if (p != 0 && list.at(p - 1, entries, listed) && listed == line && list.taken() < p)
       return true;
   }
   switch_point();
   uint64_t position = 0;
   while (!list.put(line, entries, position)) {
-    if (SCUTE_PLANTED(view_full_list)) return true;
     if (nested) {
       region_.head().scan.store(1);  // the mark is set, so the scan finds the line
       return true;
@@ -106,7 +103,7 @@ bool file_view::flush(flusher& by, uint64_t offset, uint64_t n) noexcept {
 bool file_view::fence_now(flusher& by) noexcept {
   flush_list& list = list_of(by);
   const auto is_done = [&] {
-    const auto& upto = SCUTE_PLANTED(view_fence_taken) ? list.taken() : list.decided();
+    const auto& upto = list.decided();
     return upto.load(std::memory_order_acquire) >= list.end(region_.shape().entries) &&
            region_.head().scan.load() == 0;
   };
@@ -116,10 +113,6 @@ bool file_view::fence_now(flusher& by) noexcept {
   if (idle) {
     commit_set_->count(counted::fences_idle, 1, by.list_);
     return true;
-  }
-  if (SCUTE_PLANTED(view_unlocked)) {
-    commit_set_->lock.assume_held();
-    return commit_set_->make({});
   }
   const locked hold(commit_set_->lock);
   // Another thread's commit set may have taken the lines.
@@ -137,7 +130,7 @@ bool file_view::fence_or_defer(flusher& by) noexcept {
 
 // A fence that a handler has requested.
 bool file_view::noted_fence(flusher& by) noexcept {
-  return SCUTE_PLANTED(view_noted_fence) || fence_or_defer(by);
+  return fence_or_defer(by);
 }
 
 bool file_view::fence(flusher& by) noexcept {
@@ -157,7 +150,7 @@ void file_view::window_begin(flusher& by) noexcept {
 bool file_view::window_end(flusher& by) noexcept {
   SCUTE_ASSERT(by.windows_ != 0);
   if (--by.windows_ != 0) return true;
-  if (!by.fence_deferred_.exchange(false) || SCUTE_PLANTED(view_window_fence)) return true;
+  if (!by.fence_deferred_.exchange(false)) return true;
   return fence(by);
 }
 

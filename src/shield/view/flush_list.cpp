@@ -2,7 +2,6 @@
 #include "shield/view/flush_list.hpp"
 
 #include "base/held_point.hpp"
-#include "base/planted.hpp"
 #include "base/waiting.hpp"
 
 namespace scute::core::view {
@@ -23,15 +22,11 @@ bool flush_list::put(uint64_t line, uint32_t entries, uint64_t& position) noexce
       ++p;
       continue;
     }
-    if (was != 0 && (p < entries || !is_at(was, p - entries)) && !SCUTE_PLANTED(view_ring_behind)) {
+    if (was != 0 && (p < entries || !is_at(was, p - entries))) {
       p = taken_.load(std::memory_order_acquire);
       continue;
     }
     switch_point();
-    if (SCUTE_PLANTED(view_list_overwritten)) {
-      place.store(word_of(line, p));
-      break;
-    }
     if (place.compare_exchange_strong(was, word_of(line, p))) break;
   }
   position = p;

@@ -18,8 +18,6 @@
 #include <atomic>
 #include <cstdint>
 
-#include "base/planted.hpp"
-
 namespace scute::core::view {
 
 class flush_list {
@@ -30,9 +28,7 @@ class flush_list {
   uint64_t end(uint32_t entries) noexcept {
     uint64_t p = end_hint_.load(std::memory_order_relaxed);
     // If the hint is a whole ring too old, the place has another entry.
-    if (const uint64_t t = taken_.load(std::memory_order_acquire);
-        p < t && !SCUTE_PLANTED(view_hint_old))
-      p = t;
+    if (const uint64_t t = taken_.load(std::memory_order_acquire); p < t) p = t;
     while (is_at(ring()[p & (entries - 1)].load(std::memory_order_acquire), p)) ++p;
     return p;
   }

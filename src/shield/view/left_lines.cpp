@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "base/planted.hpp"
 #include "shield/view/commit_set.hpp"
 #include "shield/view/file_view.hpp"
 
@@ -37,7 +36,6 @@ void file_view::note_contents(uint64_t line) noexcept {
 
 // Threads that share a list may come here in any order.
 void file_view::note_put_off(flush_list& list) noexcept {
-  if (SCUTE_PLANTED(audit_put_off)) return;
   const uint64_t end = list.end(region_.shape().entries);
   uint64_t before = list.fenced().load(std::memory_order_relaxed);
   while (before < end && !list.fenced().compare_exchange_weak(before, end)) {
@@ -79,8 +77,7 @@ void file_view::count_left(uint64_t line, left_as how) noexcept {
 // function and the two below run with the commit lock held.
 size_t file_view::find_unfenced(uint64_t offset, uint64_t n) noexcept {
   const uint64_t size = this->size();
-  if (parts_.watch == nullptr || parts_.watch->contents() == nullptr || n == 0 || offset >= size ||
-      SCUTE_PLANTED(audit_unfenced))
+  if (parts_.watch == nullptr || parts_.watch->contents() == nullptr || n == 0 || offset >= size)
     return 0;
   const uint64_t first = line_of(offset), last = line_of(offset + std::min(n, size - offset) - 1);
   const uint32_t entries = region_.shape().entries;
@@ -121,8 +118,7 @@ void file_view::count_early(uint64_t offset, uint64_t n) noexcept {
   for_each_known(*contents, first, last, [&](uint64_t line) {
     commit_set_->lock.assume_held();
     struct line now;
-    if (commit_set_->view_line(line, now) && !contents->was(line, region_.digest_of(now)) &&
-        !SCUTE_PLANTED(audit_early))
+    if (commit_set_->view_line(line, now) && !contents->was(line, region_.digest_of(now)))
       count_left(line, left_as::flushed_early);
   });
 }

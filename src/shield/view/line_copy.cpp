@@ -3,7 +3,6 @@
 
 #include <sched.h>
 
-#include "base/planted.hpp"
 #include "base/waiting.hpp"
 #include "codec/cpu.hpp"
 #include "codec/target.hpp"
@@ -15,7 +14,6 @@ namespace {
 // all.
 void copy_words(line& to, const std::byte* from, unsigned first, unsigned end) noexcept {
   for (unsigned i = first; i < end; ++i) {
-    if (SCUTE_PLANTED(store_unguarded)) ::sched_yield();
     const uint64_t word =
         __atomic_load_n(reinterpret_cast<const uint64_t*>(from) + i, __ATOMIC_RELAXED);
     std::memcpy(to.bytes.data() + 8 * i, &word, 8);
@@ -43,12 +41,6 @@ bool line_copy_whole() noexcept {
 }
 
 void line_copy(line& to, const std::byte* from) noexcept {
-  if (SCUTE_PLANTED(view_copy_halves)) {
-    copy_words(to, from, 0, 4);
-    switch_point();
-    copy_words(to, from, 4, 8);
-    return;
-  }
 #if SCUTE_CODEC_X86
   if (codec::cpu().avx512) {
     copy_whole(to, from);

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "base/lock.hpp"
-#include "base/planted.hpp"
 #include "base/waiting.hpp"
 #include "shield/view/commit_set.hpp"
 #include "shield/view/file_view.hpp"
@@ -42,8 +41,6 @@ bool file_view::load_pages(uint64_t first, uint64_t count) {
     return std::span(bytes + i * page_size, std::min(page_size, n - i * page_size));
   };
   const auto state_of = [&](uint64_t i) -> auto& { return region_.page(first + i); };
-  if (SCUTE_PLANTED(view_loaded_early))
-    for (uint64_t i = 0; i < count; ++i) state_of(i).store(page_state::loaded);
   std::memset(bytes + n, 0, count * page_size - n);
   if (!parts_.medium->read(offset, {bytes, n})) return false;
   switch_point();
@@ -96,14 +93,13 @@ bool file_view::place_pages(uint64_t first, uint64_t count) {
     }
     uint64_t end = begin + 1;
     while (end < count && !all_zero(bytes_of(end, end + 1))) ++end;
-    if (!SCUTE_PLANTED(view_coming_digest)) digests(begin, end);
-    if (!SCUTE_PLANTED(view_coming_late)) all_are(begin, end, page_state::coming);
+    digests(begin, end);
+    all_are(begin, end, page_state::coming);
     switch_point();
     size_t placed = 0;
     const bool done =
         parts_.placer->place((first + begin) * page_size, bytes_of(begin, end), placed);
     switch_point();
-    if (SCUTE_PLANTED(view_coming_digest)) digests(begin, end);
     all_are(begin, begin + placed, page_state::loaded);
     if (!done) {
       for (uint64_t i = begin + placed; i < end; ++i) keep_digests(first + i, nullptr);
@@ -135,9 +131,9 @@ bool file_view::take_page(uint64_t page) noexcept {
   auto& state = region_.page(page);
   // Lines of a failed commit may be on the medium or not.
   if (commit_set_->is_doubtful() || is_halted() || state.load() != page_state::loaded) return false;
-  if (!is_clean(page) && !SCUTE_PLANTED(view_goes_dirty)) return false;
+  if (!is_clean(page)) return false;
   switch_point();
-  if (!SCUTE_PLANTED(view_goes_early)) state.store(page_state::coming, std::memory_order_release);
+  state.store(page_state::coming, std::memory_order_release);
   switch_point();
   const bool gone = parts_.placer->take(page * page_size);
   switch_point();
@@ -165,7 +161,7 @@ void file_view::decide_coming() {
     auto& state = region_.page(page);
     if (state.load(std::memory_order_acquire) != page_state::coming) continue;
     const bool is_hole = next_stored(page * page_size) >= (page + 1) * page_size;
-    if (is_hole && !SCUTE_PLANTED(view_coming_hole)) {
+    if (is_hole) {
       // The program may have flushed lines of this page, but has not stored to them.
       for (uint64_t line = page * page_lines; line < (page + 1) * page_lines; ++line) {
         region_.pending_clear(line);
@@ -173,9 +169,7 @@ void file_view::decide_coming() {
       }
       keep_digests(page, nullptr);
     }
-    state.store(
-        is_hole && !SCUTE_PLANTED(view_coming_hole) ? page_state::absent : page_state::loaded,
-        std::memory_order_release);
+    state.store(is_hole ? page_state::absent : page_state::loaded, std::memory_order_release);
   }
 }
 

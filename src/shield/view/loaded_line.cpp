@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "base/planted.hpp"
 #include "shield/view/file_view.hpp"
 
 namespace scute::core::view {
@@ -43,9 +42,9 @@ bool file_view::read_now(uint64_t line, uint64_t (&words)[8]) const noexcept {
     const page_state is = page.load(std::memory_order_acquire);
     return is == page_state::loaded || is == page_state::zeros;
   };
-  if (!is_here() && !SCUTE_PLANTED(audit_load_holes)) return false;
+  if (!is_here()) return false;
   for (uint64_t& word : words) word = 0;
-  if (parts_.placer == nullptr || SCUTE_PLANTED(audit_load_holes)) {
+  if (parts_.placer == nullptr) {
     const auto* from = reinterpret_cast<const uint64_t*>(parts_.bytes + at);
     for (unsigned i = 0; i < 8; ++i) words[i] = __atomic_load_n(from + i, __ATOMIC_RELAXED);
   } else {
@@ -67,8 +66,7 @@ bool file_view::is_committed(uint64_t line) const noexcept {
   const auto& page = region_.page(line / page_lines);
   // The digest is read before the bytes, and both from a page that is present.
   const page_state is = page.load(std::memory_order_acquire);
-  if (is != page_state::loaded && is != page_state::zeros && !SCUTE_PLANTED(audit_load_holes))
-    return true;
+  if (is != page_state::loaded && is != page_state::zeros) return true;
   const uint64_t digest = region_.digest(line).load(std::memory_order_acquire);
   uint64_t words[8];
   return !read_now(line, words) || region_.digest_of(words) == digest;

@@ -48,9 +48,6 @@ bool file_view::grow(uint64_t size, const std::function<void()>& make_room) {
   if (!parts_.medium->grow(size)) return false;
   if (make_room) make_room();
   // Nothing is written here: another process may be appending at this place (GROW-1).
-  if (SCUTE_PLANTED(grow_clears))
-    std::memset(parts_.bytes + before, 0,
-                std::min(size, (before / page_size + 1) * page_size) - before);
   // VIEW-8: the pages count as loaded before they belong to the file. Otherwise bytes appended to
   // them would count as nothing after a death.
   for (uint64_t page = (before + page_size - 1) / page_size; page * page_size < size; ++page) {

@@ -3,7 +3,6 @@
 
 #include <cstring>
 
-#include "base/planted.hpp"
 #include "base/waiting.hpp"
 #include "core/shared/columns.hpp"
 
@@ -30,7 +29,7 @@ void keep_in_place(pool::state& s, pool::lane& l, std::span<const tx::inplace_ra
 void put_back(pool::state& s, pool::lane& l, std::span<const tx::inplace_range> ranges) {
   switch_point();  // until now the user's stores were there
   for (const auto& r : ranges) {
-    const uint64_t n = SCUTE_PLANTED(restore_part) ? r.length / 2 : r.length;
+    const uint64_t n = r.length;
     l.w.stream(s.at(r.offset), r.old, n, medium::purpose::data);
   }
   l.w.fence(fence_site::restore);

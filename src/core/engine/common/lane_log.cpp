@@ -6,14 +6,13 @@
 #include <iterator>
 #include <utility>
 
-#include "base/planted.hpp"
 #include "base/rounding.hpp"
 #include "core/log/chain.hpp"
 
 namespace scute::core::engine {
 // base: file offset of each replica's byte 0.
 void lane_log::stream(pool::lane& l, uint64_t position, const uint64_t (&base)[2]) {
-  const uint32_t replicas = SCUTE_PLANTED(log_copy) ? 1 : s_.geo.lane_replicas;
+  const uint32_t replicas = s_.geo.lane_replicas;
   SCUTE_ASSERT(replicas <= std::size(base));
   for (uint32_t r = 0; r < replicas; ++r)
     l.w.stream(s_.at(base[r] + position), l.image.data(), l.image.size(), medium::purpose::log);
@@ -78,8 +77,7 @@ void lane_log::write(const entry_image& image) noexcept {
   uint64_t position = l.log_next;
   if (position + size > end) position = format::lane_log_offset;
   if (l.logged != 0 && position < l.last_end && position + size > l.last_begin) {
-    if (l.logged - lent_[l.index].oldest > applied_reach / 2 && !SCUTE_PLANTED(ring_unswept))
-      sweep(l);
+    if (l.logged - lent_[l.index].oldest > applied_reach / 2) sweep(l);
     flush_status(l);  // LOG-3
     l.w.fence(fence_site::ring);
     // If the status line is not durable, the entry that lies here is still needed. The caller that
@@ -164,8 +162,7 @@ void lane_log::write_undo(const entry_image& image) {
   pool::lane& l = image.lane();
   lane_state& mine = lent_[l.index];
   undo_area& area = mine.area;
-  if (mine.undo_transaction != l.transaction &&
-      !(SCUTE_PLANTED(undo_start) && mine.undo_transaction != 0)) {
+  if (mine.undo_transaction != l.transaction) {
     mine.undo_transaction = l.transaction;
     mine.undo_count = 0;
     area = lane_undo_area(l);
@@ -204,7 +201,7 @@ void lane_log::store_status(pool::lane& l) {
   const uint64_t undone = mine.undone_word;
   const uint64_t applied =
       log::make_status_word(identity_of(s_, l.index), log::status_word::applied, l.logged);
-  for (uint32_t r = 0; r < (SCUTE_PLANTED(status_copy) ? 1 : s_.geo.lane_replicas); ++r) {
+  for (uint32_t r = 0; r < s_.geo.lane_replicas; ++r) {
     std::byte* line = s_.at(s_.geo.lane_offset(l.index, r));
     l.w.store(line + offsetof(format::lane_status, undone), &undone, 8);
     l.w.store(line + offsetof(format::lane_status, applied), &applied, 8);
@@ -219,18 +216,17 @@ void lane_log::flush_status(pool::lane& l) {
 
 void lane_log::note(pool::lane& l, ending of) noexcept {
   lane_state& mine = lent_[l.index];
-  if (of == ending::in_place && mine.undo_count != 0 && !SCUTE_PLANTED(undone_word)) {
+  if (of == ending::in_place && mine.undo_count != 0) {
     if (!mine.undo_decided) fence_status(l);  // LOG-6
     mine.undone = l.transaction;
     mine.undone_word = 0;
   }
-  if (SCUTE_PLANTED(applied_early)) l.applied.store(l.logged);
   store_status(l);
   l.applied.store(l.logged, std::memory_order_release);
 }
 
 void lane_log::fence_status(pool::lane& l) noexcept {
-  if (!SCUTE_PLANTED(retire_flush)) flush_status(l);
+  flush_status(l);
   l.w.fence(fence_site::retire);
 }
 
@@ -245,7 +241,7 @@ void lane_log::retire(pool::lane& l, ending of) noexcept {
   if (of == ending::entry && lent_[l.index].ring_chunks.empty()) return;
   // LOG-3: before a chain is taken apart. Also before any step may push the final entry out of the
   // ring: only that entry keeps recovery from taking the undo entries for live ones (LOG-4).
-  if (!SCUTE_PLANTED(cache_early) || of != ending::entry) make_noted(l);
+  make_noted(l);
   clean_up(l, of);
 }
 
@@ -266,7 +262,7 @@ void lane_log::clean_up(pool::lane& l, ending of) noexcept {
   done_with(mine.ring_chunks);
   if (of == ending::in_place) {
     done_with(mine.undo_chunks);
-    if (!SCUTE_PLANTED(undo_start)) mine.undo_transaction = 0;
+    mine.undo_transaction = 0;
   }
   // May make steps, which retire entries of their own.
   cache_spare(l);

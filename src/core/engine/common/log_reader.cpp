@@ -4,7 +4,6 @@
 #include <cstring>
 #include <string>
 
-#include "base/planted.hpp"
 #include "core/engine/common/lane_log.hpp"
 #include "core/log/area.hpp"
 
@@ -25,13 +24,11 @@ struct status_words {
 
   // `highest`: of the valid entries of the ring (LOG-5).
   uint64_t applied(uint64_t highest) const noexcept {
-    const uint64_t most = SCUTE_PLANTED(applied_anything) ? UINT64_MAX : highest + applied_reach;
+    const uint64_t most = highest + applied_reach;
     return best(said_applied, most);
   }
   // `transaction`: of the first undo entry (LOG-6).
-  uint64_t undone(uint64_t transaction) const noexcept {
-    return best(said_undone, SCUTE_PLANTED(undone_anything) ? UINT64_MAX : transaction);
-  }
+  uint64_t undone(uint64_t transaction) const noexcept { return best(said_undone, transaction); }
 
  private:
   // Equal words in two replicas are no accident, however high they are.
@@ -45,7 +42,7 @@ struct status_words {
 
 status_words read_status(const pool::state& s, const log::identity& whose) {
   status_words all;
-  for (uint32_t r = 0; r < (SCUTE_PLANTED(status_copy_read) ? 1 : s.geo.lane_replicas); ++r) {
+  for (uint32_t r = 0; r < s.geo.lane_replicas; ++r) {
     format::lane_status st;
     std::memcpy(&st, s.at(s.geo.lane_offset(whose.lane, r)), sizeof st);
     uint64_t value = 0;
@@ -130,10 +127,10 @@ found_log log_reader::read_lane(uint32_t lane) {
       if (e.head.body_size != sizeof(format::log_chain)) continue;
       if (!unchain(chained.emplace(copy(s, ring, e)))) continue;
     }
-    const bool final = (e.head.flags & format::entry_final) != 0 || SCUTE_PLANTED(step_ends_undo);
-    if (e.head.transaction != 0 && !SCUTE_PLANTED(entry_ends_undo))
+    const bool final = (e.head.flags & format::entry_final) != 0;
+    if (e.head.transaction != 0)
       ended = std::max(ended, final ? e.head.transaction : e.head.transaction - 1);
-    if (newest && e.head.sequence <= newest->head.sequence && !SCUTE_PLANTED(log_newest)) continue;
+    if (newest && e.head.sequence <= newest->head.sequence) continue;
     newest = e;
     found.last = std::move(chained);  // else copied below
   }
@@ -143,8 +140,7 @@ found_log log_reader::read_lane(uint32_t lane) {
   uint64_t transaction = 0;
   for (uint64_t index = 0;; ++index) {
     const auto e = where.at(whose, at);
-    if (index == 0 && e && !SCUTE_PLANTED(undone_read))
-      ended = std::max(ended, status.undone(e->head.transaction));
+    if (index == 0 && e) ended = std::max(ended, status.undone(e->head.transaction));
     if (!e || (e->head.flags & format::entry_undo) == 0 || e->head.transaction <= ended ||
         e->head.sequence != index)
       break;
@@ -155,7 +151,6 @@ found_log log_reader::read_lane(uint32_t lane) {
     };
     at += log::round_line(sizeof e->head + e->head.body_size);
     if ((e->head.flags & format::entry_more) != 0) {
-      if (SCUTE_PLANTED(undo_more)) break;
       format::log_chain next;
       if (e->head.body_size != sizeof next) break;
       std::memcpy(&next, e->body, sizeof next);

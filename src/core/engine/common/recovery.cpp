@@ -7,7 +7,6 @@
 #include <span>
 #include <vector>
 
-#include "base/planted.hpp"
 #include "core/engine/common/log_reader.hpp"
 #include "core/engine/common/touched_columns.hpp"
 #include "core/shared/blocks.hpp"
@@ -44,8 +43,7 @@ enum class by : uint8_t { header, column, before_replay };
 
 // Returns true if a read of these bytes would cause a lost page to be rebuilt.
 bool is_lost(const pool::state& s, uint64_t offset) noexcept {
-  return s.medium->is_revoked(offset / format::page * format::page) &&
-         !SCUTE_PLANTED(recovery_looks);
+  return s.medium->is_revoked(offset / format::page * format::page);
 }
 
 // Decodes the chunk header from its column, without reading lost pages (RECOVER-5). Returns false
@@ -87,7 +85,6 @@ void overlay_lent_of(pool::state& s, uint64_t zone, const pool::zone_usage& x,
     else if (s.has_parity && !pool::valid(s, pool::metadata_fragment(at, format::type_chunk)))
       damaged.push_back(i);
   }
-  if (SCUTE_PLANTED(recovery_lent_damaged)) return;
   for (const uint32_t i : damaged) {
     const uint64_t at = s.geo.chunk_header_offset(zone, i), chunk = s.geo.chunk_offset(zone, i);
     format::chunk_header h;
@@ -128,8 +125,7 @@ void overlay_lent(pool::state& s, std::optional<lent_before_replay>& before,
       // The chunks of a log that outlives sessions are overlaid already (tx::engine::find_log()). A
       // second overlay would remain when the chunk is freed, and its later objects would be read as
       // zeros.
-      if (!s.overlaid.touches(chunk, 1) && !SCUTE_PLANTED(recovery_overlay))
-        s.overlaid.add(chunk, s.geo.chunk_size, nullptr);
+      if (!s.overlaid.touches(chunk, 1)) s.overlaid.add(chunk, s.geo.chunk_size, nullptr);
       if (unzeroed != nullptr && how != by::before_replay &&
           h.formatted != format::log_chunk_zeroed)
         unzeroed->add(chunk, s.geo.chunk_size);
@@ -147,8 +143,7 @@ tx::recovery_report recover_from_logs(pool::state& s, medium::writer& w, open_pa
   for (uint32_t i = 0; i < s.geo.lane_count; ++i) {
     logs.push_back(reader.read_lane(i));
     auto& log = logs.back();
-    if (log.last && log.last->head.sequence <= log.applied && !SCUTE_PLANTED(recovery_applied))
-      log.last.reset();
+    if (log.last && log.last->head.sequence <= log.applied) log.last.reset();
     // Every record is tested, and has its place, before the first one is written.
     const auto test = [&](format::record_kind, uint64_t offset, const std::byte*, uint32_t n) {
       pool::fill_holes(s, offset, n);
@@ -162,23 +157,21 @@ tx::recovery_report recover_from_logs(pool::state& s, medium::writer& w, open_pa
   // REDO-6: of two entries that write the same bytes the one with the higher sequence is the later
   // one.
   std::stable_sort(logs.begin(), logs.end(), [](const found_log& a, const found_log& b) {
-    if (SCUTE_PLANTED(recovery_order)) return false;
     return (a.last ? a.last->head.sequence : 0) < (b.last ? b.last->head.sequence : 0);
   });
   for (const auto& log : logs) {
-    if (!log.last || SCUTE_PLANTED(recovery_redo)) continue;
+    if (!log.last) continue;
     for_each_record(s, *log.last,
                     [&](format::record_kind, uint64_t offset, const std::byte* bytes, uint32_t n) {
                       if (bytes != nullptr)
                         w.stream(s.at(offset), bytes, n, medium::purpose::data);
-                      else if (!SCUTE_PLANTED(recovery_intent))
+                      else
                         w.flush(s.at(offset), n, medium::purpose::data);  // RECOVER-2
                       touched.add(offset, n);
                     });
     ++report.completed;
   }
   for (const auto& log : logs) {
-    if (SCUTE_PLANTED(recovery_undo)) break;
     for (auto u = log.undo.rbegin(); u != log.undo.rend(); ++u)
       for_each_record(
           s, *u, [&](format::record_kind, uint64_t offset, const std::byte* bytes, uint32_t n) {
@@ -189,9 +182,7 @@ tx::recovery_report recover_from_logs(pool::state& s, medium::writer& w, open_pa
   }
   overlay_lent(s, lent, recomputes ? &touched : nullptr);
   if (watch != nullptr) watch->parity_begins(touched.ranges());
-  touched.for_each([&](uint64_t offset, uint64_t n) {
-    if (!SCUTE_PLANTED(recovery_parity)) pool::recompute(s, w, offset, n);
-  });
+  touched.for_each([&](uint64_t offset, uint64_t n) { pool::recompute(s, w, offset, n); });
   w.fence(fence_site::recovery);
   s.require_healthy();
   return report;

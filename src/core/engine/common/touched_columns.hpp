@@ -6,7 +6,6 @@
 #include <span>
 #include <vector>
 
-#include "base/planted.hpp"
 #include "core/shared/columns.hpp"
 
 namespace scute::core::engine {
@@ -33,7 +32,6 @@ class touched_columns {
         const pool::cell c = pool::cell_of(g_, offset);
         const uint64_t n = std::min(length, g_.row_size - c.column);
         spans.push_back({g_.zone_offset(c.zone) + c.column, n});
-        if (SCUTE_PLANTED(recovery_rows)) break;
         offset += n;
         length -= n;
       }

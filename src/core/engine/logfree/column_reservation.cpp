@@ -5,7 +5,6 @@
 #include <cstring>
 #include <utility>
 
-#include "base/planted.hpp"
 #include "base/waiting.hpp"
 #include "core/engine/logfree/window.hpp"
 #include "core/shared/columns.hpp"
@@ -253,8 +252,7 @@ bool column_reservation::read_small(pool::lane& l, const tx::small_member& m) no
   std::byte* payload = m.image + format::header_size;
   std::memcpy(payload, there + format::header_size, m.size);
   l.w.count.verified_bytes.add(m.size);
-  return m.read.checksum == pool::header_checksum(s_.checksum, m.header, m.read, payload, m.size) ||
-         SCUTE_PLANTED(verify_open);
+  return m.read.checksum == pool::header_checksum(s_.checksum, m.header, m.read, payload, m.size);
 }
 
 bool column_reservation::add_small(pool::lane& l, const tx::small_member& m, bool known,
@@ -293,10 +291,10 @@ bool column_reservation::add_small(pool::lane& l, const tx::small_member& m, boo
 void column_reservation::spill_to_undo_log(pool::lane& l) noexcept {
   SCUTE_ASSERT(is_acquired(l) || l.reservation.load(std::memory_order_relaxed) == spilling);
   l.reservation.store(spilling, std::memory_order_relaxed);
-  medium::writer& w = SCUTE_PLANTED(spill_other_writer) ? l.drain_writer : l.spill_writer;
+  medium::writer& w = l.spill_writer;
   {
     const pool::in_flight_scope here(s_, l, pool::in_flight_write::phase::reading);
-    if (!SCUTE_PLANTED(spill_undo)) log_.write_first_undo(l, l.undo_image, w);
+    log_.write_first_undo(l, l.undo_image, w);
     w.fence(fence_site::spill_to_undo_log);
     log_.undo_decided(l);
     w.count.undo_spills.add(1);

@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "base/held_point.hpp"
-#include "base/planted.hpp"
 #include "core/engine/common/in_place.hpp"
 #include "core/engine/common/recovery.hpp"
 #include "core/engine/logfree/short_commit.hpp"
@@ -22,7 +21,7 @@ void logfree::list_extents(pool::lane& l, const tx::write_set& w) {
   extents.clear();
   for (const tx::member& m : w.members) {
     const bool adjacent = m.where.payload == m.where.header + format::header_size;
-    const uint64_t extent = SCUTE_PLANTED(window_extent) ? 0 : m.extent;
+    const uint64_t extent = m.extent;
     extents.push_back({m.where.header, format::header_size + (adjacent ? extent : 0), m.fresh});
     if (!adjacent && extent != 0) extents.push_back({m.where.payload, extent, m.fresh});
   }
@@ -37,7 +36,7 @@ bool logfree::fits(pool::lane& l, const tx::write_set& w) {
 // 1. Members name each other, in the order in which they were sealed.
 void logfree::make_ring(const tx::write_set& w) {
   const size_t n = w.members.size();
-  if (n == 1 || SCUTE_PLANTED(ring)) return;
+  if (n == 1) return;
   for (size_t i = 0; i < n; ++i) {
     const tx::member& m = w.members[i];
     format::fragment_header h;
@@ -61,8 +60,7 @@ void logfree::prepare_window(pool::lane& l, const tx::write_set& w) {
   if (!w.in_place.empty()) {
     const pool::in_flight_scope here(s_, l, pool::in_flight_write::phase::reading);
     keep_in_place(s_, l, w.in_place);
-    if (!SCUTE_PLANTED(window_in_place_flush))
-      for (const auto& r : w.in_place) l.w.flush(s_.at(r.offset), r.length, medium::purpose::data);
+    for (const auto& r : w.in_place) l.w.flush(s_.at(r.offset), r.length, medium::purpose::data);
   }
   pool::split(s_, l, w.patches);
   const std::byte* now = l.in_place.data();
@@ -136,17 +134,16 @@ void logfree::commit_window(pool::lane& l, const tx::write_set& w) {
   window(s_, l).write_data();
   held_point();  // the stored data and the parity do not add up yet
   using write_back = window::write_back;
-  if (SCUTE_PLANTED(window_parity_early)) window(s_, l).write_parity(write_back::now);
   l.w.fence(fence_site::window);
   ++l.sequence;
   window(s_, l).release_last();
   if (!s_.medium->failed()) {
     if (w.freed != nullptr) w.freed->give_back();
-    if (!SCUTE_PLANTED(window_parity_early)) window(s_, l).write_parity(write_back::later);
+    window(s_, l).write_parity(write_back::later);
     for (const auto& r : w.in_place) pool::end_in_place(s_, r.offset, r.length);
   }
   if (reservation_.is_acquired(l)) reservation_.end(l);
-  if (s_.medium->failed() || SCUTE_PLANTED(window_release)) {
+  if (s_.medium->failed()) {
     window(s_, l).leave();
     return s_.require_healthy();
   }

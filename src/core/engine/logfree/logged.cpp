@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/engine/logfree/logged.hpp"
 
-#include "base/planted.hpp"
 #include "core/engine/common/in_place.hpp"
 #include "core/engine/logfree/window.hpp"
 #include "core/shared/columns.hpp"
@@ -78,11 +77,10 @@ void logged::run(pool::lane& l, entry_image& image, const tx::write_set& w, endi
     window(s_, l).write_data();
     window(s_, l).write_parity(window::write_back::now);
     for (const auto& r : w.in_place) pool::end_in_place(s_, r.offset, r.length);
-    if (SCUTE_PLANTED(logged_unlock)) window(s_, l).leave();
     l.w.fence(fence_site::logged);
-    if (!s_.medium->failed() && !SCUTE_PLANTED(logged_invalidate)) log_.invalidate(l, of);
+    if (!s_.medium->failed()) log_.invalidate(l, of);
   }
-  if (!SCUTE_PLANTED(logged_unlock)) window(s_, l).leave();
+  window(s_, l).leave();
   s_.require_healthy();
   log_.clean_up(l, of);
 }
@@ -99,9 +97,7 @@ void logged::commit(pool::lane& l, const tx::write_set& w) {
     for (const tx::member& m : w.members) s_.resolving->before_change(m.where);
   l.w.count.logged.add(1);
   entry_image image(l, format::entry_final);
-  for (const auto& p : w.patches)
-    if (p.why != medium::purpose::metadata || !SCUTE_PLANTED(logged_headers))
-      image.add(format::record_kind::data, p.offset, p.src, p.length);
+  for (const auto& p : w.patches) image.add(format::record_kind::data, p.offset, p.src, p.length);
   for (const auto& r : w.in_place) {
     image.add(format::record_kind::intent, r.offset, nullptr, static_cast<uint32_t>(r.length));
     l.w.flush(s_.at(r.offset), r.length, medium::purpose::data);
@@ -129,10 +125,7 @@ void logged::prewrite(pool::lane& l, std::span<const pool::patch> patches) {
   // The overwritten bytes may still be a member of a transaction that freed them later.
   if (s_.resolving->pending())
     for (const auto& p : patches) {
-      if (SCUTE_PLANTED(prewrite_rings))
-        s_.resolving->before_write(p.offset, p.length);
-      else
-        s_.resolving->before_overwrite(p.offset, p.length);
+      s_.resolving->before_overwrite(p.offset, p.length);
     }
   pool::split(s_, l, patches);
   open_window(l);
@@ -197,7 +190,6 @@ void logged::restore(pool::lane& l, std::span<const tx::inplace_range> ranges) {
 
 void logged::prepare_reuse(pool::lane&, uint64_t chunk, uint64_t length) {
   if (s_.resolving->pending()) s_.resolving->before_reuse(chunk, length);
-  if (SCUTE_PLANTED(reuse_deferred)) return;
   // A window that had members here ends, as a whole, before any of its stripes is free (LF-8).
   for (uint64_t at = 0; at < length; at += pool::column_block) {
     const uint32_t stripe = pool::stripe_of(s_, chunk + at);

@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "base/lock.hpp"
-#include "base/planted.hpp"
 #include "base/rounding.hpp"
 #include "base/waiting.hpp"
 #include "codec/parity.hpp"
@@ -64,7 +63,6 @@ resolution::resolution(pool::state& s, uint64_t resolved, uint64_t present)
 }
 
 bool resolution::in_doubt(uint64_t tag) const noexcept {
-  if (SCUTE_PLANTED(resolve_epochs)) return epoch_of(tag) == ((present_ - 1) & epoch_mask);
   return ((epoch_of(tag) - resolved_ - 1) & epoch_mask) < present_ - resolved_ - 1;
 }
 
@@ -75,14 +73,14 @@ bool resolution::is_of_this_session(uint64_t tag) const noexcept {
 // ---- callers ------------------------------------------------------------------------------------
 
 void resolution::before_write(uint64_t offset, uint64_t length) {
-  if (!pending() || ours() || SCUTE_PLANTED(resolve_writes)) return;
+  if (!pending() || ours()) return;
   for_each_part(s_.geo, offset, length, [&](uint64_t, uint64_t zone, uint64_t column, uint64_t) {
     resolve(zone, column / block_size);
   });
 }
 
 void resolution::before_change(const pool::fragment& f) {
-  if (!pending() || ours() || SCUTE_PLANTED(resolve_rings)) return;
+  if (!pending() || ours()) return;
   const auto h = header_at(f.header);
   if (h.next == f.header || !in_doubt(h.tag)) return;
   std::vector<pool::fragment> members;
@@ -107,7 +105,7 @@ bool resolution::repair_at(uint64_t header) {
 }
 
 void resolution::before_read(const pool::fragment& f) {
-  if (!pending() || ours() || SCUTE_PLANTED(resolve_reads)) return;
+  if (!pending() || ours()) return;
   const auto h = header_at(f.header);
   // A torn header may have an old tag and anything else.
   const uint32_t n = pool::covered(s_, f, h);
@@ -166,13 +164,12 @@ void resolution::resolve(uint64_t zone, uint64_t block) {
   const uint64_t column = block * block_size;
   const uint64_t n = std::min(block_size, s_.geo.row_size - column);
   if (column < s_.used_end[zone].load(std::memory_order_acquire)) {
-    if (!is_sound(zone, block) && !pool::column_consistent(s_, zone, column, n) &&
-        !SCUTE_PLANTED(resolve_blocks)) {
+    if (!is_sound(zone, block) && !pool::column_consistent(s_, zone, column, n)) {
       const solving here(*this);
       if (!is_over(zone, block)) resolve_with_rings(zone, block);
     }
     set(sound_bits_, zone, block);
-    if (is_set(seen_bits_, zone, block) && !SCUTE_PLANTED(resolve_on) &&
+    if (is_set(seen_bits_, zone, block) &&
         solver_.load(std::memory_order_seq_cst) != std::thread::id()) {
       const locked until_done(mutex_);
     }
@@ -223,10 +220,6 @@ std::vector<resolution::found> resolution::fragments_in(uint64_t zone, uint64_t 
       });
     };
     collect();
-    if (SCUTE_PLANTED(resolve_one_size) && !all.empty())
-      std::erase_if(all, [room = all.back().fragment.object_room](const found& x) {
-        return !x.fragment.metadata && x.fragment.object_room != room;
-      });
     // An object's first header says which further fragments it has, so it is resolved first.
     bool again = false;
     std::set<uint64_t> lost;
@@ -271,7 +264,7 @@ void resolution::resolve_with_rings(uint64_t zone, uint64_t block) {
 
 // RES-8
 void resolution::flush_parity(uint64_t zone, uint64_t block, medium::writer& w) {
-  if (synced_ || SCUTE_PLANTED(resolve_parity_flush)) return;
+  if (synced_) return;
   const uint64_t column = block * block_size;
   for (uint32_t p = 0; p < s_.geo.parity; ++p)
     w.flush(s_.at(pool::parity_offset(s_.geo, zone, column, p)),

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Notes which blocks are resolved, found sound, or looked at by the slow part (RES-1, RES-2).
-#include "base/planted.hpp"
 #include "core/engine/logfree/extents.hpp"
 #include "core/engine/logfree/resolution.hpp"
 #include "core/shared/columns.hpp"
@@ -25,7 +24,7 @@ void resolution::mark(uint64_t zone, uint64_t block) noexcept {
 
 bool resolution::is_over(uint64_t zone, uint64_t block) noexcept {
   if (!is_set(seen_bits_, zone, block)) set(seen_bits_, zone, block);
-  return is_sound(zone, block) && !SCUTE_PLANTED(resolve_on);
+  return is_sound(zone, block);
 }
 
 // Whether transactions of this session may have changed the fragment, or be about to (RES-2). Bytes

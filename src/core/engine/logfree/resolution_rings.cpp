@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/planted.hpp"
 #include "codec/parity.hpp"
 #include "core/engine/logfree/extents.hpp"
 #include "core/engine/logfree/recovery_decision.hpp"
@@ -48,8 +47,7 @@ format::fragment_header resolution::header_at(uint64_t offset) const noexcept {
 // the stored bytes. Returns false if the checksum accepts neither.
 bool resolution::repair(const pool::fragment& f) {
   // (The search for a decision may come back to the fragment that it began with.)
-  if (SCUTE_PLANTED(resolve_repair) || is_left_alone(f) || repairing_.contains(f.header))
-    return false;
+  if (is_left_alone(f) || repairing_.contains(f.header)) return false;
   repairing_.insert(f.header);
   struct end {
     std::set<uint64_t>& repairing;
@@ -71,10 +69,6 @@ bool resolution::repair(const pool::fragment& f) {
   }
   // Only the bytes that the checksum vouches for (LF-5).
   size_t sure = format::header_size + pool::covered(s_, f, h);
-  if (SCUTE_PLANTED(resolve_free_payload)) {
-    sure = image.size();
-    for (const repair::unit& u : units) pool::decode(s_, u.offset, image.data() + u.at, u.length);
-  }
   // The header is written last: it says that this is a torn member
   // (core/engine/logfree/crash_or_damage.hpp, CAUSE-2).
   for (auto u = units.rbegin(); u != units.rend(); ++u) {
@@ -94,10 +88,9 @@ bool resolution::explain(const pool::fragment& f) {
   if (decided_headers_.count(f.header) != 0 || !find_other(f, before)) return false;
   // The walk may lose a member because another one has testified. Then the same testimony counts
   // for this fragment.
-  const ring members = ring_complete(f) ? ring::complete
-                       : !SCUTE_PLANTED(resolve_untestified) && is_decided(f, header_at(f.header))
-                           ? ring::decided
-                           : ring::broken;
+  const ring members = ring_complete(f)                     ? ring::complete
+                       : is_decided(f, header_at(f.header)) ? ring::decided
+                                                            : ring::broken;
   switch (decision_for(stored::valid, decoded::other, members)) {
     case recovery_decision::finish:
       decided_headers_.insert(f.header);
@@ -107,10 +100,6 @@ bool resolution::explain(const pool::fragment& f) {
       return true;
     case recovery_decision::roll_back:
       decided_headers_.insert(f.header);
-      if (SCUTE_PLANTED(resolve_broken)) {
-        finish_ring(f);
-        return true;
-      }
       // The header last: while it is the new one, the fragment is in doubt or invalid.
       write(f.payload, before.payload.data(), before.payload.size());
       write(f.header, reinterpret_cast<const std::byte*>(&before.header), sizeof before.header);
@@ -135,7 +124,7 @@ bool resolution::walk(const pool::fragment& f, invalid_member invalid,
     // if they have the new parity already. A torn member comes back with its old tag.
     if (invalid == invalid_member::repair && !pool::valid(s_, m)) {
       mutex_.assume_held();
-      if (SCUTE_PLANTED(ring_damage) || !repair_with_help(m)) {
+      if (!repair_with_help(m)) {
         if (losing_.contains(m.header)) broken_.insert(tag);
         return false;
       }
@@ -211,9 +200,7 @@ bool resolution::cannot_go_back(const pool::fragment& m) {
 // Whether the transaction of a header in doubt was decided, to go by everything except its own
 // fragment (RES-12, RES-13).
 bool resolution::is_decided(const pool::fragment& f, const format::fragment_header& stored) {
-  if (SCUTE_PLANTED(resolve_torn) || !in_doubt(stored.tag) ||
-      pool::covered(s_, f, stored) == pool::not_covered)
-    return false;
+  if (!in_doubt(stored.tag) || pool::covered(s_, f, stored) == pool::not_covered) return false;
   if (const auto known = decided_.find(stored.tag); known != decided_.end()) return known->second;
   std::vector<pool::fragment> others;  // of which no header testifies
   bool testified = false, closed = false;
@@ -247,12 +234,11 @@ bool resolution::is_decided(const pool::fragment& f, const format::fragment_head
     // block kept was decided, unless it was kept next to damage.
     const pool::cell c = pool::cell_of(s_.geo, at);
     const bool over = is_over(c.zone, c.column / block_size);
-    testified = (over ? pool::valid(s_, m) : testifies(at)) &&
-                (!computed_.contains(at) || SCUTE_PLANTED(resolve_undone));
+    testified = (over ? pool::valid(s_, m) : testifies(at)) && !computed_.contains(at);
     if (!over || computed_.contains(at)) others.push_back(m);
     at = h.next;
   }
-  if (closed && !testified && !without_decisions_ && !SCUTE_PLANTED(resolve_no_return))
+  if (closed && !testified && !without_decisions_)
     testified = std::any_of(others.begin(), others.end(), [this](const pool::fragment& m) {
       mutex_.assume_held();
       return pool::valid(s_, m) &&
@@ -298,7 +284,7 @@ void resolution::lose(const pool::fragment& f) {
 
 bool resolution::ring_complete(const pool::fragment& f) {
   const uint64_t tag = header_at(f.header).tag;
-  if (SCUTE_PLANTED(resolve_ring) || complete_.contains(tag)) return true;
+  if (complete_.contains(tag)) return true;
   if (broken_.contains(tag)) return false;
   std::vector<pool::fragment> members;
   uint64_t end = 0;
@@ -355,14 +341,12 @@ void resolution::finish_others(const pool::fragment& f) {
           m, pool::covered(s_, m, header_at(m.header)),
           [&](uint64_t offset, uint64_t length) { for_each_part(s_.geo, offset, length, fn); });
   };
-  if (!SCUTE_PLANTED(resolve_data_flush)) {
-    extents([&](uint64_t offset, uint64_t, uint64_t, uint64_t n) {
-      mutex_.assume_held();
-      w_.flush(s_.at(offset), n, medium::purpose::data);
-    });
-    w_.fence(fence_site::resolve_data);
-    s_.require_healthy();
-  }
+  extents([&](uint64_t offset, uint64_t, uint64_t, uint64_t n) {
+    mutex_.assume_held();
+    w_.flush(s_.at(offset), n, medium::purpose::data);
+  });
+  w_.fence(fence_site::resolve_data);
+  s_.require_healthy();
   extents([&](uint64_t, uint64_t zone, uint64_t column, uint64_t) {
     mutex_.assume_held();
     const block_number b{zone, column / block_size};

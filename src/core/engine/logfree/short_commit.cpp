@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/planted.hpp"
 #include "codec/diff.hpp"
 #include "codec/parity.hpp"
 #include "core/shared/fragment.hpp"
@@ -54,7 +53,7 @@ void short_commit::seal() noexcept {
     h.meta = freed ? format::make_meta(0, format::role::free, m.generation)
                    : format::make_meta(m.size, format::role::live, m.generation);
     h.tag = tag;
-    h.next = SCUTE_PLANTED(ring) ? m.header : next.header;
+    h.next = next.header;
     h.checksum = pool::header_checksum(freed ? codec::checksum_kind::crc32c : s_.checksum, m.header,
                                        h, m.image + format::header_size, freed ? 0 : m.size);
     std::memcpy(m.image, &h, sizeof h);
@@ -73,7 +72,7 @@ bool short_commit::plan() {
       std::swap(at[-1], at[0]);
   };
   for (const tx::small_member& m : members_) {
-    const uint64_t extent = SCUTE_PLANTED(window_extent) ? format::header_size : m.extent();
+    const uint64_t extent = m.extent();
     const uint64_t begin = m.zone * row_size_ + m.column;
     w.columns.push_back({begin, begin + extent, m.what == change::fresh});
     for (pool::column_range* at = &w.columns.back();
@@ -108,7 +107,6 @@ bool short_commit::reserve() {
 
 // Like window::require_columns(), which serves the pieces of the general way.
 void short_commit::require_columns() noexcept {
-  if (SCUTE_PLANTED(window_lost_pages)) return;
   for (const tx::small_member& m : members_) touch_parity(s_, m.parity, m.extent());
   if (s_.medium->any_revoked()) window(s_, l_).require_columns();
 }
@@ -121,8 +119,7 @@ bool short_commit::gather() noexcept {
     std::byte* now = image_of(r);
     std::memcpy(now, s_.at(r.offset), r.length);
     if (!pool::keep_in_place(s_, r.offset, now, r.length)) return false;
-    if (!SCUTE_PLANTED(window_in_place_flush))
-      l_.w.flush(s_.at(r.offset), r.length, medium::purpose::data);
+    l_.w.flush(s_.at(r.offset), r.length, medium::purpose::data);
   }
   return true;
 }
@@ -138,10 +135,7 @@ std::byte* short_commit::image_of(const tx::inplace_range& r) const noexcept {
 // LF-9
 bool short_commit::has_changed(const tx::small_member& m) const noexcept {
   if (m.what == change::fresh || m.what == change::in_place) return false;
-  if (s_.overlaid.open_elsewhere(m.header + format::header_size, m.room, l_.index) &&
-      !SCUTE_PLANTED(short_open))
-    return true;
-  if (SCUTE_PLANTED(conflict_test)) return false;
+  if (s_.overlaid.open_elsewhere(m.header + format::header_size, m.room, l_.index)) return true;
   format::fragment_header h;
   std::memcpy(&h, base_ + m.header, sizeof h);
   // The general way repairs a damaged header; it must not get into the parity (VERIFY-2).
@@ -153,7 +147,7 @@ void short_commit::push(const tx::small_member& m, uint64_t begin, uint64_t n, u
                         medium::purpose why, const std::byte* old) noexcept {
   l_.pieces.push_back({m.header + begin, m.parity + begin, m.image + begin,
                        static_cast<uint32_t>(n), stripe, why, room_, room_ + n, old});
-  if (!SCUTE_PLANTED(window_delta_shared)) room_ += (1 + uint64_t{parities_}) * n;
+  room_ += (1 + uint64_t{parities_}) * n;
 }
 
 // Adds a part of a member, which the end of a block may divide.
@@ -163,7 +157,6 @@ void short_commit::add(const tx::small_member& m, uint64_t begin, uint64_t end, 
   if (end <= first) return push(m, begin, end - begin, m.stripe, why, old);
   if (begin < first) {
     push(m, begin, first - begin, m.stripe, why, old);
-    if (SCUTE_PLANTED(window_delta_block)) room_ -= (1 + uint64_t{parities_}) * (first - begin);
     if (old != nullptr) old += first - begin;
     begin = first;
   }
@@ -223,7 +216,7 @@ void short_commit::write_data() noexcept {
   medium::tally writes{};
   for (const pool::piece& p : l_.pieces) {
     SCUTE_ASSERT(p.offset % pool::column_block + p.length <= pool::column_block &&
-                 (now_.has(p.stripe) || SCUTE_PLANTED(window_unlocked)));
+                 now_.has(p.stripe));
     l_.progress.begin(i);
     if (p.old == nullptr) {
       std::byte* const data = base_ + p.offset;
@@ -251,11 +244,7 @@ void short_commit::write_parity() noexcept {
       const uint64_t at = p.parity + k * row_size_;
       std::byte* next = p.next + k * uint64_t{p.length};
       l_.progress.begin(i++);
-      if (SCUTE_PLANTED(window_parity_line) && &p != l_.pieces.data() &&
-          p.parity / 64 == ((&p)[-1].parity + (&p)[-1].length - 1) / 64)
-        codec::xor_delta(next, next, p.delta, p.length);
-      if (SCUTE_PLANTED(window_several) && k != 0) continue;
-      if (!SCUTE_PLANTED(window_parity)) l_.w.put(base_ + at, next, p.length, &l_.progress.done);
+      l_.w.put(base_ + at, next, p.length, &l_.progress.done);
       now_.parity.push_back({at, p.length});
       writes.add(medium::purpose::parity, at, p.length);
     }
@@ -294,7 +283,6 @@ void short_commit::write_parity() noexcept {
     w.give_up();
     return leave_alone();
   }
-  if (SCUTE_PLANTED(window_parity_early)) store_parity(w);
   cost_step(cost_part::fence);
   l_.w.fence(fence_site::window_short);
   cost_step(cost_part::end);
@@ -303,13 +291,13 @@ void short_commit::write_parity() noexcept {
   const bool failed = s_.medium->failed();
   if (!failed) {
     if (freed != nullptr) freed->give_back();
-    if (!SCUTE_PLANTED(window_parity_early)) store_parity(w);
+    store_parity(w);
     for (const tx::inplace_range& r : in_place_) pool::end_in_place(s_, r.offset, r.length);
   }
   if (!in_place_.empty()) reservation_.end(l_);
   l_.w.count_writes(writes_);
   l_.w.count.shorts.add(1);
-  if (failed || SCUTE_PLANTED(window_release)) {
+  if (failed) {
     w.leave();
     s_.require_healthy();
     return true;

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/planted.hpp"
 #include "base/rounding.hpp"
 #include "codec/galois.hpp"
 #include "codec/parity.hpp"
@@ -128,7 +127,7 @@ bool window::plan(std::span<const extent> extents) {
   sort_unique(w.stripes);
   if (w.columns.size() == 1) return true;
   sort_columns(w.columns);
-  return merge_columns(w, g.parity) || SCUTE_PLANTED(window_columns);
+  return merge_columns(w, g.parity);
 }
 
 void window::plan_pieces() {
@@ -159,14 +158,13 @@ void flush_last(pool::state& s, pool::lane& l, medium::writer& w,
 
 void window::finish_last() noexcept {
   SCUTE_ASSERT(l_.deferral.load(std::memory_order_relaxed) == taken);
-  if (!SCUTE_PLANTED(window_own_flush)) flush_last(s_, l_, l_.w);
+  flush_last(s_, l_, l_.w);
   l_.w.fence(fence_site::window_own);
   for (const uint32_t stripe : l_.last().stripes) unlock(stripe);
   forget_last();
 }
 
 void window::require_columns() noexcept {
-  if (SCUTE_PLANTED(window_lost_pages)) return;
   const auto touch = [&](uint64_t offset) { touch_byte(s_.at(offset)); };
   for (uint64_t row = 0; row < s_.geo.parity; ++row)
     for (const pool::piece& p : l_.pieces) touch(p.parity + row * s_.geo.row_size);
@@ -186,15 +184,13 @@ void window::require_columns() noexcept {
 
 bool window::enter() noexcept {
   if (!lock()) return false;
-  if (l_.deferral.load(std::memory_order_relaxed) == taken && !SCUTE_PLANTED(window_last_flush))
-    flush_last(s_, l_, l_.w);  // WIN-3
+  if (l_.deferral.load(std::memory_order_relaxed) == taken) flush_last(s_, l_, l_.w);  // WIN-3
   go_to<point::planned>(point::open);
   return true;
 }
 
 bool window::lock() noexcept {
   bool taken_back = l_.deferral.load(std::memory_order_relaxed) == taken;
-  if (SCUTE_PLANTED(window_unlocked)) return true;
   if (taken_back && overlap(l_.last().columns, l_.now().columns)) {  // WIN-3
     finish_last();
     taken_back = false;
@@ -244,11 +240,6 @@ void window::prepare_deltas() {
   for (pool::piece& p : l_.pieces) {
     p.delta = at;
     p.next = at + p.length;
-    if (SCUTE_PLANTED(window_delta_shared)) continue;
-    // The piece continues in the next block.
-    if (SCUTE_PLANTED(window_delta_block) && &p != &l_.pieces.back() &&
-        (&p)[1].offset == p.offset + p.length)
-      continue;
     at += shares * p.length;
   }
   l_.now().parity.reserve(l_.pieces.size() * s_.geo.parity);
@@ -259,8 +250,7 @@ namespace {
 // Two pieces may have columns in common if a window has no plan, or several cells in one column.
 // Then the parity of the second piece builds on that of the first.
 bool parity_deferred(const pool::state& s, const pool::lane& l) noexcept {
-  return s.plain_encoding ||
-         ((l.now().columns.empty() || l.now().stacked) && !SCUTE_PLANTED(window_parity_twice));
+  return s.plain_encoding || (l.now().columns.empty() || l.now().stacked);
 }
 
 // CodePM compares its pipeline with this: all encoding first, and then all writing. The new parity
@@ -283,9 +273,8 @@ void write_data_plain(pool::state& s, pool::lane& l) noexcept {
 void window::write_data() noexcept {
   go_to<point::open>(point::data);
   for (const pool::piece& p : l_.pieces)
-    SCUTE_ASSERT(
-        p.length != 0 && p.offset % pool::column_block + p.length <= pool::column_block &&
-        (l_.now().has(p.stripe) || l_.reserved.has(p.stripe) || SCUTE_PLANTED(window_unlocked)));
+    SCUTE_ASSERT(p.length != 0 && p.offset % pool::column_block + p.length <= pool::column_block &&
+                 (l_.now().has(p.stripe) || l_.reserved.has(p.stripe)));
   const medium::cost_scope as(medium::cost_part::data);
   const pool::in_flight_scope here(s_, l_, pool::in_flight_write::phase::data);
   if (s_.plain_encoding) return write_data_plain(s_, l_);
@@ -322,16 +311,10 @@ void window::write_parity(write_back when) noexcept {
       std::byte* next = p.next + k * uint64_t{p.length};
       l_.progress.begin(i * parities + k);
       if (computes) add_delta(s_, p, k, next);
-      if (SCUTE_PLANTED(window_parity_line) && i != 0 &&
-          p.parity / 64 == (l_.pieces[i - 1].parity + l_.pieces[i - 1].length - 1) / 64)
-        codec::xor_delta(next, next, p.delta, p.length);
-      if (SCUTE_PLANTED(window_several) && k != 0) continue;
-      if (!SCUTE_PLANTED(window_parity)) {
-        if (when == write_back::later)
-          l_.w.put(s_.at(at), next, p.length, medium::purpose::parity, &l_.progress.done);
-        else
-          l_.w.push(s_.at(at), next, p.length, medium::purpose::parity, &l_.progress.done);
-      }
+      if (when == write_back::later)
+        l_.w.put(s_.at(at), next, p.length, medium::purpose::parity, &l_.progress.done);
+      else
+        l_.w.push(s_.at(at), next, p.length, medium::purpose::parity, &l_.progress.done);
       l_.now().parity.push_back({at, p.length});
     }
   }
@@ -343,8 +326,7 @@ void window::drain() noexcept {
   do {
     if (seen != deferred && seen != aged) return;
   } while (!l_.deferral.compare_exchange_weak(seen, draining, std::memory_order_acq_rel));
-  if (!SCUTE_PLANTED(drain_flush))
-    flush_last(s_, l_, l_.drain_writer, pool::in_flight_write::share::deferred);
+  flush_last(s_, l_, l_.drain_writer, pool::in_flight_write::share::deferred);
   l_.drain_writer.fence(fence_site::drain);
   l_.drain_writer.count.drains.add(1);
   for (const uint32_t stripe : l_.last().stripes) unlock(stripe);

@@ -33,7 +33,6 @@
 #include <span>
 #include <vector>
 
-#include "base/planted.hpp"
 #include "core/shared/state.hpp"
 
 namespace scute::core::engine {
@@ -109,8 +108,7 @@ class window {
   void give_up() noexcept {
     go_to<point::open>(point::closed);
     for (const uint32_t stripe : l_.now().stripes)
-      if ((!l_.last().has(stripe) || SCUTE_PLANTED(give_up_shared)) && !l_.reserved.has(stripe))
-        unlock(stripe);
+      if (!l_.last().has(stripe) && !l_.reserved.has(stripe)) unlock(stripe);
     l_.now().clear();
     if (l_.deferral.load(std::memory_order_relaxed) == taken)
       l_.deferral.store(deferred, std::memory_order_release);
@@ -164,9 +162,7 @@ class window {
     l_.point = to;
   }
   bool lock() noexcept;
-  void unlock(uint32_t stripe) noexcept {
-    if (!SCUTE_PLANTED(window_unlocked)) s_.locks.unlock_window(stripe, l_.index);
-  }
+  void unlock(uint32_t stripe) noexcept { s_.locks.unlock_window(stripe, l_.index); }
   void forget_last() noexcept {
     l_.last().clear();
     if (l_.deferral.load(std::memory_order_relaxed) == taken)

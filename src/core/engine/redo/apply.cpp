@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/engine/redo/apply.hpp"
 
-#include "base/planted.hpp"
 #include "codec/parity.hpp"
 #include "core/engine/redo/invalidate_peer_entry.hpp"
 #include "core/shared/columns.hpp"
@@ -26,18 +25,15 @@ void apply(pool::state& s, pool::lane& l) noexcept {
     };
     std::byte* data = s.at(p.offset);
     if (s.has_parity && p.length <= atomic_parity_max) {
-      if (!SCUTE_PLANTED(stripe_shared) && !s.locks.lock_shared(p.stripe))
-        l.w.count.lock_waits.add(1);
+      if (!s.locks.lock_shared(p.stripe)) l.w.count.lock_waits.add(1);
       {
         const pool::in_flight_scope here(s, p.stripe, pool::in_flight_write::mode::shared);
         codec::xor_delta(l.scratch, pool::replaced(s, p), p.src, p.length);
         std::byte* parity = s.at(p.parity);
         pool::in_flight_scope::piece(p.offset, p.parity, p.length, p.src, nullptr, l.scratch);
         pool::enter_phase(pool::in_flight_write::phase::parity);
-        if (!SCUTE_PLANTED(parity_atomic))
-          codec::xor_into_atomic(parity, l.scratch, p.length, pool::held_in_flight().done);
-        if (SCUTE_PLANTED(stripe_shared)) s.locks.lock_shared(p.stripe);
-        if (!SCUTE_PLANTED(parity_flush)) l.w.flush(parity, p.length, medium::purpose::parity);
+        codec::xor_into_atomic(parity, l.scratch, p.length, pool::held_in_flight().done);
+        l.w.flush(parity, p.length, medium::purpose::parity);
         pool::enter_phase(pool::in_flight_write::phase::data);
         const medium::cost_scope data_alone(medium::cost_part::data);
         l.w.stream(data, p.src, p.length, p.why);
@@ -45,18 +41,15 @@ void apply(pool::state& s, pool::lane& l) noexcept {
       s.locks.unlock_shared(p.stripe, merge);
       continue;
     }
-    if (!(SCUTE_PLANTED(stripe_exclusive) && s.has_parity) && !s.locks.lock_exclusive(p.stripe))
-      l.w.count.lock_waits.add(1);
+    if (!s.locks.lock_exclusive(p.stripe)) l.w.count.lock_waits.add(1);
     {
       const pool::in_flight_scope here(s, p.stripe, pool::in_flight_write::mode::exclusive);
       if (s.has_parity) {
         std::byte* parity = s.at(p.parity);
         codec::xor_encode(l.scratch, parity, pool::replaced(s, p), p.src, p.length);
-        if (SCUTE_PLANTED(stripe_exclusive)) s.locks.lock_exclusive(p.stripe);
         pool::in_flight_scope::piece(p.offset, p.parity, p.length, p.src, l.scratch, nullptr);
         pool::enter_phase(pool::in_flight_write::phase::parity);
-        if (!SCUTE_PLANTED(parity_vector))
-          l.w.stream(parity, l.scratch, p.length, medium::purpose::parity);
+        l.w.stream(parity, l.scratch, p.length, medium::purpose::parity);
         pool::enter_phase(pool::in_flight_write::phase::data);
       }
       const medium::cost_scope data_alone(medium::cost_part::data);
@@ -71,20 +64,17 @@ void apply_in_place(pool::state& s, pool::lane& l, uint64_t offset, const std::b
   pool::for_each_block(s.geo, offset, length, [&](uint64_t at, const pool::cell& c, uint64_t n) {
     const uint32_t stripe =
         pool::stripes::index(c.zone, (s.has_parity ? c.column : at) / pool::column_block);
-    if (!(SCUTE_PLANTED(stripe_in_place) && s.has_parity) && !s.locks.lock_exclusive(stripe))
-      l.w.count.lock_waits.add(1);
+    if (!s.locks.lock_exclusive(stripe)) l.w.count.lock_waits.add(1);
     {
       const pool::in_flight_scope here(s, stripe, pool::in_flight_write::mode::exclusive);
       if (s.has_parity) {
         const uint64_t parity_at = pool::parity_offset(s.geo, c.zone, c.column);
         std::byte* parity = s.at(parity_at);
         codec::xor_encode(l.scratch, parity, old + (at - offset), now + (at - offset), n);
-        if (SCUTE_PLANTED(stripe_in_place)) switch_point(), s.locks.lock_exclusive(stripe);
         pool::in_flight_scope::piece(at, parity_at, static_cast<uint32_t>(n), now + (at - offset),
                                      l.scratch, nullptr);
         pool::enter_phase(pool::in_flight_write::phase::parity);
-        if (!SCUTE_PLANTED(parity_in_place))
-          l.w.stream(parity, l.scratch, n, medium::purpose::parity);
+        l.w.stream(parity, l.scratch, n, medium::purpose::parity);
         pool::enter_phase(pool::in_flight_write::phase::data);
       }
       s.overlaid.remove(at);

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "base/planted.hpp"
-
 namespace scute::core::engine {
 
 namespace {
@@ -14,7 +12,7 @@ void flush_status(pool::state& s, pool::lane& by, pool::lane& other) noexcept {
   for (const auto& p : by.invalidating)
     if (p.other == &other) return;
   const uint64_t applied = other.applied.load(std::memory_order_acquire);
-  for (uint32_t r = 0; r < s.geo.lane_replicas && !SCUTE_PLANTED(invalidate_flush); ++r)
+  for (uint32_t r = 0; r < s.geo.lane_replicas; ++r)
     by.w.flush(s.at(s.geo.lane_offset(other.index, r)), sizeof(format::lane_status),
                medium::purpose::log);
   by.w.count.peer_invalidations.add(1);
@@ -30,8 +28,7 @@ void follow(const pool::state& s, pool::lane& l) noexcept {
     if (o.who() == pool::stripe_owner::none || o.who() == me) continue;
     if (o.who() != pool::stripe_owner::many) {
       const uint64_t begun = s.lanes[o.lane()].begun.load(std::memory_order_acquire);
-      l.sequence =
-          std::max(l.sequence, SCUTE_PLANTED(follow_short) ? o.sequence() : o.sequence_near(begun));
+      l.sequence = std::max(l.sequence, o.sequence_near(begun));
       continue;
     }
     for (const pool::lane& other : s.lanes)
@@ -64,7 +61,6 @@ bool flush_all_statuses(pool::state& s, pool::lane& l) noexcept {
 void invalidate_peers(pool::state& s, pool::lane& l) noexcept {
   l.handled.clear();
   l.invalidating.clear();
-  if (SCUTE_PLANTED(invalidate_peer)) return;
   const uint64_t me = l.index + 1;
   for (const pool::piece& p : l.pieces) {
     const pool::stripe_owner o = s.locks.owner(p.stripe);
@@ -73,9 +69,7 @@ void invalidate_peers(pool::state& s, pool::lane& l) noexcept {
       // The word does not say whose entries depend on it, but each of them was decided before its
       // lane wrote here. (Found by the crash explorer: a lane that was still writing was
       // forgotten.)
-      if (SCUTE_PLANTED(invalidate_many) || flush_all_statuses(s, l) ||
-          SCUTE_PLANTED(invalidate_busy))
-        l.handled.push_back({p.stripe, o});
+      if (flush_all_statuses(s, l)) l.handled.push_back({p.stripe, o});
       continue;
     }
     pool::lane& other = s.lanes[o.lane()];
@@ -111,7 +105,6 @@ pool::stripe_owner next_owner(const pool::state& s, const pool::lane& l, uint32_
   } else if (s.lanes[old.lane()].has_invalidated(old.sequence())) {
     return mine;
   }
-  if (SCUTE_PLANTED(owner_many)) return mine;
   // The entries of two lanes now depend on this word. A counter distinguishes one `many` from the
   // next.
   return pool::stripe_owner{((old.sequence() + 1) & pool::stripe_owner::sequence_mask) << 10 |

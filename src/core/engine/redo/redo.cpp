@@ -4,7 +4,6 @@
 #include <cstring>
 #include <memory>
 
-#include "base/planted.hpp"
 #include "core/engine/common/in_place.hpp"
 #include "core/engine/common/recovery.hpp"
 #include "core/engine/redo/apply.hpp"
@@ -30,7 +29,7 @@ void redo::decide(pool::lane& l, entry_image& image, std::span<const pool::patch
   log_.prepare(image);  // may make steps of its own
   try {
     pool::split(s_, l, patches);
-    if (!SCUTE_PLANTED(follow)) follow(s_, l);
+    follow(s_, l);
     // After the first byte of the entry nothing may fail for want of memory: an entry that was
     // given up half-way would be replayed after a crash.
     prepare_invalidation(s_, l);
@@ -43,8 +42,6 @@ void redo::decide(pool::lane& l, entry_image& image, std::span<const pool::patch
     log_.write(image);
   }
   invalidate_peers(s_, l);
-  if (SCUTE_PLANTED(invalidated_early)) peers_invalidated(l);
-  if (SCUTE_PLANTED(own_invalidated_early)) l.raise_invalid_up_to(l.applied.load());
   l.w.fence(fence_site::decide);
   // If the fence has failed, nothing counts as decided: recovery reads from the medium whether the
   // entry is there. Nothing is in place yet.
@@ -53,15 +50,13 @@ void redo::decide(pool::lane& l, entry_image& image, std::span<const pool::patch
   // The new entry takes the old one's place as the last of this lane (LOG-2).
   l.raise_invalid_up_to(l.applied.load(std::memory_order_relaxed));
   l.begun.store(l.sequence, std::memory_order_release);
-  if (SCUTE_PLANTED(invalidated_too_far)) l.raise_invalid_up_to(l.sequence);
 }
 
 // Steps 4 and 5.
 void redo::finish(pool::lane& l, ending of) {
-  if (SCUTE_PLANTED(retire_early)) log_.retire(l, of);
   l.w.fence(fence_site::apply);
   s_.require_healthy();
-  if (!SCUTE_PLANTED(retire_early)) log_.retire(l, of);
+  log_.retire(l, of);
 }
 
 void redo::commit(pool::lane& l, const tx::write_set& w) {
@@ -75,9 +70,8 @@ void redo::commit(pool::lane& l, const tx::write_set& w) {
   entry_image image(l, format::entry_final);
   for (const auto& p : w.patches) image.add(format::record_kind::data, p.offset, p.src, p.length);
   for (const auto& r : w.in_place) {
-    if (!SCUTE_PLANTED(in_place_intent))
-      image.add(format::record_kind::intent, r.offset, nullptr, static_cast<uint32_t>(r.length));
-    if (!SCUTE_PLANTED(in_place_flush)) l.w.flush(s_.at(r.offset), r.length, medium::purpose::data);
+    image.add(format::record_kind::intent, r.offset, nullptr, static_cast<uint32_t>(r.length));
+    l.w.flush(s_.at(r.offset), r.length, medium::purpose::data);
   }
   keep_in_place(s_, l, w.in_place);
   // REDO-1: no log holds these bytes, so they must be durable before any part of the entry can be.
@@ -100,7 +94,7 @@ bool redo::can_free(const pool::lane& l, const tx::small_member& m) const noexce
   if (s_.overlaid.open_elsewhere(m.header + format::header_size, m.room, l.index)) return false;
   format::fragment_header h;
   std::memcpy(&h, s_.at(m.header), sizeof h);
-  return std::memcmp(&h, &m.read, sizeof h) == 0 || SCUTE_PLANTED(conflict_test);
+  return std::memcmp(&h, &m.read, sizeof h) == 0;
 }
 
 namespace {
@@ -122,7 +116,7 @@ bool redo::commit_short(pool::lane& l, std::span<const tx::small_member> members
   tx::object_lock_guard mine(s_, l);
   for (const tx::small_member& m : members)
     if (m.what != change::fresh) mine.add(m.header + format::header_size);
-  if (!SCUTE_PLANTED(object_locks)) mine.take();
+  mine.take();
   patch_room patches;
   size_t count = 0;
   entry_image image(l, format::entry_final);
@@ -176,15 +170,11 @@ void redo::prewrite(pool::lane& l, std::span<const pool::patch> patches) {
           break;
         end = next.offset + next.length;
       }
-      if (!SCUTE_PLANTED(prewrite_intent))
-        image.add(format::record_kind::intent, begin, nullptr, static_cast<uint32_t>(end - begin));
+      image.add(format::record_kind::intent, begin, nullptr, static_cast<uint32_t>(end - begin));
     }
     decide(l, image, patches.first(n));
     apply(s_, l);
-    if (SCUTE_PLANTED(prewrite_durable))
-      log_.retire(l, ending::entry);
-    else
-      finish(l, ending::entry);
+    finish(l, ending::entry);
     patches = patches.subspan(n);
   }
 }
@@ -199,15 +189,14 @@ void redo::save(pool::lane& l, const tx::inplace_range& r, std::span<const tx::m
   // that others have written since.
   pool::split(s_, l, {&p, 1});
   prepare_invalidation(s_, l);
-  if (!SCUTE_PLANTED(save_overlay))
-    pool::overlay_in_place(s_, l, r.offset, r.old, r.length, pool::stripes_are::free);
+  pool::overlay_in_place(s_, l, r.offset, r.old, r.length, pool::stripes_are::free);
   try {
     entry_image image(l, 0);
     image.add(format::record_kind::undo, r.offset, r.old, static_cast<uint32_t>(r.length));
     log_.write_undo(image);  // may make steps of its own
     // REDO-5 holds for direct stores as well: invalidate before the undo entry's fence.
     pool::split(s_, l, {&p, 1});
-    if (!SCUTE_PLANTED(save_invalidate)) invalidate_peers(s_, l);
+    invalidate_peers(s_, l);
     l.w.fence(fence_site::save);
     s_.require_healthy();
     log_.undo_decided(l);
@@ -222,10 +211,9 @@ void redo::restore(pool::lane& l, std::span<const tx::inplace_range> ranges) {
   // There may be undo entries without a range: a save that failed after writing them.
   if (!log_.has_undo(l)) return;
   put_back(s_, l, ranges);
-  if (SCUTE_PLANTED(restore_closed)) close_in_place(s_, ranges);
-  if (!SCUTE_PLANTED(restore_retire)) log_.invalidate(l, ending::in_place);
-  if (!SCUTE_PLANTED(restore_closed)) close_in_place(s_, ranges);  // CONFLICT-3
-  if (!SCUTE_PLANTED(restore_retire)) log_.clean_up(l, ending::in_place);
+  log_.invalidate(l, ending::in_place);
+  close_in_place(s_, ranges);  // CONFLICT-3
+  log_.clean_up(l, ending::in_place);
 }
 
 void redo::write_unlogged(pool::lane& l, std::span<const pool::patch> patches) {

@@ -28,7 +28,6 @@
 
 #include "base/lazy_memory.hpp"
 #include "base/lock.hpp"
-#include "base/planted.hpp"
 #include "base/spin_lock.hpp"
 #include "core/shared/columns.hpp"
 #include "core/shared/state.hpp"
@@ -171,7 +170,7 @@ void block_table::clean(uint64_t b, Fn&& fn) noexcept {
         left &= ~mask(begin, begin + n);
       }
       p.dirty = 0;
-      if (!SCUTE_PLANTED(spec_stale_image)) p = {};
+      p = {};
     }
     rows_[b * words_ + w] = 0;
   }

@@ -5,7 +5,6 @@
 #include <cstring>
 #include <utility>
 
-#include "base/planted.hpp"
 #include "base/rounding.hpp"
 #include "core/shared/in_flight_write.hpp"
 #include "core/shared/optimistic.hpp"
@@ -64,9 +63,9 @@ bool checkpoint::checkpoint_block(uint64_t b, uint64_t& highest) {
   s_.locks.lock_exclusive(stripe);
   {
     const pool::in_flight_scope here(s_, stripe, pool::in_flight_write::mode::exclusive);
-    bool ready = x.pins.load(std::memory_order_relaxed) == 0 || SCUTE_PLANTED(spec_pin);
+    bool ready = x.pins.load(std::memory_order_relaxed) == 0;
     try {
-      if (ready && !SCUTE_PLANTED(spec_renew) && renew(b)) {
+      if (ready && renew(b)) {
         const bool reached = x.first.load(std::memory_order_relaxed) <= reach_;
         // Frames of one lane with one LSN are parts of one whole. `highest` includes the LSNs that
         // this checkpoint has drawn before.
@@ -81,11 +80,9 @@ bool checkpoint::checkpoint_block(uint64_t b, uint64_t& highest) {
       short_of_memory_ = true;
     }
     if (ready) {
-      table_.clean(b, [&](uint64_t at, uint64_t n) {
-        if (!SCUTE_PLANTED(spec_dirty)) w_.flush(s_.at(at), n, medium::purpose::data);
-      });
-      highest = std::max({highest, SCUTE_PLANTED(checkpoint_renewal_lsn) ? 0 : renewed,
-                          x.newest_lsn.load(std::memory_order_relaxed)});
+      table_.clean(b,
+                   [&](uint64_t at, uint64_t n) { w_.flush(s_.at(at), n, medium::purpose::data); });
+      highest = std::max({highest, renewed, x.newest_lsn.load(std::memory_order_relaxed)});
       x.first.store(0, std::memory_order_relaxed);
       x.listed = false;
       if (renewed != 0) {
@@ -93,8 +90,7 @@ bool checkpoint::checkpoint_block(uint64_t b, uint64_t& highest) {
         x.renewed = true;
         // The user continues to store there.
         for (const open_range& r : open_)
-          if (!SCUTE_PLANTED(spec_open_dirty))
-            table_.stored(b, r.offset, r.length, block_table::bytes_are::elsewhere);
+          table_.stored(b, r.offset, r.length, block_table::bytes_are::elsewhere);
       }
       checkpointed = true;
     } else if (const uint64_t first = x.first.load(std::memory_order_relaxed); first != 0) {
@@ -175,7 +171,7 @@ bool checkpoint::rests() {
   table_.take_list(taken_, SIZE_MAX);
   const bool all = std::ranges::all_of(taken_, [&](uint64_t b) {
     mutex_.assume_held();
-    return is_open(b) && !SCUTE_PLANTED(checkpoint_restless);
+    return is_open(b);
   });
   for (const uint64_t b : taken_) table_.put_back(b);
   taken_.clear();
@@ -190,7 +186,7 @@ bool checkpoint::round(size_t blocks) {
   uint64_t highest = checkpoint_lsn_.load(std::memory_order_relaxed);
   reach_ = UINT64_MAX;
   // CKPT-3. The heap stays a valid array though an LSN may fall meanwhile (UNRES-3).
-  if (log_.is_keeping_more() && !SCUTE_PLANTED(checkpoint_turns)) {
+  if (log_.is_keeping_more()) {
     reach_ = in_reach();
     const auto oldest = [&](uint64_t b) {
       return table_.at(b).first.load(std::memory_order_relaxed);
@@ -211,15 +207,10 @@ bool checkpoint::round(size_t blocks) {
   const uint64_t active_lsn = oldest_active_lsn();
   // UNRES-3, in this order: blocks that are resolved meanwhile move to the table.
   const uint64_t unresolved = unresolved_ != nullptr ? unresolved_->lowest() : UINT64_MAX;
-  const uint64_t low = SCUTE_PLANTED(spec_lowest) ? unresolved
-                       : SCUTE_PLANTED(unresolved_truncation)
-                           ? table_.lowest()
-                           : std::min(unresolved, table_.lowest());
+  const uint64_t low = std::min(unresolved, table_.lowest());
   const uint64_t to = std::min({highest, active_lsn, low == UINT64_MAX ? low : low - 1});
   log_.write_truncation_point(w_, std::max(to, log_.written()));
-  const bool more = !table_.is_clean() ||
-                    (log_.written() < highest && !SCUTE_PLANTED(checkpoint_left)) ||
-                    unresolved != UINT64_MAX;
+  const bool more = !table_.is_clean() || log_.written() < highest || unresolved != UINT64_MAX;
   // By this thread: a fence of another thread does not complete what this one has streamed.
   log_.fence_truncation_point(w_);
   s_.require_healthy();

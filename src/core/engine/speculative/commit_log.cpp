@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/planted.hpp"
 #include "base/rounding.hpp"
 #include "core/engine/speculative/truncation_point.hpp"
 
@@ -204,7 +203,7 @@ void commit_log::begin_next(medium::writer& w, uint32_t lane, uint64_t before) n
     left.in_use = false;
     --l.has;
     // Only void frames may be left in it.
-    if (left.last <= truncation_point() || SCUTE_PLANTED(clog_reuse)) put_free(*l.in);
+    if (left.last <= truncation_point()) put_free(*l.in);
   }
   uses_[next].in_use = true;
   uses_[next].last = 0;
@@ -232,14 +231,12 @@ void commit_log::append(medium::writer& w, uint32_t lane, std::span<const log_ra
   lane = stream_of(lane);
   lane_end& l = lanes_[lane];
   // No frame of this LSN is fenced yet.
-  const uint64_t before =
-      SCUTE_PLANTED(gap_before) ? lsn : l.fenced.load(std::memory_order_relaxed);
+  const uint64_t before = l.fenced.load(std::memory_order_relaxed);
   if (l.first == 0) begin_next(to, lane, before);
   uint32_t part = 0;
   const auto put = [&](uint32_t more) {
     // Other threads read it (look_at()).
     std::atomic_ref(uses_[*l.in].last).store(lsn, std::memory_order_relaxed);
-    if (SCUTE_PLANTED(clog_fenced)) l.fenced.store(lsn);
     l.out.append(to, l.image, flags | more | part << frame_part_shift, lsn, transaction);
   };
   log::segment_writer::start(l.image);

@@ -40,7 +40,6 @@
 #include <vector>
 
 #include "base/lock.hpp"
-#include "base/planted.hpp"
 #include "base/waiting.hpp"
 #include "core/engine/speculative/log_location.hpp"
 #include "core/log/segment_writer.hpp"
@@ -153,7 +152,7 @@ class commit_log {
   }
   // The last LSN that was drawn for a shared stream, whose guard the caller has; 0 if each lane has
   // a stream of its own.
-  uint64_t drawn() const noexcept { return SCUTE_PLANTED(clog_drawn) ? 0 : drawn_; }
+  uint64_t drawn() const noexcept { return drawn_; }
   void drawn(uint64_t lsn) noexcept {
     if (is_apart()) drawn_ = lsn;
   }

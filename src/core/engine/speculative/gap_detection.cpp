@@ -7,7 +7,6 @@
 #include <set>
 #include <tuple>
 
-#include "base/planted.hpp"
 #include "core/engine/speculative/log_scrubber.hpp"
 #include "core/log/segment_writer.hpp"
 
@@ -18,7 +17,6 @@ namespace {
 // a newly lent chunk.
 bool may_be_torn(const pool::state& s, const log::segment_layout& layout,
                  const format::segment_head& h) noexcept {
-  if (SCUTE_PLANTED(gap_torn)) return false;
   const auto either = [](uint64_t found, uint64_t wanted) { return found == 0 || found == wanted; };
   return either(h.magic, format::segment_magic) && either(h.salt, s.salt) &&
          either(h.redundancy, static_cast<uint32_t>(layout.how())) &&
@@ -73,7 +71,6 @@ void clear_misleading(pool::state& s, medium::writer& w, const log_location& loc
   const std::byte nothing[log::line_size] = {};
   bool any = false;
   for (const log::segment& at : list.segments(s.geo)) {
-    if (SCUTE_PLANTED(gap_misleading)) break;
     if (!is_misleading(s, location, layout, at)) continue;
     log::store_lines(to, location.target().base(), layout, at, 0, nothing);
     any = true;
@@ -106,12 +103,9 @@ void report_damage(pool::state& s, const log_location& location, const segment_l
   for (const frame_seen& f : frames) {
     if (f.lane >= s.geo.lane_count) continue;
     const bool fenced = f.lsn < *highest[{f.epoch, f.lane}].begin();
-    const bool behind_gap =
-        f.behind_gap && (fenced || !location.is_apart() || SCUTE_PLANTED(gap_shared));
+    const bool behind_gap = f.behind_gap && (fenced || !location.is_apart());
     if (f.flawed && fenced) report(f.segment, f.position, f.length, SCUTE_OUTCOME_REPAIRED);
-    if (SCUTE_PLANTED(gap_silent)) continue;
-    if ((behind_gap || ((fenced || SCUTE_PLANTED(gap_parts)) && !f.whole)) &&
-        !reported[f.segment]) {
+    if ((behind_gap || (fenced && !f.whole)) && !reported[f.segment]) {
       report(f.segment, 0, list.segment_size, SCUTE_OUTCOME_LOST);
       reported[f.segment] = true;
     }
@@ -121,7 +115,7 @@ void report_damage(pool::state& s, const log_location& location, const segment_l
   for (const frame_seen& f : frames) there.insert({f.epoch, f.lane, f.lsn});
   const segment_order order = order_of(contents);
   for (size_t i = 0; i < segments.size(); ++i) {
-    if (!contents[i].head || SCUTE_PLANTED(gap_left)) continue;
+    if (!contents[i].head) continue;
     const format::segment_head& h = *contents[i].head;
     if (h.lane >= s.geo.lane_count || h.before <= truncation_point ||
         there.contains({h.epoch, h.lane, h.before}))

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/planted.hpp"
 #include "base/rounding.hpp"
 #include "core/engine/common/in_place.hpp"
 #include "core/engine/speculative/granules.hpp"
@@ -75,7 +74,7 @@ bool speculative::open_part(pool::lane& l, const tx::inplace_range& r, uint64_t 
   const uint64_t b = table_->number_of(at);
   const uint64_t begin = round_down(at, granule_size), end = round_up(at + n, granule_size);
   const pool::held_stripe held(s_.locks, table_->stripe_of(b));
-  if (lsn == 0 && !table_->imaged(begin, end - begin) && !SCUTE_PLANTED(spec_image)) return false;
+  if (lsn == 0 && !table_->imaged(begin, end - begin)) return false;
   s_.overlaid.add(at, n, r.old + (at - r.offset), l.index);
   // A checkpoint may have come between the record and the range (TABLE-2).
   if (lsn != 0) table_->recorded(b, lsn);

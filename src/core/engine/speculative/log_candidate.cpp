@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/failure.hpp"
-#include "base/planted.hpp"
 #include "codec/crc32c.hpp"
 #include "core/shared/session_number.hpp"
 
@@ -122,7 +121,6 @@ namespace {
 // Checks the epoch of a log with this pool's uuid against the pool's superblock. Returns the reason
 // why it does not fit.
 std::string misfit_of(const pool::state& s, const log_head& h, bool clean) {
-  if (SCUTE_PLANTED(log_file_any)) return "";
   const uint64_t e = s.sb.epoch;
   const auto kind = static_cast<head_state>(h.state);
   // LOGFILE-8

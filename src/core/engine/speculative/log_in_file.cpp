@@ -11,7 +11,6 @@
 
 #include "base/failure.hpp"
 #include "base/lock.hpp"
-#include "base/planted.hpp"
 #include "core/engine/speculative/file_pages.hpp"
 #include "core/engine/speculative/log_candidate.hpp"
 #include "core/engine/speculative/truncation_point.hpp"
@@ -98,7 +97,7 @@ void log_in_file::name(pool::state& s) {
 }
 
 void log_in_file::name_unopened(log_paths& paths, const format::superblock& sb) {
-  if ((sb.incompat & format::incompat_log_file) == 0 || SCUTE_PLANTED(log_file_unnamed)) return;
+  if ((sb.incompat & format::incompat_log_file) == 0) return;
   const auto is_its = [&](const std::optional<log_head>& h) {
     return h && std::memcmp(h->uuid, sb.uuid, sizeof h->uuid) == 0;
   };
@@ -241,10 +240,8 @@ void log_in_file::write_head(uint64_t epoch, format::log_file_state state) {
   // The copy that counts may be only in the page cache, from a dead process, and the other copy is
   // about to be written.
   if (const std::optional<log_head>& counts = last == 0 ? first : second; counts && !written_) {
-    if (!SCUTE_PLANTED(log_file_counts)) {
-      w_.stream(file_->base() + log_head_at[last], &*counts, sizeof *counts, medium::purpose::log);
-      fence();
-    }
+    w_.stream(file_->base() + log_head_at[last], &*counts, sizeof *counts, medium::purpose::log);
+    fence();
   }
   const bool is_first = !std::exchange(written_, true);
   if (is_first) renew_first_pages();
@@ -252,8 +249,7 @@ void log_in_file::write_head(uint64_t epoch, format::log_file_state state) {
   head_.state = static_cast<uint32_t>(state);
   ++head_.number;
   head_.checksum = checksum_of(head_);
-  const int order[2] = {SCUTE_PLANTED(log_file_copies) ? last : 1 - last,
-                        SCUTE_PLANTED(log_file_copies) ? 1 - last : last};
+  const int order[2] = {1 - last, last};
   for (const int copy : order) {
     w_.stream(file_->base() + log_head_at[copy], &head_, sizeof head_, medium::purpose::log);
     fence();

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "base/planted.hpp"
 #include "core/engine/speculative/block_table.hpp"
 
 namespace scute::core::engine {
@@ -78,7 +77,7 @@ void log_room::lend_segments(pool::lane& l, uint64_t segments) {
   std::vector<uint64_t> lent = location_.lend(l, list_, chunks);
   longer.chunks.insert(longer.chunks.end(), lent.begin(), lent.end());
   location_.retain(longer);
-  if (!SCUTE_PLANTED(room_list)) location_.write(l.w, longer);
+  location_.write(l.w, longer);
   log_.add(longer);
   list_ = std::move(longer);
   larger_.store(true, std::memory_order_relaxed);
@@ -112,7 +111,6 @@ bool log_room::take_off(pool::lane& l) noexcept {
     shorter.chunks.resize(list_.kept);
     std::vector<uint64_t> back(list_.chunks.begin() + list_.kept, list_.chunks.end());
     if (!log_.take_off(l.index, shorter)) return false;
-    if (SCUTE_PLANTED(log_file_cut)) location_.take_back(l, back);
     location_.write(l.w, shorter);
     list_ = std::move(shorter);
     larger_.store(false, std::memory_order_relaxed);

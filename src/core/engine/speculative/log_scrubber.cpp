@@ -5,7 +5,6 @@
 #include <cstring>
 #include <utility>
 
-#include "base/planted.hpp"
 #include "base/rounding.hpp"
 #include "core/engine/speculative/file_pages.hpp"
 #include "core/engine/speculative/gap_detection.hpp"
@@ -17,7 +16,7 @@ namespace scute::core::engine {
 // log in a file of its own is not mapped privately.)
 log::segment_reader reader_of(const pool::state& s, const log_location& location,
                               const log::segment_layout& layout) {
-  const bool in_memory = s.read_only && !location.is_apart() && !SCUTE_PLANTED(log_scrub_file);
+  const bool in_memory = s.read_only && !location.is_apart();
   return {layout, s.salt,
           [&m = location.target(), in_memory](uint64_t offset, std::byte* to, size_t n) {
             // One lost page must not hide the others.
@@ -102,12 +101,12 @@ log_scrubber::seen log_scrubber::look_at(const commit_log::live_segment& x, bool
   const uint64_t truncation_point = log_.truncation_point();
   bool gaps = false, gaps_of_void = false;
   const log::segment_contents c = reader_.read(x.where, [&](const log::frame& f) {
-    if (f.head.sequence > x.fenced && !SCUTE_PLANTED(log_scrub_fenced)) return;
+    if (f.head.sequence > x.fenced) return;
     if (x.head == nullptr && f.head.sequence > x.last) return;  // a crash has left it undecided
     any = true;
     last = last || f.head.sequence == x.last;
     gaps_of_void = gaps_of_void || f.behind_gap;
-    if (f.head.sequence <= truncation_point && !SCUTE_PLANTED(log_scrub_void)) return;
+    if (f.head.sequence <= truncation_point) return;
     gaps = gaps || f.behind_gap;
     if (f.flawed) found.push_back({f.position, {f.lines.begin(), f.lines.end()}});
   });
@@ -127,9 +126,7 @@ log_scrubber::seen log_scrubber::look_at(const commit_log::live_segment& x, bool
   for (const damaged& d : found) {
     const uint64_t at = x.where.at[0] + log_.layout().offset_of(d.position);
     if (repair && can_store(x.where, d.position, d.lines)) {
-      if (!SCUTE_PLANTED(log_scrub_frame))
-        log::store_lines(w_, location_.target().base(), log_.layout(), x.where, d.position,
-                         d.lines);
+      log::store_lines(w_, location_.target().base(), log_.layout(), x.where, d.position, d.lines);
       wrote_ = true;
     } else if (repair) {
       result.missing = true;
@@ -142,8 +139,7 @@ log_scrubber::seen log_scrubber::look_at(const commit_log::live_segment& x, bool
   // LOGSCRUB-5
   const bool has_gap =
       result.missing || gaps_of_void || (x.last != 0 && x.last <= x.fenced && !last);
-  if (has_gap && repair && x.head != nullptr && !SCUTE_PLANTED(log_scrub_leave))
-    log_.leave_segment(x.lane);
+  if (has_gap && repair && x.head != nullptr) log_.leave_segment(x.lane);
   if (result.missing && report)
     report({location_.is_apart() ? "segment of the log file" : "log segment", x.where.at[0],
             log_.layout().size(), repair});
@@ -165,9 +161,7 @@ void log_scrubber::store_again(uint64_t offset, std::span<const std::byte> bytes
     std::ranges::fill(there, std::byte{0});
     std::ranges::copy(bytes, there.begin() + static_cast<ptrdiff_t>(in_page));
   }
-  if (repair && SCUTE_PLANTED(log_scrub_list)) {
-    // Reported, and left.
-  } else if (repair && there.empty()) {
+  if (repair && there.empty()) {
     w_.stream(at, bytes.data(), bytes.size(), medium::purpose::log);
     wrote_ = true;
   } else if (repair) {
@@ -207,7 +201,6 @@ void log_scrubber::end() {
 // LOGSCRUB-3. Segments that are void afterwards are looked at again: noise in them would be
 // reported as a loss after a crash.
 void log_scrubber::checkpoint_all() {
-  if (SCUTE_PLANTED(log_scrub_checkpoint)) return;
   checkpoint_.all();
   for (size_t i = 0; i < log_.segments(); ++i) look_at(i, true, nullptr);
   end();

@@ -8,7 +8,6 @@
 #include <optional>
 #include <tuple>
 
-#include "base/planted.hpp"
 #include "base/rounding.hpp"
 #include "core/engine/common/recovery.hpp"
 #include "core/engine/speculative/commit_log.hpp"
@@ -121,8 +120,7 @@ uint64_t find_truncation_point(const pool::state& s, const log_location& locatio
   uint64_t truncation_point = read_truncation_point(s, location).lsn;
   log::segment_reader reader = reader_of(s, location, list.layout());
   for (const log::segment& at : list.segments(s.geo))
-    if (const auto head = reader.read_head(at);
-        head && head->truncation_point < lsn_max && !SCUTE_PLANTED(truncation_greatest))
+    if (const auto head = reader.read_head(at); head && head->truncation_point < lsn_max)
       truncation_point = std::max(truncation_point, head->truncation_point);
   return truncation_point;
 }
@@ -171,7 +169,6 @@ replayed replay(pool::state& s, medium::writer& w, log_location& location, const
   }
   require_lsn(s, r.highest);
   std::ranges::stable_sort(frames, [](const found_frame& a, const found_frame& b) {
-    if (SCUTE_PLANTED(spec_newest)) return false;
     return std::tuple(a.lsn, a.epoch, a.lane, a.head.flags >> frame_part_shift) <
            std::tuple(b.lsn, b.epoch, b.lane, b.head.flags >> frame_part_shift);
   });
@@ -189,8 +186,7 @@ replayed replay(pool::state& s, medium::writer& w, log_location& location, const
       if (frames[end].head.flags >> frame_part_shift == part) ++part;
       complete = (frames[end].head.flags & frame_final) != 0 && part == end - i + 1;
     }
-    for (size_t k = i; k < end && (complete || SCUTE_PLANTED(spec_parts)); ++k)
-      counting.push_back(&frames[k]);
+    for (size_t k = i; k < end && complete; ++k) counting.push_back(&frames[k]);
     for (size_t k = i; k < end; ++k) {
       const found_frame& f = frames[k];
       seen.push_back({f.segment, f.position, f.lines.size(), f.lsn, f.epoch, f.lane, f.flawed,
@@ -234,7 +230,7 @@ replayed replay(pool::state& s, medium::writer& w, log_location& location, const
         position, lines, [&](uint32_t copy, uint64_t offset, const std::byte* from, size_t n) {
           std::byte* const at = location.target().base() + segments[segment].at[copy] + offset;
           // Everything that is known in a file of its own is what this session has written again.
-          if (flawed || (location.is_apart() && !SCUTE_PLANTED(log_file_rewrite)))
+          if (flawed || location.is_apart())
             to.stream(at, from, n, medium::purpose::log);
           else
             to.flush(at, n, medium::purpose::log);
@@ -253,7 +249,7 @@ replayed replay(pool::state& s, medium::writer& w, log_location& location, const
   for (const found_frame* f : counting) {
     r.last_frames[f->segment] = std::max(r.last_frames[f->segment], f->lsn);
     // The segment's head says whose frame it is.
-    if (f->segment != last && !SCUTE_PLANTED(spec_replay_head))
+    if (f->segment != last)
       keep(f->segment, 0, std::as_bytes(std::span(&heads[f->segment], 1)), true);
     last = f->segment;
     keep(f->segment, f->position, f->lines, f->flawed);

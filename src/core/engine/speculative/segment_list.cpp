@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "base/planted.hpp"
 #include "base/rounding.hpp"
 #include "codec/crc32c.hpp"
 #include "core/log/segment_writer.hpp"
@@ -231,9 +230,7 @@ std::vector<std::byte> list_image(const pool::state& s, const segment_list& list
 std::vector<uint64_t> list_copies(const pool::state& s, const segment_list& list) {
   std::vector<uint64_t> places;
   for (const uint64_t which : {list.number % 2, 1 - list.number % 2}) {
-    if (which != list.number % 2 && SCUTE_PLANTED(list_places)) break;
-    for (uint32_t r = 0; r < s.geo.lane_replicas && (r == 0 || !SCUTE_PLANTED(list_copy)); ++r)
-      places.push_back(place_of(s.geo, which, r));
+    for (uint32_t r = 0; r < s.geo.lane_replicas; ++r) places.push_back(place_of(s.geo, which, r));
   }
   return places;
 }

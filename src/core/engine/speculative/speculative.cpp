@@ -5,7 +5,6 @@
 #include <cstring>
 #include <utility>
 
-#include "base/planted.hpp"
 #include "base/rounding.hpp"
 #include "codec/parity.hpp"
 #include "core/engine/common/in_place.hpp"
@@ -86,15 +85,15 @@ void speculative::prepare() {
   if (!unclean_) {
     const segment_list list = location.read();
     checkpoint_lsn_ = find_start_lsn(location, list);
-    if (!SCUTE_PLANTED(truncation_late)) renew_truncation_point(location, list, *checkpoint_lsn_);
+    renew_truncation_point(location, list, *checkpoint_lsn_);
   }
   if ((s_.sb.incompat & format::incompat_log_file) == 0) return;
   // LOGFILE-3: the epoch of an unclean pool may be in a cache only; a head two ahead fits nothing.
-  if (unclean_ && !SCUTE_PLANTED(log_file_seen)) {
+  if (unclean_) {
     pool::write_superblock(s_.service_alone(), s_.sb);
     s_.require_healthy();
   }
-  if (!SCUTE_PLANTED(log_file_announce)) in_file_->announce(s_.sb.epoch + 1);
+  in_file_->announce(s_.sb.epoch + 1);
 }
 
 void speculative::start() {
@@ -113,12 +112,10 @@ void speculative::start() {
   find_log();  // of a log that an engine switch has made
   location.retain(list);
   const uint64_t truncation_point = find_truncation_point(s_, location, list);
-  const uint64_t recovered = SCUTE_PLANTED(unresolved_lsn) ? 0 : recovered_;  // UNRES-4
+  const uint64_t recovered = recovered_;  // UNRES-4
   const uint64_t checkpoint_lsn = unclean_          ? std::max(recovered, truncation_point)
                                   : checkpoint_lsn_ ? *checkpoint_lsn_
                                                     : find_start_lsn(location, list);
-  if (SCUTE_PLANTED(truncation_late) && !unclean_ && !s_.read_only)
-    renew_truncation_point(location, list, checkpoint_lsn);
   log_ = std::make_unique<commit_log>(
       s_, location, list, unresolved_ != nullptr ? truncation_point : checkpoint_lsn, last_frames_);
   checkpoint_ = std::make_unique<checkpoint>(s_, *table_, *log_, checkpoint_lsn, unresolved_.get());
@@ -127,15 +124,13 @@ void speculative::start() {
   for (lane_state& l : lanes_) l.last_lsn = checkpoint_lsn;
   log_->drawn(checkpoint_lsn);
   if (unclean_ || s_.read_only) return;
-  if (!SCUTE_PLANTED(log_scrub_heads)) scrubber_->repair_heads();  // LOGSCRUB-4
+  scrubber_->repair_heads();  // LOGSCRUB-4
 }
 
 // The LSN above which a session's LSNs begin, after a clean closing (TRUNC-1, TRUNC-2).
 uint64_t speculative::find_start_lsn(const log_location& location, const segment_list& list) const {
   const uint64_t truncation_point = find_truncation_point(s_, location, list);
-  if ((look_at_truncation_point(s_, location) == truncation_words::alike ||
-       SCUTE_PLANTED(truncation_unlike)) &&
-      location.was_closed())
+  if (look_at_truncation_point(s_, location) == truncation_words::alike && location.was_closed())
     return truncation_point;
   const uint64_t highest = highest_frame(s_, location, list);
   require_lsn(s_, highest);
@@ -260,12 +255,9 @@ void speculative::make_room(pool::lane& l, lane_state& mine, commit_log::stream_
 
 // SPEC-3
 uint64_t speculative::draw(lane_state& mine) noexcept {
-  uint64_t highest =
-      std::max({mine.last_lsn, log_->drawn(),
-                SCUTE_PLANTED(spec_checkpoint_lsn) ? 0 : checkpoint_->checkpoint_lsn()});
+  uint64_t highest = std::max({mine.last_lsn, log_->drawn(), checkpoint_->checkpoint_lsn()});
   for (const uint64_t b : mine.blocks)
-    if (!SCUTE_PLANTED(spec_newest_lsn))
-      highest = std::max(highest, table_->at(b).newest_lsn.load(std::memory_order_acquire));
+    highest = std::max(highest, table_->at(b).newest_lsn.load(std::memory_order_acquire));
   mine.last_lsn = highest + 1;
   log_->drawn(mine.last_lsn);
   return mine.last_lsn;
@@ -325,7 +317,7 @@ void speculative::apply(pool::lane& l, lane_state& mine, uint64_t lsn, how store
         store_parity(l, mine, p.offset, p.parity, p.length, pool::replaced(s_, p), p.src, stores);
       if (stores == how::streamed) {
         l.w.stream(data, p.src, p.length, p.why);
-        if (!SCUTE_PLANTED(spec_placed_image)) table_->placed(p.offset, p.length);
+        table_->placed(p.offset, p.length);
       } else {
         l.w.store(data, p.src, p.length);
         table_->stored(b, p.offset, p.length, block_table::bytes_are::in_record);
@@ -360,8 +352,7 @@ void speculative::decide(pool::lane& l, lane_state& mine, commit_log::stream_gua
   log_->append(l.w, l.index, mine.records, flags, lsn, l.transaction);
   turn.end();
   fetch_ahead(l, mine);
-  if (!SCUTE_PLANTED(spec_placed_early) || stores == how::cached)
-    log_->fence(l.w, l.index, fence_site::spec_decide);
+  log_->fence(l.w, l.index, fence_site::spec_decide);
   s_.require_healthy();
   log_->fenced(l.index, lsn);
   l.begun.store(++l.sequence, std::memory_order_release);

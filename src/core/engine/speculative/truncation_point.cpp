@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "base/failure.hpp"
-#include "base/planted.hpp"
 #include "codec/crc32c.hpp"
 
 namespace scute::core::engine {
@@ -30,9 +29,7 @@ truncation_found read_truncation_point(const pool::state& s,
     for (uint32_t which = 0; which < 2; ++which) {
       uint64_t words[2];
       if (!location.target().read(location.truncation_at(which, r), words, sizeof words)) continue;
-      if (is_truncation_point(s, words) &&
-          (words[0] > best.lsn || SCUTE_PLANTED(truncation_greatest)))
-        best = {words[0], which};
+      if (is_truncation_point(s, words) && words[0] > best.lsn) best = {words[0], which};
     }
   return best;
 }
@@ -40,8 +37,7 @@ truncation_found read_truncation_point(const pool::state& s,
 void stream_truncation_point(const pool::state& s, const log_location& location, medium::writer& w,
                              truncation_found to) noexcept {
   const uint64_t words[2] = {to.lsn, check_of_truncation_point(s, to.lsn)};
-  for (uint32_t r = 0;
-       r < location.truncation_copies() && (r == 0 || !SCUTE_PLANTED(truncation_copy)); ++r)
+  for (uint32_t r = 0; r < location.truncation_copies(); ++r)
     w.stream(location.target().base() + location.truncation_at(to.place, r), words, sizeof words,
              medium::purpose::log);
 }
@@ -64,7 +60,7 @@ truncation_words look_at_truncation_point(const pool::state& s,
 }
 
 void require_lsn(const pool::state& s, uint64_t lsn) {
-  if (lsn < lsn_max || SCUTE_PLANTED(truncation_wraps)) return;
+  if (lsn < lsn_max) return;
   throw failure(SCUTE_E_CORRUPT, s.path + ": its log names an LSN that no log can have (" +
                                      std::to_string(lsn) + "); restore the pool from a backup");
 }

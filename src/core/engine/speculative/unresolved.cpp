@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/planted.hpp"
 #include "core/engine/speculative/pages.hpp"
 #include "core/shared/in_flight_write.hpp"
 
@@ -62,8 +61,7 @@ void unresolved_columns::resolve_held(size_t i) noexcept {
   torn.for_each_run([&](uint64_t begin, uint64_t end) {
     for (uint32_t p = 0; p < s_.geo.parity; ++p) {
       const uint64_t at = pool::parity_offset(s_.geo, c.zone, column + begin, p);
-      if (!SCUTE_PLANTED(unresolved_parity))
-        w_.store(s_.at(at), room.sum[p] + (begin - from), end - begin);
+      w_.store(s_.at(at), room.sum[p] + (begin - from), end - begin);
       table_.stored_parity(x.number, at, end - begin);
     }
   });

@@ -18,7 +18,6 @@
 #include <cstdio>
 #include <optional>
 
-#include "base/planted.hpp"
 #include "shield/interpose/calls/next_calls.hpp"
 #include "shield/interpose/calls/program_calls.hpp"
 #include "shield/interpose/descriptors/descriptors.hpp"
@@ -96,7 +95,7 @@ void forget(uintptr_t at, size_t n) noexcept {
 
 bool may_flush_unintercepted(const std::string& path) {
   const found_flush found = find_inline_flush(asked().allowed);
-  if (!found || SCUTE_PLANTED(scan_unlooked)) return false;
+  if (!found) return false;
   char place[32];
   std::snprintf(place, sizeof place, "0x%llx", static_cast<unsigned long long>(found.offset));
   complain(path, found.object + " flushes cache lines by instructions of its own (at " + place +
@@ -154,7 +153,7 @@ void* map_view(opened_file& o, void* at, size_t n, int access, int flags, int fd
   const auto begin = reinterpret_cast<uintptr_t>(got);
   if ((flags & MAP_FIXED) != 0) forget(begin, n);
   mappings.add({begin, begin + rounded(n), o.file, static_cast<uint64_t>(offset), can_store});
-  if (!SCUTE_PLANTED(guard_mapping)) o.file->enter();
+  o.file->enter();
   open_gates();
   const bool watched = !can_store || o.file->watch(begin, rounded(n));
   if (watched && (!comes || ::mprotect(got, n, access) == 0)) return got;

@@ -11,7 +11,6 @@
 
 #include <cerrno>
 
-#include "base/planted.hpp"
 #include "shield/interpose/calls/next_calls.hpp"
 #include "shield/interpose/calls/program_calls.hpp"
 #include "shield/interpose/descriptors/shielding.hpp"
@@ -21,7 +20,7 @@ using namespace scute::core::interpose;
 namespace {
 
 bool is_kept(int at, const char* path) noexcept {
-  if (path == nullptr || !is_shielded_name(at, path) || SCUTE_PLANTED(name_lost)) return false;
+  if (path == nullptr || !is_shielded_name(at, path)) return false;
   refuse_kept(at, path, "is not removed, moved or replaced");
   return true;
 }

@@ -51,10 +51,7 @@ bool grown(opened_file& o, off_t size) noexcept {
 
 bool room_until(opened_file& o, uint64_t size) noexcept {
   const critical now;
-  return guarded(o.file->path(), [&] {
-           if (SCUTE_PLANTED(write_grows)) o.file->grow(size);
-           o.file->reserve(size);
-         }) == 0;
+  return guarded(o.file->path(), [&] { o.file->reserve(size); }) == 0;
 }
 
 // The place of a write at `at` (-1: at the descriptor's position), and its preparations. For any

@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstring>
 
-#include "base/planted.hpp"
 #include "shield/interpose/calls/next_calls.hpp"
 #include "shield/interpose/descriptors/descriptors.hpp"
 #include "shield/interpose/descriptors/guarded_file.hpp"
@@ -23,9 +22,7 @@ namespace {
 
 // Keeps errno.
 bool is_view(int fd, struct stat& s) noexcept {
-  if (fd < 0 || guarded_file::first() == nullptr || is_borrowed() || is_own(fd) ||
-      SCUTE_PLANTED(fd_passing_unmet))
-    return false;
+  if (fd < 0 || guarded_file::first() == nullptr || is_borrowed() || is_own(fd)) return false;
   const int keep = errno;
   const bool is = next::fstat(fd, &s) == 0 && guarded_file::find_bytes(s) != nullptr;
   errno = keep;
@@ -73,7 +70,7 @@ guarded_file* met_file(int fd) noexcept {
 }
 
 void receive(int fd) noexcept {
-  if (fd < 0 || is_borrowed() || met_at(fd) != nullptr || SCUTE_PLANTED(fd_passing_unmet)) return;
+  if (fd < 0 || is_borrowed() || met_at(fd) != nullptr) return;
   take_over_descriptor(fd);
 }
 

@@ -13,7 +13,6 @@
 #include <exception>
 
 #include "base/failure.hpp"
-#include "base/planted.hpp"
 #include "base/thread_signals.hpp"
 #include "base/waiting.hpp"
 #include "shield/audit/report_clock.hpp"
@@ -184,9 +183,8 @@ guarded_file& guarded_file::open(const std::string& path, const file_identity& i
   f.unflushed_.begin(view.get(), memory.bytes_at());
   const uint32_t number = ++numbers_taken;
   f.held_ = false;
-  if (!SCUTE_PLANTED(guard_unreported))
-    f.held_ = hand_over_view(number, path, id.device, id.inode, memory.head(),
-                             memory.bytes());  // GUARD-3
+  f.held_ = hand_over_view(number, path, id.device, id.inode, memory.head(),
+                           memory.bytes());  // GUARD-3
   f.path_ = path;
   f.id_ = id;
   f.bytes_id_ = identity_of(s);
@@ -205,7 +203,7 @@ guarded_file& guarded_file::open(const std::string& path, const file_identity& i
 }
 
 void guarded_file::leave() noexcept {
-  if (--references_ == 0 && is_open() && !SCUTE_PLANTED(guard_stays)) close();
+  if (--references_ == 0 && is_open()) close();
 }
 
 void guarded_file::leave_all() noexcept {
@@ -219,12 +217,11 @@ void guarded_file::close() noexcept {
   // are, with the pool open: the supervisor closes it when the process has ended.
   const bool in_use_here = uses_here != 0;
   // First, so that bytes of a child's successful write are examined.
-  if (!SCUTE_PLANTED(supervisor_late)) {  // SUPER-4
-    supervisor::view_memory::end_writes(memory_->bytes());
-    if (!SCUTE_PLANTED(supervisor_grows)) supervisor::view_memory::end_growth(memory_->bytes());
-  }
+  // SUPER-4
+  supervisor::view_memory::end_writes(memory_->bytes());
+  supervisor::view_memory::end_growth(memory_->bytes());
   const bool done = guarded(path_, [&] {
-                      asked().keep_unflushed && !SCUTE_PLANTED(guard_unwritten)
+                      asked().keep_unflushed
                           ? write_back(0, memory_->length(), view::write_reason::end)
                           : drop_rest();
                       open_.store(false);
@@ -312,8 +309,7 @@ int guarded_file::open_bytes(int flags) const noexcept {
 
 bool guarded_file::watch(uintptr_t at, size_t n) const noexcept {
   const userfault* const faults = view_faults();
-  return faults == nullptr ||
-         faults->watch(at, n, pages_come() && !SCUTE_PLANTED(page_unwatched), stores_wait());
+  return faults == nullptr || faults->watch(at, n, pages_come(), stores_wait());
 }
 
 void guarded_file::cannot_watch() const noexcept {
@@ -366,7 +362,6 @@ void guarded_file::write_back(uint64_t offset, uint64_t n, view::write_reason wh
   try {
     catch_up();
   } catch (const failure&) {
-    if (SCUTE_PLANTED(grow_or_no_sync)) throw;
     no_room = std::current_exception();
   }
   write_there(offset, n, why);
@@ -435,7 +430,7 @@ void guarded_file::leave_regions() noexcept {
 void guarded_file::become_child() noexcept {
   audit::report_clock::become_child();
   for (guarded_file* f = first(); f != nullptr; f = f->next()) {
-    if (!f->is_open() || SCUTE_PLANTED(guard_child)) continue;
+    if (!f->is_open()) continue;
     f->open_.store(false, std::memory_order_release);
     f->references_ = ~0u / 2;  // never used again
     static_cast<void>(f->view_.release());

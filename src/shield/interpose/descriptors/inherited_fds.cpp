@@ -13,7 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/planted.hpp"
 #include "base/uncancelled.hpp"
 #include "shield/interpose/calls/next_calls.hpp"
 #include "shield/interpose/descriptors/descriptors.hpp"
@@ -59,7 +58,7 @@ std::vector<inherited> find_inherited() {
     if (!found) continue;
     for (const inherited& earlier : all)
       if (earlier.same_as < 0 && earlier.bytes == found->bytes &&
-          are_same_open_file(earlier.number, fd) && !SCUTE_PLANTED(inherited_apart))
+          are_same_open_file(earlier.number, fd))
         found->same_as = earlier.number;
     all.push_back(*std::move(found));
   }
@@ -99,7 +98,7 @@ void take_over(const inherited& one) {
     next::close(one.number);
     return;
   }
-  if (at >= 0 && !SCUTE_PLANTED(inherited_rewound)) ::lseek(fd, at, SEEK_SET);
+  if (at >= 0) ::lseek(fd, at, SEEK_SET);
   make_copy(fd, one.number);
   close_as_program(fd);
   if (one.number <= STDERR_FILENO) static_cast<void>(all_at_hand(one.number));
@@ -123,7 +122,7 @@ void prepare_inherited_fds(bool given) noexcept {
 }
 
 void take_over_descriptors() noexcept {
-  if (asked().supervisor.empty() || SCUTE_PLANTED(inherited_forgotten)) return;
+  if (asked().supervisor.empty()) return;
   const int keep = errno;
   try {
     for (const inherited& one : find_inherited()) take_over(one);

@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <cstring>
 
-#include "base/planted.hpp"
 #include "base/uncancelled.hpp"
 #include "shield/interpose/calls/next_calls.hpp"
 #include "shield/interpose/descriptors/descriptors.hpp"
@@ -24,7 +23,7 @@ namespace scute::core::interpose {
 
 bool path_of(int fd, char (&path)[4096 + 16]) noexcept {
   char link[40];
-  const char* const whose = SCUTE_PLANTED(last_leader) ? "self" : "thread-self";  // LAST-3
+  const char* const whose = "thread-self";  // LAST-3
   std::snprintf(link, sizeof link, "/proc/%s/fd/%d", whose, fd);
   const ssize_t n = ::readlink(link, path, 4096);
   if (n <= 0 || n >= 4096 || path[0] != '/') return false;
@@ -137,7 +136,6 @@ bool enter_view(int fd, int flags, guarded_file& file) noexcept {
 
 bool shield_descriptor(int fd, int flags) noexcept {
   if ((flags & (O_PATH | O_DIRECTORY)) != 0) return true;
-  if (SCUTE_PLANTED(shield_around) && (flags & O_ACCMODE) == O_RDONLY) return true;
   const int keep = errno;
   struct stat s{};
   char path[4096 + 16];

@@ -11,7 +11,6 @@
 #include <cstdio>
 #include <string_view>
 
-#include "base/planted.hpp"
 #include "shield/interpose/calls/next_calls.hpp"
 #include "shield/interpose/descriptors/descriptors.hpp"
 #include "shield/interpose/descriptors/own_descriptors.hpp"
@@ -50,8 +49,7 @@ bool any_part(F&& f) noexcept {
   for (size_t i = 0, n = parts_used.load(std::memory_order_acquire); i < n && !found; ++i) {
     const uintptr_t begin = parts[i].begin.load(), end = parts[i].end.load();
     const int bytes = parts[i].bytes.load();
-    found = begin < end && f(begin, end, bytes) && supervisor::view_memory::has_ended(bytes) &&
-            !SCUTE_PLANTED(inherited_unsaid);
+    found = begin < end && f(begin, end, bytes) && supervisor::view_memory::has_ended(bytes);
   }
   errno = keep;
   return found;

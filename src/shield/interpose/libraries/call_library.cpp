@@ -18,7 +18,6 @@
 #include <cstdlib>
 #include <string>
 
-#include "base/planted.hpp"
 #include "shield/interpose/calls/next_call.hpp"
 #include "shield/interpose/calls/next_calls.hpp"
 #include "shield/interpose/memory/mappings.hpp"
@@ -99,7 +98,7 @@ bool is_loaded(const char* name) noexcept {
 // LIB-2
 void* open_library(const char* name, int how, const void* caller_at) {
   link_map* const caller = name != nullptr ? object_of(caller_at) : nullptr;
-  if (caller == nullptr || SCUTE_PLANTED(lib_runtime)) return next::dlopen(name, how);
+  if (caller == nullptr) return next::dlopen(name, how);
   const std::string plain = name;
   std::string path;
   if (plain.find('$') != plain.npos)
@@ -112,9 +111,9 @@ void* open_library(const char* name, int how, const void* caller_at) {
 }  // namespace
 
 SCUTE_INTERPOSED(void*, dlopen, (const char* name, int how)) {
-  const int kept = SCUTE_PLANTED(lib_deep) ? how : how & ~RTLD_DEEPBIND;
+  const int kept = how & ~RTLD_DEEPBIND;
   void* const handle = open_library(name, kept, __builtin_return_address(0));
-  if (handle == nullptr || mappings.empty() || SCUTE_PLANTED(lib_unlooked)) return handle;
+  if (handle == nullptr || mappings.empty()) return handle;
   const int keep = errno;
   found_flush found;
   try {
@@ -131,7 +130,7 @@ SCUTE_INTERPOSED(void*, dlopen, (const char* name, int how)) {
   ::dlclose(handle);
   // There is no such file, so dlerror() reports this text.
   const std::string why = found.object + " (which flushes cache lines unintercepted by the shield)";
-  if (!SCUTE_PLANTED(lib_unsaid)) next::dlopen(why.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+  next::dlopen(why.c_str(), RTLD_LAZY | RTLD_NOLOAD);
   errno = EPERM;
   return nullptr;
 }

@@ -18,7 +18,6 @@
 
 #include <cerrno>
 
-#include "base/planted.hpp"
 #include "shield/interpose/calls/next_call.hpp"
 #include "shield/interpose/calls/next_calls.hpp"
 #include "shield/interpose/calls/plain_text.hpp"
@@ -64,7 +63,7 @@ void* next_of(const char* name, const char* version) noexcept {
     next = look_up_really(handle, name, version);
     ::dlclose(handle);
   }
-  if (next == nullptr && !SCUTE_PLANTED(look_said)) ::dlerror();  // LOOK-3
+  if (next == nullptr) ::dlerror();  // LOOK-3
   errno = keep;
   return next;
 }
@@ -90,17 +89,15 @@ extern "C" [[gnu::used, gnu::visibility("hidden")]] void* scute_look_up(void* ha
                                                                         const char* version,
                                                                         const void* caller) {
   const stand_in* const ours = name != nullptr ? find_stand_in(name) : nullptr;
-  if (handle == RTLD_NEXT && SCUTE_PLANTED(look_as_runtime))
-    return look_up_really(handle, name, version);
   if (ours == nullptr || (handle == RTLD_DEFAULT && version == nullptr))
     return &scute_lookup_goes_on;
   if (handle == RTLD_NEXT || handle == RTLD_DEFAULT) {
-    const void* const next = SCUTE_PLANTED(look_behind) ? nullptr : next_of(name, version);
+    const void* const next = next_of(name, version);
     return next != nullptr && leads_around(name, next, caller) ? ours->function
                                                                : &scute_lookup_goes_on;
   }
   void* const found = look_up_really(handle, name, version);
-  if (found == nullptr || SCUTE_PLANTED(look_real)) return found;
+  if (found == nullptr) return found;
   return next_of(name, version) == found ? ours->function : found;
 }
 

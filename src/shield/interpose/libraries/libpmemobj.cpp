@@ -26,7 +26,6 @@
 #include <cstdint>
 #include <cwchar>
 
-#include "base/planted.hpp"
 #include "shield/interpose/calls/next_call.hpp"
 #include "shield/interpose/process/settings.hpp"
 #include "shield/interpose/stores/durability.hpp"
@@ -59,28 +58,20 @@ constinit next_call<pool*(oid)> next_pool_by_oid{"pmemobj_pool_by_oid", library}
 
 // OBJ-1
 void follow_stage() noexcept {
-  if (!asked().windows || SCUTE_PLANTED(tx_counted)) return;
+  if (!asked().windows) return;
   const int stage = next_stage();
-  const bool now =
-      stage == stage_work ||
-      (stage == stage_on_abort && (SCUTE_PLANTED(tx_abort_open) || SCUTE_PLANTED(tx_stage_late))) ||
-      (stage == stage_on_commit && SCUTE_PLANTED(tx_commit_open));
+  const bool now = stage == stage_work;
   if (now == in_transaction) return;
   in_transaction = now;
-  const bool asks = now && !SCUTE_PLANTED(tx_commit_open) && !SCUTE_PLANTED(tx_stage_late) &&
-                    !SCUTE_PLANTED(tx_abort_open);
-  ask_at_fences(asks ? &follow_stage : nullptr);
-  for (; calls != 0 && !SCUTE_PLANTED(tx_call_left); --calls) end_window();  // OBJ-2
-  while (SCUTE_PLANTED(tx_own_window) && now && window_depth() != 0) end_window();
+  ask_at_fences(now ? &follow_stage : nullptr);
+  for (; calls != 0; --calls) end_window();  // OBJ-2
   if (!now) return end_window();
   begin_window(pool_of_it);
 }
 
 // OBJ-4: after a call that may have committed; fences_before: fences_made() before it.
 void follow_commit(uint64_t fences_before) noexcept {
-  if (next_stage() == stage_on_commit && fences_made() == fences_before &&
-      !SCUTE_PLANTED(tx_inner_commits))
-    inner_committed = true;
+  if (next_stage() == stage_on_commit && fences_made() == fences_before) inner_committed = true;
   if (!inner_committed) follow_stage();
 }
 
@@ -191,7 +182,7 @@ using callback = void (*)(pool*, int, void*);
 
 // OBJ-3
 void on_stage(pool* p, int stage, void* arg) {
-  if (!SCUTE_PLANTED(tx_stage_late)) follow_stage();
+  follow_stage();
   if (program_callback != nullptr) program_callback(p, stage, arg);
 }
 
@@ -231,7 +222,6 @@ SCUTE_INTERPOSED(int, pmemobj_tx_begin, (pool * p, void* environment, ...)) {
   inner_committed = false;
   pool_of_it = p;
   follow_stage();
-  if (SCUTE_PLANTED(tx_counted)) begin_window(p);
   return result;
 }
 
@@ -247,16 +237,13 @@ SCUTE_INTERPOSED(void, pmemobj_tx_abort, (int why)) {
 SCUTE_INTERPOSED(void, pmemobj_tx_process, ()) {
   const uint64_t fences = fences_made();
   next_tx_process();
-  if (SCUTE_PLANTED(tx_abort_open) && next_tx_errno() != 0) return;
   follow_commit(fences);
 }
 
 SCUTE_INTERPOSED(int, pmemobj_tx_end, ()) {
   const int result = next_tx_end();
   inner_committed = false;
-  if (result != 0 && SCUTE_PLANTED(tx_abort_open)) return result;
   follow_stage();
-  if (SCUTE_PLANTED(tx_counted)) end_window();
   return result;
 }
 

@@ -7,7 +7,6 @@
 #include <cstring>
 #include <string_view>
 
-#include "base/planted.hpp"
 #include "base/rounding.hpp"
 #include "shield/interpose/libraries/loaded_objects.hpp"
 
@@ -144,7 +143,7 @@ bool pmemobj_run_time::is_head_of_log(uint64_t offset) const noexcept {
 
 bool pmemobj_run_time::has(uint64_t offset) const noexcept {
   if (view_ == nullptr || offset < run_time_begin || !view_->is_loaded(0, run_time_end) ||
-      std::memcmp(bytes_, pool_mark, sizeof pool_mark) != 0 || SCUTE_PLANTED(run_time_reported))
+      std::memcmp(bytes_, pool_mark, sizeof pool_mark) != 0)
     return false;
   if (offset < run_time_end || is_head_of_log(offset)) return true;
   const uint64_t heap = word(heap_offset_at);

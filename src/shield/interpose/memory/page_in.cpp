@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "base/failure.hpp"
-#include "base/planted.hpp"
 #include "shield/interpose/calls/next_calls.hpp"
 #include "shield/interpose/descriptors/guarded_file.hpp"
 #include "shield/interpose/memory/mappings.hpp"
@@ -38,7 +37,7 @@ std::atomic<uintptr_t> growing_from{0}, growing_to{0};
 
 bool is_growing(uintptr_t page) noexcept {
   return page >= growing_from.load(std::memory_order_acquire) &&
-         page < growing_to.load(std::memory_order_acquire) && !SCUTE_PLANTED(page_growing);
+         page < growing_to.load(std::memory_order_acquire);
 }
 
 }  // namespace
@@ -111,7 +110,7 @@ void keep_from_children(const guarded_file& file, uint64_t offset) noexcept {
 }
 
 void load_all_views() noexcept {
-  if (view_faults() == nullptr || SCUTE_PLANTED(page_fork)) return;
+  if (view_faults() == nullptr) return;
   const int keep = errno;
   const signals_wait quiet;
   const pages_stay here;

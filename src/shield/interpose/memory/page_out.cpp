@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <atomic>
 
-#include "base/planted.hpp"
 #include "base/waiting.hpp"
 #include "shield/interpose/descriptors/guarded_file.hpp"
 #include "shield/interpose/memory/mappings.hpp"
@@ -94,7 +93,7 @@ bool let_pages_go() noexcept {
   return wanted == 0;
 }
 
-pages_stay::pages_stay() noexcept : counts_(pages_go() && !SCUTE_PLANTED(page_goes_read)) {
+pages_stay::pages_stay() noexcept : counts_(pages_go()) {
   if (!counts_) return;
   calls.fetch_add(1);
   for (unsigned spins = 0; going.load();) spin_pause(spins);

@@ -5,7 +5,6 @@
 
 #include <cerrno>
 
-#include "base/planted.hpp"
 #include "shield/interpose/descriptors/descriptors.hpp"
 #include "shield/interpose/descriptors/guarded_file.hpp"
 #include "shield/interpose/memory/view_faults.hpp"
@@ -40,7 +39,7 @@ guarded_file* with_pages(int fd) noexcept {
 
 pages_at_hand::pages_at_hand(int fd, off_t at, size_t n, use how) noexcept {
   guarded_file* const file = n != 0 ? with_pages(fd) : nullptr;
-  if (file == nullptr || SCUTE_PLANTED(page_by_descriptor)) return;
+  if (file == nullptr) return;
   const int keep = errno;
   stay_.emplace();
   const guarded_file::use now(*file, file->number());
@@ -49,7 +48,7 @@ pages_at_hand::pages_at_hand(int fd, off_t at, size_t n, use how) noexcept {
     auto first = static_cast<uint64_t>(at);
     const uint64_t size = file->size();
     const bool behind = how == use::appends && size != 0 && first >= size;
-    if (behind && !SCUTE_PLANTED(page_transfer)) {
+    if (behind) {
       first = size - 1;
       n = 1;
     }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "shield/interpose/process/forking.hpp"
 
-#include "base/planted.hpp"
 #include "base/process.hpp"
 #include "shield/interpose/descriptors/descriptors.hpp"
 #include "shield/interpose/descriptors/guarded_file.hpp"
@@ -58,7 +57,7 @@ void handle_forks() noexcept {
     // CRIT-2: the last registered handler is called first, so our mutex is taken before the
     // library's.
     static_cast<void>(process_tables());
-    void* const owner = SCUTE_PLANTED(fork_owned) ? &__dso_handle : nullptr;
+    void* const owner = nullptr;
     return __register_atfork(&begin_fork, &end_fork_in_parent, &end_fork_in_child, owner) == 0;
   }();
   static_cast<void>(done);

@@ -15,7 +15,6 @@
 #include <ctime>
 
 #include "base/library_thread.hpp"
-#include "base/planted.hpp"
 #include "base/waiting.hpp"
 #include "shield/interpose/calls/next_calls.hpp"
 #include "shield/interpose/descriptors/descriptors.hpp"
@@ -48,7 +47,7 @@ bool main_thread_has_ended() noexcept {
 
 // Whether the program has threads besides the runtime's own and `callers` calling threads.
 bool program_has_threads(unsigned callers) noexcept {
-  if (!libc_counts_more_than(callers) || SCUTE_PLANTED(last_early)) return false;
+  if (!libc_counts_more_than(callers)) return false;
   return !kernel_has_at_most(1) || !main_thread_has_ended();
 }
 
@@ -76,7 +75,6 @@ void* end_with_the_last(void*) {
 
 // LAST-2
 void main_thread_ends(void*) {
-  if (SCUTE_PLANTED(last_unseen)) return;
   {
     const critical now;
     watch_threads();

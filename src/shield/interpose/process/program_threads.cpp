@@ -11,7 +11,6 @@
 #include <cerrno>
 
 #include "base/library_thread.hpp"
-#include "base/planted.hpp"
 #include "shield/interpose/calls/next_calls.hpp"
 #include "shield/interpose/descriptors/own_descriptors.hpp"
 
@@ -129,7 +128,7 @@ bool has_one_thread() noexcept {
   }
   // THREADS-4
   if (answers.fetch_add(1, std::memory_order_relaxed) % answers_between_looks != 0) return true;
-  const bool one = threads_now() <= own_threads() + 1 || SCUTE_PLANTED(threads_raw);
+  const bool one = threads_now() <= own_threads() + 1;
   if (!one) had_more.store(true);
   return one;
 }

@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <cstring>
 
-#include "base/planted.hpp"
 #include "base/waiting.hpp"
 #include "shield/interpose/calls/next_calls.hpp"
 #include "shield/interpose/signals/signal_order.hpp"
@@ -82,8 +81,7 @@ bool send_again(int signal, const siginfo_t& what) noexcept {
 
 bool send_in_order(int signal, const siginfo_t& what) noexcept {
   siginfo_t tick;
-  if (signal < SIGRTMIN || SCUTE_PLANTED(defer_order) || !order.keep(what, tick))
-    return send_again(signal, what);
+  if (signal < SIGRTMIN || !order.keep(what, tick)) return send_again(signal, what);
   if (send_again(signal, tick)) return true;
   order.take_back();
   return false;
@@ -148,8 +146,7 @@ void reset(int signal, handler begun) noexcept {
 
 void come(int signal, siginfo_t* info, void* interrupted) {
   exchange(*info);
-  if (call_under_way() != 0 && !SCUTE_PLANTED(defer_none) &&
-      wait_for_end(signal, *info, *static_cast<ucontext_t*>(interrupted)))
+  if (call_under_way() != 0 && wait_for_end(signal, *info, *static_cast<ucontext_t*>(interrupted)))
     return;
   window_is_interrupted();
   const handler h{handlers[signal].load()};
@@ -184,8 +181,7 @@ int set_handler(int signal, const struct sigaction* wanted, struct sigaction* be
   struct sigaction given, was;
   const struct sigaction* set = wanted;
   // A caller that has asked the kernel directly passes our own handler back.
-  if (wanted != nullptr && is_function(*wanted) && !is_ours(*wanted) &&
-      (here == process || SCUTE_PLANTED(defer_vfork))) {
+  if (wanted != nullptr && is_function(*wanted) && !is_ours(*wanted) && here == process) {
     given = *wanted;
     given.sa_sigaction = &come;
     given.sa_flags |= SA_SIGINFO;

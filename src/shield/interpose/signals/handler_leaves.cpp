@@ -12,7 +12,6 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "base/planted.hpp"
 #include "shield/interpose/calls/next_calls.hpp"
 #include "shield/interpose/process/complaint.hpp"
 #include "shield/interpose/signals/deferred_signals.hpp"
@@ -143,7 +142,7 @@ bool leaves(uintptr_t call, uintptr_t target, const own_stack& handlers) noexcep
 // LEAVE-1, LEAVE-3
 void wait_if_in_call(const departure& d) noexcept {
   const uintptr_t call = call_under_way();
-  if (call == 0 || SCUTE_PLANTED(jump_leaves)) return;
+  if (call == 0) return;
   if (d.by != way::exit && !stack_is_known) return;
   own_stack handlers;
   search s{call, handlers, nullptr};

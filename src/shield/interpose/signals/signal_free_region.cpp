@@ -9,8 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/planted.hpp"
-
 namespace scute::core::interpose {
 
 #if __has_include(<sys/rseq.h>) && defined(RSEQ_SIG)
@@ -57,7 +55,7 @@ bool signal_free_region::end() noexcept {
   std::atomic_signal_fence(std::memory_order_seq_cst);
   const bool none = of_thread().rseq_cs == place_of_empty();
   of_thread().rseq_cs = 0;
-  return none || SCUTE_PLANTED(store_disturbed);
+  return none;
 }
 
 #else

@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <optional>
 
-#include "base/planted.hpp"
 #include "shield/audit/report_clock.hpp"
 #include "shield/interpose/descriptors/guarded_file.hpp"
 #include "shield/interpose/memory/mappings.hpp"
@@ -153,12 +152,8 @@ bool flush_lines(const void* at, size_t n) noexcept {
   return each_part(at, n, [&](guarded_file& file, uint64_t offset, uint64_t length) {
     // DUR-2. The window's commit is made at once: the flush may reach its file as soon as it is
     // listed.
-    if (window.file != nullptr && window.file != &file && !call.interrupts() &&
-        !SCUTE_PLANTED(dur_second)) {
-      guarded_file& ended = *window.file;
-      commit_window(SCUTE_PLANTED(dur_late));
-      if (SCUTE_PLANTED(dur_again)) open_window(ended);
-    }
+    if (window.file != nullptr && window.file != &file && !call.interrupts())
+      commit_window(false);
     thread_flusher& mine = flusher_of(file);
     std::optional<view::interruption> inner;
     if (call.interrupts()) inner.emplace(mine.by);
@@ -228,11 +223,11 @@ unsigned window_depth() noexcept {
 }
 
 void end_window_elsewhere(const guarded_file& file) noexcept {
-  if (window.file != nullptr && window.file != &file && !SCUTE_PLANTED(dur_synced)) commit_window();
+  if (window.file != nullptr && window.file != &file) commit_window();
 }
 
 void window_is_interrupted() noexcept {
-  if (window.file != nullptr && !SCUTE_PLANTED(dur_handler)) window.interrupted = true;
+  if (window.file != nullptr) window.interrupted = true;
 }
 
 void mask_lines(const void* at, size_t n) noexcept {

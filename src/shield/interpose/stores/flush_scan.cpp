@@ -6,7 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/planted.hpp"
 #include "scute/shield_hooks.h"
 #include "shield/interpose/libraries/loaded_objects.hpp"
 #include "shield/interpose/stores/instruction.hpp"
@@ -105,10 +104,9 @@ found_flush find_inline_flush(const std::string& allowed) {
 
 bool all_instrumented() {
   const std::vector<loaded_object> all = loaded_objects();
-  return SCUTE_PLANTED(sync_any) || std::all_of(all.begin(), all.end(), [](const loaded_object& o) {
-           return o.compiled || o.image != nullptr ||
-                  (comes_with_language(o.path) && !SCUTE_PLANTED(sync_none));
-         });
+  return std::all_of(all.begin(), all.end(), [](const loaded_object& o) {
+    return o.compiled || o.image != nullptr || comes_with_language(o.path);
+  });
 }
 
 }  // namespace scute::core::interpose

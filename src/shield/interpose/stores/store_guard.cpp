@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cerrno>
 
-#include "base/planted.hpp"
 #include "base/waiting.hpp"
 #include "shield/interpose/descriptors/guarded_file.hpp"
 #include "shield/interpose/memory/mappings.hpp"
@@ -34,7 +33,7 @@ void let_go() noexcept {
 }
 
 bool is_alone() noexcept {
-  return has_one_thread() || SCUTE_PLANTED(store_alone);
+  return has_one_thread();
 }
 
 // Protects the range in all mappings of the file that can be stored to. No thread can store to
@@ -64,7 +63,7 @@ bool store_guard::hold(uint64_t offset, size_t n) noexcept {
   hold_signals(before);
   take();
   before_hold = before;
-  if (SCUTE_PLANTED(store_unguarded) || protect(file_, offset, n, true)) return true;
+  if (protect(file_, offset, n, true)) return true;
   release(offset, n);
   return false;
 }
@@ -98,7 +97,7 @@ bool store_guard::hold_all() noexcept {
     // number is checked a second time, by a read of memory, since in a system call the kernel may
     // deliver signals without a trace.
     signals_wait_ = disturbed_ >= disturbed_most || !signal_free_region::begin();
-    if (!signals_wait_ && (has_still_one_thread() || SCUTE_PLANTED(store_alone))) return true;
+    if (!signals_wait_ && has_still_one_thread()) return true;
     if (!signals_wait_) static_cast<void>(signal_free_region::end());
     signals_wait_ = true;
     sigset_t before;
@@ -141,7 +140,7 @@ void let_store_go_on(const userfault& faults, uintptr_t at) noexcept {
   // again.
   for (unsigned spins = 0; held.load() && spins < spins_before_look;) spin_pause(spins);
   constexpr uintptr_t page = 4096;
-  if (!SCUTE_PLANTED(store_unwoken)) faults.wake(at & ~(page - 1), page);
+  faults.wake(at & ~(page - 1), page);
 }
 
 no_page_held::no_page_held() noexcept {

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Planted bugs: in a build with SCUTE_PLANTED_BUGS a test can switch off one fence, one ordering
-// rule, one replica or one check of the protocols, and see whether the tests notice. In every other
-// build SCUTE_PLANTED(name) is the constant false and leaves no trace.
+// Planted bugs: a test can switch off one fence, one ordering rule, one replica or one check of the
+// protocols, and see whether the tests notice. The switches are in copies of sources that only
+// tests link (tools/plant, sites/), so that the sources have none.
 //
 //   if (!SCUTE_PLANTED(invalidate_flush)) l.w.flush(line, sizeof *line, medium::purpose::log);
 //
 // Fences are left out by their names, in the one function that makes all of them:
-// medium::writer::fence() asks SCUTE_LEFT_OUT(site). planted_bugs.inc lists the bugs, with the
-// effect of each one; fence_sites.inc lists the fences.
+// medium::writer::fence() of the copy asks SCUTE_LEFT_OUT(site). planted_bugs.inc lists the bugs,
+// with the effect of each one; base/fence_sites.inc lists the fences.
 #pragma once
-
-#ifdef SCUTE_PLANTED_BUGS
 
 #include "base/fence_site.hpp"
 
@@ -19,7 +17,7 @@ namespace scute::core::planted {
 enum class bug {
   none,
 #define SCUTE_BUG(name, text) name,
-#include "base/planted_bugs.inc"
+#include "planted/planted_bugs.inc"
 #undef SCUTE_BUG
 #define SCUTE_FENCE(site, text) site##_fence,
 #define SCUTE_FENCE_KEPT(site, text)
@@ -34,7 +32,7 @@ struct description {
 };
 inline constexpr description all[] = {
 #define SCUTE_BUG(name, text) {bug::name, #name, text},
-#include "base/planted_bugs.inc"
+#include "planted/planted_bugs.inc"
 #undef SCUTE_BUG
 #define SCUTE_FENCE(site, text) {bug::site##_fence, #site "_fence", text},
 #include "base/fence_sites.inc"
@@ -61,10 +59,3 @@ inline bool leaves_out(fence_site at) noexcept {
 
 #define SCUTE_PLANTED(name) (::scute::core::planted::active == ::scute::core::planted::bug::name)
 #define SCUTE_LEFT_OUT(site) (::scute::core::planted::leaves_out(site))
-
-#else
-
-#define SCUTE_PLANTED(name) false
-#define SCUTE_LEFT_OUT(site) false
-
-#endif
