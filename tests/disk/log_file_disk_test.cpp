@@ -53,10 +53,12 @@ TEST(log_file_disk, NoRoomForALargerOne) {
     scute_options o = on_disk();
     o.size = 8 * mib;
     o.log_cap = 256 * kib;
+    small_disk::begin(100'000);
     f.create(o);
     std::vector<scute_oid> many;
     for (unsigned i = 0; i < 12; ++i) many.push_back(f.alloc(pattern(i, 40000)));
-    small_disk::begin(2);
+    f.reopen();  // the log has its own size
+    small_disk::set_free(2);
     {
       transaction tx(f);
       for (unsigned i = 0; i < 12; ++i) {

@@ -10,11 +10,20 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <thread>
 
 namespace scute::test {
 namespace {
 
 std::array<std::atomic<lossy_disk*>, 2> disks{};
+// Calls that may have found a disk: it stays until they end.
+std::atomic<unsigned> calls{0};
+struct call_of_disks {
+  call_of_disks() { ++calls; }
+  ~call_of_disks() { --calls; }
+  call_of_disks(const call_of_disks&) = delete;
+  call_of_disks& operator=(const call_of_disks&) = delete;
+};
 
 // Calls fn(disk) for the one that fn says yes to.
 template <typename Fn>
@@ -60,11 +69,17 @@ lossy_disk::lossy_disk(std::string path) : path_(std::move(path)) {
 lossy_disk::~lossy_disk() {
   for (auto& place : disks)
     if (place == this) place = nullptr;
+  while (calls != 0) std::this_thread::yield();
   ::close(fd_);
 }
 
-// Reads a part of the file, or all of it; mutex_ is held.
+// Reads a part of the file, or all of it; mutex_ is held. Pages by which it has grown are clean,
+// and zeros.
 const bytes& lossy_disk::now(uint64_t from, uint64_t to) {
+  struct stat st{};
+  EXPECT_EQ(::syscall(SYS_fstat, fd_, &st), 0);
+  seen_.resize(static_cast<size_t>(st.st_size));
+  clean_.resize(seen_.size());
   to = std::min<uint64_t>(to, seen_.size());
   while (from < to) {
     const auto n = ::syscall(SYS_pread64, fd_, seen_.data() + from, to - from, from);
@@ -87,21 +102,31 @@ bool lossy_disk::is_mapped() const {
   return any_mapping([&](const mapping& m) { return m.readable && m.of == as_mapped_; });
 }
 
-// Dirty pages of [from, to) become clean. Where that fails, every other one of them has come
-// through the first time, and none the second time.
+// The page that the disk has there.
+const unsigned char* lossy_disk::on_disk(uint64_t at) const noexcept {
+  static constexpr unsigned char zeros[page] = {};
+  return at + page <= disk_.size() ? disk_.data() + at : zeros;
+}
+
+// Dirty pages of [from, to) become clean, and the disk has the file's length. Where that fails,
+// every other one of them has come through the first time, and none the second time.
 void lossy_disk::sync(uint64_t from, uint64_t to, bool worked) {
   const bytes& seen = now(from, to);
-  if (!worked) ++failures_;
+  if (worked)
+    disk_.resize(seen.size());
+  else
+    ++failures_;
   uint64_t dirty = 0;
   for (uint64_t at = from; at + page <= to && at + page <= seen.size(); at += page) {
     if (std::memcmp(seen.data() + at, clean_.data() + at, page) == 0) continue;
-    if (worked || (failures_ % 2 == 1 && ++dirty % 2 == 0))
+    if (worked || (failures_ % 2 == 1 && ++dirty % 2 == 0 && at + page <= disk_.size()))
       std::memcpy(disk_.data() + at, seen.data() + at, page);
     std::memcpy(clean_.data() + at, seen.data() + at, page);
   }
 }
 
 void lossy_disk::synced(int fd, bool worked) noexcept {
+  const call_of_disks here;
   lossy_disk* const d = disk_that([&](const lossy_disk& x) { return x.is_this(fd); });
   if (d == nullptr) return;
   if (d->before_sync) d->before_sync();
@@ -113,6 +138,7 @@ void lossy_disk::synced(int fd, bool worked) noexcept {
 }
 
 void lossy_disk::synced(const void* at, size_t n, bool worked) noexcept {
+  const call_of_disks here;
   mapping::file file;
   uint64_t offset = 0;
   if (disk_that([](const lossy_disk&) { return true; }) == nullptr ||
@@ -127,6 +153,7 @@ void lossy_disk::synced(const void* at, size_t n, bool worked) noexcept {
 
 // The pages are dirty, even if they hold what they held.
 void lossy_disk::written(int fd, uint64_t offset, size_t n) noexcept {
+  const call_of_disks here;
   lossy_disk* const d = disk_that([&](const lossy_disk& x) { return x.is_this(fd); });
   if (d == nullptr) return;
   const std::lock_guard hold(mutex_);
@@ -136,6 +163,7 @@ void lossy_disk::written(int fd, uint64_t offset, size_t n) noexcept {
 }
 
 void lossy_disk::dropped(int fd) noexcept {
+  const call_of_disks here;
   lossy_disk* const d = disk_that([&](const lossy_disk& x) { return x.is_this(fd); });
   if (d == nullptr) return;
   const std::lock_guard hold(mutex_);
@@ -143,17 +171,19 @@ void lossy_disk::dropped(int fd) noexcept {
   const bytes& seen = d->now();
   for (uint64_t at = 0; at + page <= seen.size(); at += page) {
     if (std::memcmp(seen.data() + at, d->clean_.data() + at, page) != 0) continue;  // dirty
-    if (std::memcmp(seen.data() + at, d->disk_.data() + at, page) == 0) continue;
-    ::syscall(SYS_pwrite64, d->fd_, d->disk_.data() + at, page, at);
-    std::memcpy(d->clean_.data() + at, d->disk_.data() + at, page);
+    if (std::memcmp(seen.data() + at, d->on_disk(at), page) == 0) continue;
+    ::syscall(SYS_pwrite64, d->fd_, d->on_disk(at), page, at);
+    std::memcpy(d->clean_.data() + at, d->on_disk(at), page);
   }
 }
 
 bool lossy_disk::has(int fd) noexcept {
+  const call_of_disks here;
   return disk_that([&](const lossy_disk& x) { return x.is_this(fd); }) != nullptr;
 }
 
 bool lossy_disk::has_dropped(const void* at) noexcept {
+  const call_of_disks here;
   mapping::file file;
   uint64_t offset = 0;
   return disk_that([](const lossy_disk& x) { return !x.keeps_pages; }) != nullptr &&
@@ -177,8 +207,10 @@ std::pair<bytes, bytes> lossy_disk::after_power_failure(lossy_disk& a, lossy_dis
 bytes lossy_disk::leave(random_source& random) {
   const bytes& seen = now();
   bytes left = disk_;
+  // The length may be that of the file already.
+  if (seen.size() != left.size() && random.one_in(2)) left.resize(seen.size());
   const uint64_t density = random.between(0, 4);
-  for (uint64_t at = 0; at + page <= seen.size(); at += page)
+  for (uint64_t at = 0; at + page <= std::min(seen.size(), left.size()); at += page)
     if (std::memcmp(seen.data() + at, clean_.data() + at, page) != 0 &&
         random.between(1, 4) <= density)
       std::memcpy(left.data() + at, seen.data() + at, page);
@@ -190,6 +222,7 @@ void lossy_disk::fail_power(random_source& random) {
   const std::lock_guard hold(mutex_);
   EXPECT_EQ(static_cast<long>(left.size()),
             ::syscall(SYS_pwrite64, fd_, left.data(), left.size(), 0));
+  EXPECT_EQ(0, ::syscall(SYS_ftruncate, fd_, left.size()));
   disk_ = left;
   clean_ = left;
 }
@@ -200,7 +233,7 @@ uint64_t lossy_disk::lost_pages() {
   uint64_t n = 0;
   for (uint64_t at = 0; at + page <= seen.size(); at += page)
     n += std::memcmp(seen.data() + at, clean_.data() + at, page) == 0 &&
-         std::memcmp(seen.data() + at, disk_.data() + at, page) != 0;
+         std::memcmp(seen.data() + at, on_disk(at), page) != 0;
   return n;
 }
 

@@ -5,7 +5,8 @@
 // that are dirty or mapped.
 //
 // fault_injector.cpp reports the calls of this program to it. Stores to mappings are not reported:
-// they are found by comparison. Two at a time at most, as of a pool and its log.
+// they are found by comparison. A changed length is durable with the next sync that works. Two at a
+// time at most, as of a pool and its log.
 #pragma once
 
 #include <cstdint>
@@ -56,6 +57,7 @@ class lossy_disk {
   static constexpr uint64_t page = 4096;
 
   const bytes& now(uint64_t from = 0, uint64_t to = UINT64_MAX);
+  const unsigned char* on_disk(uint64_t at) const noexcept;
   bytes leave(random_source& random);
   bool is_this(int fd) const noexcept;
   bool is_mapped() const;

@@ -73,8 +73,8 @@ TEST_F(without_log, ALinkToNowhereIsNoLog) {
   EXPECT_TRUE(fs::is_symlink(log));
 }
 
-// LOGFILE-6: bytes after the part that the log's head counts, as a crash leaves them, are not
-// taken for zeros.
+// LOGFILE-6: bytes after the last whole chunk, as a crash in a growth may leave them, are not taken
+// for zeros.
 TEST_F(without_log, BytesAfterItsEndAreRemoved) {
   fs::rename(log + ".kept", log);
   const bytes content = read_file(log);

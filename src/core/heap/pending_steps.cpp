@@ -111,13 +111,18 @@ void zone_table::add_slots(const pool::lane& l, chunk_record& c, uint32_t from, 
   });
 }
 
-void zone_table::add_span(const pool::lane& l, chunk_record& head, std::span<const uint64_t> but) {
-  zone& z = zones_[head.zone];
-  for (uint32_t k = 1; k < head.length; ++k) {
+void zone_table::add_span_bodies(const pool::lane& l, const chunk_record& head, uint32_t from,
+                                 uint32_t to) {
+  const zone& z = zones_[head.zone];
+  for (uint32_t k = from; k < to; ++k) {
     const chunk_record& c = z.chunks[head.index + k];
     pending_.add(s_.geo.chunk_header_offset(c.zone, c.index),
                  header_for(l, c, chunk_kind::span_body, c.generation, 0, 0, k));
   }
+}
+
+void zone_table::add_span_head(const pool::lane& l, chunk_record& head,
+                               std::span<const uint64_t> but) {
   pending_.add(s_.geo.chunk_header_offset(head.zone, head.index),
                header_for(l, head, chunk_kind::span, head.generation, 0, 0, head.length));
   const object o = span_object(head);
@@ -175,7 +180,10 @@ std::span<const pool::patch> taking_along::patches(const pool::lane& l,
   for (chunk_record* const c : p.runs)
     zones_->add_slots(l, *c, c->formatted.load(std::memory_order_relaxed),
                       c->prepared.load(std::memory_order_relaxed), but);
-  for (chunk_record* const c : p.spans) zones_->add_span(l, *c, but);
+  for (chunk_record* const c : p.spans) {
+    zones_->add_span_bodies(l, *c, 1, c->length);
+    zones_->add_span_head(l, *c, but);
+  }
   return p.patches;
 }
 
@@ -216,7 +224,7 @@ void zone_table::make_pending(pool::lane& l, step_engine& e) {
   const locked hold(pending_.mutex);
   pending_.patches.clear();
   pending_.images.clear();
-  pending_.images.reserve((step_chunks + pending_span_max + 2) * sizeof(format::chunk_header) +
+  pending_.images.reserve((step_chunks + 2) * sizeof(format::chunk_header) +
                           step_slots * sizeof(format::fragment_header));
   for (; !pending_.zones.empty(); pending_.zones.pop_back()) {
     const uint64_t zi = pending_.zones.back();
@@ -243,7 +251,11 @@ void zone_table::make_pending(pool::lane& l, step_engine& e) {
   }
   for (; !pending_.spans.empty(); pending_.spans.pop_back()) {
     chunk_record& head = *pending_.spans.back();
-    add_span(l, head, {});
+    for (uint32_t k = 1; k < head.length; k += step_chunks) {  // ZONE-3
+      add_span_bodies(l, head, k, std::min<uint32_t>(k + step_chunks, head.length));
+      step_pending(l, e);
+    }
+    add_span_head(l, head, {});
     step_pending(l, e);
     span_is_made(head);
   }

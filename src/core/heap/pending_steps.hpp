@@ -46,9 +46,9 @@ namespace scute::core::heap {
 
 class zone_table;
 
-// Chunks of a pending span. Longer spans are made by steps: a transaction may have no room for so
-// many headers.
-inline constexpr uint32_t pending_span_max = 64;
+// Chunks of a pending span: 16 MiB of the smallest ones, and headers. Longer spans are made by
+// steps: a transaction may have no room for so many headers.
+inline constexpr uint32_t pending_span_max = 1040;
 
 struct pending_steps {
   // Held by a transaction that takes the steps along, or by a thread that adds to them. Taken after

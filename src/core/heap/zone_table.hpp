@@ -172,7 +172,9 @@ class zone_table {
                          uses_come come) SCUTE_REQUIRES(pending_.mutex);
   void add_slots(const pool::lane& l, chunk_record& c, uint32_t from, uint32_t to,
                  std::span<const uint64_t> but) SCUTE_REQUIRES(pending_.mutex);
-  void add_span(const pool::lane& l, chunk_record& head, std::span<const uint64_t> but)
+  void add_span_bodies(const pool::lane& l, const chunk_record& head, uint32_t from, uint32_t to)
+      SCUTE_REQUIRES(pending_.mutex);
+  void add_span_head(const pool::lane& l, chunk_record& head, std::span<const uint64_t> but)
       SCUTE_REQUIRES(pending_.mutex);
   void span_is_made(chunk_record& head) noexcept SCUTE_REQUIRES(pending_.mutex);
   void step_pending(pool::lane& l, step_engine& e) SCUTE_REQUIRES(pending_.mutex);

@@ -112,7 +112,9 @@ struct segment_end {  // the line after the last place of a frame, if the layout
 // ---- a log in a file of its own (core/engine/speculative/log_in_file.hpp) -----------------------
 
 inline constexpr char log_file_magic[8] = {'S', 'C', 'U', 'T', 'E', 'L', 'O', 'G'};
-inline constexpr uint32_t log_file_version = 1;
+// Version 2: chunks of the file after those that are counted belong to the log as well. A closed
+// log has none, and so version 1, which older libraries open.
+inline constexpr uint32_t log_file_version = 2, log_file_version_closed = 1;
 enum class log_file_state : uint32_t {
   coming = 1,  // of a session that has not begun
   in_use = 2,

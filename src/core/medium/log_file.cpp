@@ -81,6 +81,13 @@ void log_file::write_zeros(uint64_t from, uint64_t to) {
   size_ = std::max(size_, to);
 }
 
+void log_file::extend(uint64_t size) {
+  const uncancelled now;
+  if (const int e = file_.grow(size_, size - size_); e != 0)
+    throw_errno("reserve " + std::to_string(size - size_) + " bytes for " + file_.path(), e);
+  size_ = size;
+}
+
 void log_file::cut(uint64_t size) noexcept {
   if (read_only_ || size >= size_) return;
   if (::ftruncate(file_.fd(), static_cast<off_t>(size)) == 0) size_ = size;

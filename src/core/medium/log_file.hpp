@@ -13,7 +13,7 @@
 // STREAM-3 Before any code depends on bytes it has read, refresh() drops the page cache. A process
 //    whose sync has failed may have left bytes there that the device lacks, in pages that the
 //    kernel marks clean.
-// STREAM-4 All syncs of the open file go through group_, also those of its growth. The kernel
+// STREAM-4 All syncs of the open file go through group_, also those of its first zeros. The kernel
 //    reports an error to only one of two concurrent syncs; the thread of the other would
 //    acknowledge lost bytes.
 #pragma once
@@ -44,6 +44,10 @@ class log_file final : public medium {
   // durable with the file's length. Throws SCUTE_E_NOSPC, SCUTE_E_IO. No thread may stream there
   // meanwhile.
   void write_zeros(uint64_t from, uint64_t to);
+  // Makes the file longer by zeros, with blocks for them. Its length is durable with the next fence
+  // of any thread that has streamed something. Throws SCUTE_E_NOSPC. No thread may stream there
+  // meanwhile.
+  void extend(uint64_t size);
   // Releases the bytes after `size`.
   void cut(uint64_t size) noexcept override;
   const std::string& path() const noexcept { return file_.path(); }

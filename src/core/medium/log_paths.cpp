@@ -78,7 +78,7 @@ class pool_log_paths final : public log_paths {
   void resize(medium& m, uint64_t size) override {
     auto& file = static_cast<log_file&>(m);
     if (size > file.size())
-      file.write_zeros(file.size(), size);
+      file.extend(size);
     else
       file.cut(size);
   }

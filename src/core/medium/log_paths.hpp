@@ -49,7 +49,8 @@ class log_paths {
   virtual void set_aside(name n) = 0;
   // OURS-1. False if a file still has that name, or none had it.
   virtual bool remove(name n) noexcept = 0;
-  // Changes the size of the open file; new bytes are zeros, durably. Throws SCUTE_E_NOSPC.
+  // Changes the size of the open file. New bytes are zeros and have blocks. The size is durable
+  // when the next fence of the medium is. Throws SCUTE_E_NOSPC.
   virtual void resize(medium& m, uint64_t size) = 0;
 
  protected:

@@ -18,9 +18,7 @@ namespace {
 constexpr uint64_t prewrite_min = uint64_t{16} << 10;
 // One prewriting step; bounds the columns that a crash leaves for recovery to recompute.
 constexpr uint64_t prewrite_step = uint64_t{256} << 10;
-// If each of its fences is a sync, prewriting costs several syncs. So new objects up to this many
-// bytes in all go through the log, and larger ones in larger steps.
-constexpr uint64_t unstaged_max = uint64_t{1} << 20;
+// The same if each fence is a sync.
 constexpr uint64_t prewrite_step_dear = uint64_t{4} << 20;
 
 }  // namespace
@@ -51,14 +49,13 @@ void transaction::check_canaries() {
   }
 }
 
-bool transaction::prewrites_any() const noexcept {
+bool transaction::prewrites_any() {
   uint64_t bytes = 0;
   for (size_t i = 0; i < count_; ++i) {
     const micro_buffer& b = *buffers_[i];
     if (b.fresh && !b.freed && b.size >= prewrite_min) bytes += b.size;
   }
-  if (!engine_->takes_steps_along()) return bytes != 0;
-  return bytes > std::min(unstaged_max, engine_->log().cap / 8);
+  return bytes != 0 && !engine_->logs_payload(lane_, bytes);
 }
 
 void transaction::prewrite_large() {

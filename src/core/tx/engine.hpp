@@ -173,6 +173,9 @@ class engine : public heap::step_engine {
   // SCUTE_E_IO if the medium failed. In the last case only the next recovery knows the outcome.
   virtual void commit(pool::lane& l, const write_set& w) = 0;
 
+  // Whether commit() should log new objects of so many bytes in all, rather than have the larger
+  // ones prewritten. May make room for them.
+  virtual bool logs_payload(pool::lane&, uint64_t /*bytes*/) { return false; }
   // A short way to the same for 1 to small_members_max small objects, and nothing else. in_place:
   // all ranges of the transaction, each in a member; commit_short() updates the images. Returns
   // false, with nothing written, if commit() has to do it. Calls freed->give_back() where commit()

@@ -120,7 +120,7 @@ class transaction final : private slot_reclaimer {
   void release_freed(bool spans) noexcept;
   void make_excess();
   void find_fresh();
-  bool prewrites_any() const noexcept;
+  bool prewrites_any();
   void prewrite_large();
   void end();
 

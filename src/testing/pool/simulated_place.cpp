@@ -18,9 +18,20 @@ namespace {
 // them all the same, since other threads' fences write them.
 class sized_medium final : public simulated_medium {
  public:
-  sized_medium(model::simulated_memory& m, uint64_t from, uint64_t size, uint64_t number)
-      : simulated_medium(m, from, size), slot(number), m_(m), start_(from) {}
-  void resize(uint64_t size) noexcept { size_ = size; }
+  // The file's size is also in the folder, at `word`.
+  sized_medium(model::simulated_memory& m, uint64_t from, uint64_t size, uint64_t word)
+      : simulated_medium(m, from, size), m_(m), start_(from), word_(word) {}
+  // Durable with the next fence, like the zeros. A crash may leave any of them, and older bytes.
+  void resize(uint64_t size) {
+    const std::byte zeros[64] = {};
+    for (uint64_t at = start_ + size_; at < start_ + size; at += sizeof zeros)
+      if (std::memcmp(m_.bytes().data() + at, zeros, sizeof zeros) != 0) {
+        m_.store(at, zeros, sizeof zeros);
+        dirty_.push_back({++streamed_, at, sizeof zeros, {}});
+      }
+    m_.store(word_, &size, sizeof size);
+    size_ = size;
+  }
   // Bytes after its end cannot be read.
   bool read(uint64_t offset, void* to, size_t n) const noexcept override {
     if (offset + n > size_ || !simulated_medium::read(offset, to, n)) return false;
@@ -34,7 +45,6 @@ class sized_medium final : public simulated_medium {
     }
     return true;
   }
-  const uint64_t slot;
 
  protected:
   void do_stream(scute::core::medium::writer& w, void* dst, const void* src,
@@ -59,6 +69,7 @@ class sized_medium final : public simulated_medium {
     const std::vector<piece> mine = dirty_;
     const unsigned number = number_of(w);
     for (const piece& p : mine) m_.flush(p.at, p.n, number);
+    m_.flush(word_, sizeof word_, number);  // of any thread
     m_.fence(number);
     std::erase_if(dirty_, [&](const piece& p) { return p.number <= last; });
   }
@@ -71,7 +82,7 @@ class sized_medium final : public simulated_medium {
     std::vector<std::byte> before;
   };
   model::simulated_memory& m_;
-  const uint64_t start_;
+  const uint64_t start_, word_;
   uint64_t streamed_ = 0;
   std::vector<piece> dirty_;  // not synced yet
 };
@@ -94,6 +105,9 @@ class simulated_place final : public core::medium::log_paths {
   std::unique_ptr<core::medium::medium> make(uint64_t size) override {
     if (size > slot_size) throw failure(SCUTE_E_NOSPC, "no room for a simulated log");
     remove(name::coming);
+    // A file system uses the blocks of a removed file again only when its removal is durable, also
+    // by a process that has died.
+    set(0, word(0));
     const uint64_t slot = slot_of(name::named) == 1 ? 2 : 1;
     zero(slot, 0, slot_size);
     set(slot, size);
@@ -113,11 +127,8 @@ class simulated_place final : public core::medium::log_paths {
   }
 
   void resize(core::medium::medium& m, uint64_t size) override {
-    auto& f = static_cast<sized_medium&>(m);
     if (size > slot_size) throw failure(SCUTE_E_NOSPC, "no room for a simulated log");
-    if (size > f.size()) zero(f.slot, f.size(), size);
-    set(f.slot, size);
-    f.resize(size);
+    static_cast<sized_medium&>(m).resize(size);
   }
 
  private:
@@ -140,7 +151,7 @@ class simulated_place final : public core::medium::log_paths {
     return folder_ + uint64_t{4096} + (slot - 1) * slot_size;
   }
   std::unique_ptr<core::medium::medium> file(uint64_t slot, uint64_t size) {
-    return std::make_unique<sized_medium>(memory_, start_of(slot), size, slot);
+    return std::make_unique<sized_medium>(memory_, start_of(slot), size, folder_ + slot * 64);
   }
   void zero(uint64_t slot, uint64_t from, uint64_t to) {
     const std::vector<std::byte> zeros(to - from);

@@ -57,6 +57,7 @@ const std::vector<entry>& catalogue() {
     add_track_scenarios(list);
     add_log_file_scenarios(list);
     add_log_copy_scenarios(list);
+    add_allocation_scenarios(list);
     add_pow_scenarios(list);
     add_view_scenarios(list);
     add_shield_scenarios(list);

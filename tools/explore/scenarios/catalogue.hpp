@@ -62,6 +62,7 @@ void add_log_damage_scenarios(std::vector<entry>& to);  // damage to the log
 void add_track_scenarios(std::vector<entry>& to);       // a log in tracks, and damage to it
 void add_log_file_scenarios(std::vector<entry>& to);    // the same, with a log file
 void add_log_copy_scenarios(std::vector<entry>& to);    // the file of another copy of the pool
+void add_allocation_scenarios(std::vector<entry>& to);  // and what allocations need there
 
 // Kinds of pools, in words and as the library has them: engine redo at the protection levels, and
 // engines logfree and spec with one row of parity and with more; spec with less protection as well.

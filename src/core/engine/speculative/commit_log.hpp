@@ -252,11 +252,15 @@ class commit_log {
     const uint64_t most = count_.load(std::memory_order_relaxed) * 3 / 4;
     return most - std::min<uint64_t>(most, busy_.load(std::memory_order_relaxed));
   }
+  // Whether half of the log, as it was made, is full; and whether it is nearly full as far as it
+  // may grow (ROOM-10).
   bool is_half_full() const noexcept {
-    return busy_.load(std::memory_order_relaxed) * 2 >= count_.load(std::memory_order_relaxed);
+    return busy_.load(std::memory_order_relaxed) * 2 >= made_with_;
   }
   bool is_nearly_full() const noexcept {
-    return busy_.load(std::memory_order_relaxed) * 4 >= count_.load(std::memory_order_relaxed) * 3;
+    const size_t most = std::max(count_.load(std::memory_order_relaxed),
+                                 location_.chunks_at_ease() * per_chunk_ / layout_.copies());
+    return busy_.load(std::memory_order_relaxed) * 4 >= most * 3;
   }
   size_t segments() const noexcept { return count_.load(std::memory_order_relaxed); }
 
@@ -311,6 +315,7 @@ class commit_log {
       counted_;  // by lane: bytes that its own writer has counted, and the other one as well
   uint64_t segment_size_;
   size_t made_with_;  // segments that are not taken off
+  size_t per_chunk_;  // segments
   log::segment_layout layout_;
   std::deque<lane_end> lanes_;  // the last one is the checkpoint's
   waiting_mutex mutex_;

@@ -54,4 +54,17 @@ void speculative::for_each_live_log(
   if (scrubber_ != nullptr) scrubber_->for_each_live(fn);
 }
 
+std::optional<uint64_t> speculative::record_room(uint64_t chunks) {
+  if (room_ == nullptr || log_->is_apart()) return {};
+  return room_->records_for(chunks);
+}
+
+// On a disk prewriting costs several syncs, and more records cost none. A log is not to grow by more
+// than this for new objects.
+bool speculative::logs_payload(pool::lane& l, uint64_t bytes) {
+  constexpr uint64_t logged_max = uint64_t{16} << 20;
+  return log_ != nullptr && log_->is_apart() && bytes <= logged_max &&
+         room_->has_room_for(l, bytes);
+}
+
 }  // namespace scute::core::engine

@@ -11,6 +11,7 @@
 
 #include "base/failure.hpp"
 #include "base/lock.hpp"
+#include "base/rounding.hpp"
 #include "core/engine/speculative/file_pages.hpp"
 #include "core/engine/speculative/log_candidate.hpp"
 #include "core/engine/speculative/truncation_point.hpp"
@@ -62,7 +63,6 @@ void log_in_file::make(pool::state& s, uint64_t cap, uint64_t epoch) {
   const segment_list plan = plan_log(s.geo, cap, true);
   log_head h{};
   std::memcpy(h.magic, format::log_file_magic, sizeof h.magic);
-  h.version = format::log_file_version;
   std::memcpy(h.uuid, s.sb.uuid, sizeof h.uuid);
   note_replaced(h, s.log_paths->replaced().value_or(medium::pool_uuid{}));
   h.segment_size = plan.segment_size;
@@ -76,7 +76,7 @@ void log_in_file::make(pool::state& s, uint64_t cap, uint64_t epoch) {
   std::unique_ptr<medium::medium> file = s.log_paths->make(size_of(h));
   const format::superblock before = s.sb;
   try {
-    log_in_file made(s, std::move(file), h);
+    log_in_file made(s, std::move(file), h, frames::void_);
     made.announce(epoch);
   } catch (...) {
     s.sb = before;  // a session that does not come has no number
@@ -150,10 +150,12 @@ void log_in_file::remove_stale(pool::state& s) noexcept {
 std::unique_ptr<log_in_file> log_in_file::find(pool::state& s, bool clean) {
   if (s.log_paths == nullptr) no_place(s);
   if (s.read_only && clean) return nullptr;
+  const frames are = clean ? frames::void_ : frames::needed;
   candidate named = look(s, log_paths::name::named, clean);
   if (named.fits()) {
     if (!s.read_only) clear_coming(s);
-    return std::unique_ptr<log_in_file>(new log_in_file(s, std::move(named.file), *named.found));
+    return std::unique_ptr<log_in_file>(
+        new log_in_file(s, std::move(named.file), *named.found, are));
   }
   candidate coming = look(s, log_paths::name::coming, clean);
   if (coming.fits()) {
@@ -162,7 +164,8 @@ std::unique_ptr<log_in_file> log_in_file::find(pool::state& s, bool clean) {
       make_way(s, log_paths::name::named, coming.found);
       s.log_paths->give_name();
     }
-    return std::unique_ptr<log_in_file>(new log_in_file(s, std::move(coming.file), *coming.found));
+    return std::unique_ptr<log_in_file>(
+        new log_in_file(s, std::move(coming.file), *coming.found, are));
   }
   if (clean) {
     named.file.reset();
@@ -191,7 +194,8 @@ std::unique_ptr<log_in_file> log_in_file::seen(pool::state& s) {
   if (c.file == nullptr || !c.is_of(s) || c.found->version > format::log_file_version ||
       nonsense(s, *c.found) != nullptr || c.file->size() < size_of(*c.found))
     return nullptr;
-  return std::unique_ptr<log_in_file>(new log_in_file(s, std::move(c.file), *c.found));
+  return std::unique_ptr<log_in_file>(
+      new log_in_file(s, std::move(c.file), *c.found, frames::void_));
 }
 
 std::unique_ptr<log_in_file> log_in_file::make_anew(pool::state& s) {
@@ -204,13 +208,15 @@ std::unique_ptr<log_in_file> log_in_file::make_anew(pool::state& s) {
   s.log_paths->give_name();
   candidate c = look(s, log_paths::name::named, true);
   if (!c.fits()) throw failure(SCUTE_E_IO, s.path + ": the log that was just made " + c.misfit);
-  return std::unique_ptr<log_in_file>(new log_in_file(s, std::move(c.file), *c.found));
+  return std::unique_ptr<log_in_file>(
+      new log_in_file(s, std::move(c.file), *c.found, frames::void_));
 }
 
 std::unique_ptr<log_in_file> log_in_file::made(pool::state& s) {
   candidate c = look(s, log_paths::name::coming, true);
   if (!c.fits()) throw failure(SCUTE_E_IO, s.path + ": the log that was just made " + c.misfit);
-  return std::unique_ptr<log_in_file>(new log_in_file(s, std::move(c.file), *c.found));
+  return std::unique_ptr<log_in_file>(
+      new log_in_file(s, std::move(c.file), *c.found, frames::void_));
 }
 
 // ---- the head -----------------------------------------------------------------------------------
@@ -247,6 +253,8 @@ void log_in_file::write_head(uint64_t epoch, format::log_file_state state) {
   if (is_first) renew_first_pages();
   head_.epoch = epoch;
   head_.state = static_cast<uint32_t>(state);
+  head_.version = state == format::log_file_state::closed ? format::log_file_version_closed
+                                                          : format::log_file_version;
   ++head_.number;
   head_.checksum = checksum_of(head_);
   const int order[2] = {1 - last, last};
@@ -254,10 +262,10 @@ void log_in_file::write_head(uint64_t epoch, format::log_file_state state) {
     w_.stream(file_->base() + log_head_at[copy], &head_, sizeof head_, medium::purpose::log);
     fence();
   }
-  // LOGFILE-6: the bytes that a crash left while the file grew or was cut must not pass for durable
-  // zeros. They are cut off only now: the head that was found, and counts less, may have been in
-  // the page cache only.
-  if (is_first && file_->size() > size_of(head_)) s_.log_paths->resize(*file_, size_of(head_));
+  // LOGFILE-6
+  const bool are_void = found_ == frames::void_;
+  const uint64_t end = chunk_at(are_void ? head_.kept : whole_chunks());
+  if (is_first && file_->size() > end) s_.log_paths->resize(*file_, end);
   length_.store(file_->size(), std::memory_order_relaxed);
 }
 
@@ -268,23 +276,25 @@ void log_in_file::announce(uint64_t epoch) {
   write_head(epoch, head_state::coming);
 }
 
+// LOGFILE-6. With two copies of a log each has the same number.
+uint64_t log_in_file::whole_chunks() const noexcept {
+  const uint64_t all = (file_->size() - format::log_file_chunks_offset) / head_.chunk_size;
+  const bool two = head_.redundancy == static_cast<uint32_t>(log::redundancy::two_copies);
+  return round_down(std::min<uint64_t>(all, chunks_max()), two ? 2 : 1);
+}
+
 segment_list log_in_file::read() const {
   segment_list list;
   list.number = head_.number;
   list.segment_size = head_.segment_size;
   list.how = static_cast<log::redundancy>(head_.redundancy);
   list.kept = head_.kept;
-  for (uint32_t i = 0; i < head_.chunks; ++i) list.chunks.push_back(chunk_at(i));
+  const uint64_t chunks = whole_chunks();
+  for (uint64_t i = 0; i < chunks; ++i) list.chunks.push_back(chunk_at(i));
   return list;
 }
 
-void log_in_file::write(medium::writer&, segment_list& list) {
-  head_.chunks = static_cast<uint32_t>(list.chunks.size());
-  write_head(head_.epoch, static_cast<format::log_file_state>(head_.state));
-  list.number = head_.number;
-}
-
-// The head holds the list. After announce() only write() writes it.
+// The head has all that is stored of a list.
 std::vector<log_location::list_copy> log_in_file::list_copies(const segment_list&) const {
   std::vector<list_copy> all;
   const auto bytes = std::as_bytes(std::span(&head_, 1));
@@ -308,13 +318,7 @@ void log_in_file::keep(medium::writer&, const segment_list&) {
 std::vector<uint64_t> log_in_file::lend(pool::lane&, const segment_list& list, size_t chunks) {
   std::vector<uint64_t> more;
   for (size_t i = 0; i < chunks; ++i) more.push_back(chunk_at(list.chunks.size() + i));
-  try {
-    s_.log_paths->resize(*file_, chunk_at(list.chunks.size() + chunks));
-  } catch (...) {
-    // LOGFILE-4: the bytes that could not be written may be those of another thread's commit.
-    if (file_->failed()) s_.medium->fail_with(file_->failure());
-    throw;
-  }
+  s_.log_paths->resize(*file_, chunk_at(list.chunks.size() + chunks));
   length_.store(file_->size(), std::memory_order_relaxed);
   return more;
 }

@@ -35,6 +35,9 @@ class log_location {
   // Makes the list and the truncation point that were found durable in their places.
   virtual void keep(medium::writer& w, const segment_list& list) = 0;
   virtual size_t chunks_max() const noexcept = 0;
+  // As long as it has no more chunks than this, the log grows before a commit waits for a
+  // checkpoint. 0: it never does.
+  virtual size_t chunks_at_ease() const noexcept { return 0; }
   // Where the list that counts has to be, in all copies, and its bytes there. No thread writes a
   // list meanwhile.
   struct list_copy {

@@ -20,6 +20,7 @@ bool log_room::make(pool::lane& l, std::span<const log_range> records,
     if (log_.make_room(l.index, n)) return true;
     s_.require_healthy();
     keep_less();
+    if (grow(l, n)) continue;
     if (!log_.will_have_room(n)) return false;
     // CLOG-7. The truncation point waits for commits under way, which wait for nothing but stripes.
     turn.without([&] {
@@ -29,10 +30,36 @@ bool log_room::make(pool::lane& l, std::span<const log_range> records,
   }
 }
 
+// ROOM-10. Returns true if the log has grown, or another thread has enlarged it.
+bool log_room::grow(pool::lane& l, const commit_log::need& n) {
+  if (location_.chunks_at_ease() == 0) return false;
+  const size_t segments = log_.segments();
+  {
+    const locked turn(list_mutex_);
+    if (list_.chunks.size() > location_.chunks_at_ease()) return false;
+  }
+  try {
+    if (log_.segments() == segments) lend(l, n);
+    return true;
+  } catch (const failure& e) {
+    if (e.code() != SCUTE_E_NOSPC) throw;
+    return false;
+  }
+}
+
+bool log_room::has_room_for(pool::lane& l, uint64_t bytes) {
+  const commit_log::need n{bytes / log_.records_in_frame() + 2, bytes, 0};
+  return log_.will_have_room(n) || grow(l, n);
+}
+
 // ROOM-8
 void log_room::help_checkpoint() {
   const uint64_t begun = log_.begun();
-  if (helped_at_.exchange(begun, std::memory_order_relaxed) != begun) checkpoint_.help();
+  if (helped_at_.exchange(begun, std::memory_order_relaxed) == begun) return;
+  if (log_.is_apart())
+    checkpoint_.cycle();
+  else
+    checkpoint_.help();
 }
 
 void log_room::refuse(const commit_log::need& n) const {

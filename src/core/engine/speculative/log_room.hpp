@@ -28,11 +28,15 @@
 //    segments are kept, or given back, again and again.
 // ROOM-8 A thread that commits while the log is nearly full checkpoints a part of the blocks, once
 //    for each segment that any lane begins. So no commit waits for a checkpoint of the whole pool.
-//    A truncation point that others hold back does not cost a checkpoint with each commit.
+//    A truncation point that others hold back does not cost a checkpoint with each commit. (Where
+//    each checkpoint costs syncs of two files it is one of all blocks, and rare: ROOM-10.)
 // ROOM-9 A log in a file of its own has its original length when nothing is in it any more. A
 //    closing and the background see to that, since a next commit may never come. So the background
 //    looks again as long as the file is longer (IDLE-1), unless room for ranges in place is
 //    reserved.
+// ROOM-10 A log in a file grows without a sync (LOGFILE-6). So it grows before a commit waits for a
+//    checkpoint, which takes two: up to four times its size, and from there on by what one
+//    transaction alone needs. Where the file system is full the commit waits.
 //
 // On ROOM-9: such room may be reserved for long. The end of the ranges, or the failure to open
 // them, wakes the background, as lending does.
@@ -60,6 +64,9 @@ class log_room {
   // Makes room for these records, which come next in the lane. Returns false if checkpoints do not
   // make it: then lend() may.
   bool make(pool::lane& l, std::span<const log_range> records, commit_log::stream_guard& turn);
+  // Whether commit() should log so many bytes of new objects: there is room, or will be. Grows the
+  // log if that is cheap (ROOM-10).
+  bool has_room_for(pool::lane& l, uint64_t bytes);
   // Enlarges the log by what these frames take. Runs allocator steps in the lane. Throws
   // SCUTE_E_NOSPC.
   void lend(pool::lane& l, const commit_log::need& n);
@@ -99,6 +106,7 @@ class log_room {
 
  private:
   void help_checkpoint();
+  bool grow(pool::lane& l, const commit_log::need& n);
   void lend_segments(pool::lane& l, uint64_t segments);
   void keep_enough(pool::lane& l);
   uint64_t segments_of(uint64_t reserved) const noexcept;

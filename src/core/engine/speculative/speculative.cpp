@@ -174,11 +174,6 @@ bool speculative::give_back_log(pool::lane& l) {
   return room_ != nullptr && !log_->is_apart() && room_->is_larger() && room_->give_back(l);
 }
 
-std::optional<uint64_t> speculative::record_room(uint64_t chunks) {
-  if (room_ == nullptr || log_->is_apart()) return {};
-  return room_->records_for(chunks);
-}
-
 // In memory: while transactions come in, each look checkpoints the older half of the dirty bytes,
 // so hot ones are written back less often. It checkpoints all if the log would be nearly full after
 // two more such looks. A look that finds nothing new checkpoints all: nothing is exposed for over
@@ -428,6 +423,7 @@ void speculative::write_unlogged(pool::lane& l, std::span<const pool::patch> pat
 
 // SPEC-12
 void speculative::prepare_reuse(pool::lane&, uint64_t chunk, uint64_t length) {
+  if (log_->is_apart()) return;
   uint64_t highest = 0;
   for_each_page(chunk, length, [&](uint64_t at, uint64_t) {
     const block_table::block& b = table_->at(table_->number_of(at));

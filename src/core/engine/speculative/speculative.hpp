@@ -51,8 +51,9 @@
 // SPEC-11 Recovery stores all that the log has before transactions begin. The parity of its columns
 //    is recomputed after the opening (unresolved.hpp). Until a block's parity is durable the
 //    truncation point stays below its records.
-// SPEC-12 A freed slot is handed out when the free is applied. A chunk gets a new use after a
-//    durable truncation point.
+// SPEC-12 A freed slot is handed out when the free is applied, and so is a chunk if all that comes
+//    there is in records, which are above the older ones (SPEC-3). A chunk that the log itself may
+//    get, where the log is in the pool, gets a new use after a durable truncation point.
 #pragma once
 
 #include <deque>
@@ -99,6 +100,7 @@ class speculative final : public tx::engine {
   void drain(pool::lane& l) override;
 
   void commit(pool::lane& l, const tx::write_set& w) override;
+  bool logs_payload(pool::lane& l, uint64_t bytes) override;
   bool commit_short(pool::lane& l, std::span<const tx::small_member> members,
                     std::span<const tx::inplace_range> in_place,
                     tx::slot_reclaimer* freed) override;
