@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Makes the copies of sources that have planted bugs.
 
-  python3 tools/plant SOURCES SITES COPIES          write the copies
-  python3 tools/plant SOURCES SITES COPIES --record FILE...
-                                                    take what was edited in copies over into SITES
+  python3 tools/plant SOURCES SITES COPIES                    write the copies
+  python3 tools/plant SOURCES SITES COPIES --record FILE...   take over what was edited in copies
 
-SOURCES is src/. SITES is a folder of text files, one for each room of src/; tests/planted/sites has them. COPIES gets a copy
-of each source that they name. A copy that does not change is not written again, so that it is not compiled again either.
+SOURCES is src/. SITES is a folder of text files, one for each room of src/; tests/planted/sites
+has them. COPIES gets a copy of each source that they name. A copy that does not change is not
+written again, so that it is not compiled again either.
 
 A text file has changes, each with a blank line before it:
 
@@ -15,10 +15,11 @@ A text file has changes, each with a blank line before it:
   -   w.flush(line, n);
   +   if (!SCUTE_PLANTED(redo_flush)) w.flush(line, n);
 
-As in a unified diff, a line with a minus is taken out, one with a plus is put in, and one with a space only says where. Blanks,
-line breaks and comments do not matter: what is compared are the tokens of C++. Together the lines with a minus or a space must
-occur exactly once in the source. Otherwise no copy is written, and each change that has no place is printed. To mend
-one, edit the text file; or edit the copy, and record it.
+As in a unified diff, a line with a minus is taken out, one with a plus is put in, and one with a
+space only says where. Blanks, line breaks and comments do not matter: what is compared are the
+tokens of C++. Together the lines with a minus or a space must occur exactly once in the source.
+Otherwise no copy is written, and each change that has no place is printed. To correct one, edit
+the text file; or edit the copy, and record it.
 """
 
 import argparse
