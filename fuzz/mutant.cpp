@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "core/engine/common/lane_log.hpp"
-#include "core/shared/superblock.hpp"
+#include "core/shared/pool/superblock.hpp"
 #include "spec_log.hpp"
 
 namespace scute::fuzz {

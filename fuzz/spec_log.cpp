@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "base/rounding.hpp"
-#include "codec/crc32c.hpp"
-#include "core/engine/speculative/truncation_point.hpp"
+#include "codec/checksum/crc32c.hpp"
+#include "core/engine/speculative/recovery/truncation_point.hpp"
 #include "core/log/segment_reader.hpp"
 
 namespace scute::fuzz {

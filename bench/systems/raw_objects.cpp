@@ -17,7 +17,7 @@
 #include <cstring>
 #include <vector>
 
-#include "codec/parity.hpp"
+#include "codec/parity/parity.hpp"
 #include "core/medium/fused.hpp"
 #include "core/medium/persist.hpp"
 #include "systems/mapped_file.hpp"

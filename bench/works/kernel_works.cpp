@@ -6,9 +6,9 @@
 
 #include <algorithm>
 
-#include "codec/parity.hpp"
+#include "codec/parity/parity.hpp"
 #include "core/medium/persist.hpp"
-#include "core/shared/stripes.hpp"
+#include "core/shared/parity/stripes.hpp"
 #include "random.hpp"
 #include "systems/mapped_file.hpp"
 #include "works/works.hpp"

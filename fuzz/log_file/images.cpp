@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "core/log/segment.hpp"
-#include "core/shared/superblock.hpp"
+#include "core/shared/pool/superblock.hpp"
 #include "spec_log.hpp"
 
 namespace scute::fuzz {

@@ -10,8 +10,8 @@
 #include <set>
 #include <string>
 
-#include "codec/crc32c.hpp"
-#include "core/engine/speculative/truncation_point.hpp"
+#include "codec/checksum/crc32c.hpp"
+#include "core/engine/speculative/recovery/truncation_point.hpp"
 #include "core/log/segment.hpp"
 #include "images.hpp"
 

@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "codec/crc32c.hpp"
+#include "codec/checksum/crc32c.hpp"
 #include "core/log/segment.hpp"
 #include "store_image.hpp"
 

@@ -12,7 +12,7 @@
 #include <set>
 
 #include "core/layout/format.hpp"
-#include "core/shared/superblock.hpp"
+#include "core/shared/pool/superblock.hpp"
 #include "scute/scute.h"
 #include "shielded_image.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A point where a thread holds what others wait for, and where a test may pause it for a moment.
-// Threads are not switched there, as at a switch_point() (base/waiting.hpp): the next thread might
-// wait for ever. Exists only in builds with planted bugs.
+// Threads are not switched there, as at a switch_point() (base/locks/waiting.hpp): the next thread
+// might wait for ever. Exists only in builds with planted bugs.
 #pragma once
 
 #ifdef SCUTE_PLANTED_BUGS

@@ -9,8 +9,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "base/process/uncancelled.hpp"
 #include "base/rounding.hpp"
-#include "base/uncancelled.hpp"
 
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25

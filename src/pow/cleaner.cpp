@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <map>
 
-#include "pow/seal.hpp"
+#include "pow/file/seal.hpp"
 
 namespace scute::core::pow {
 

@@ -18,7 +18,7 @@
 
 #include "base/byte_buffer.hpp"
 #include "core/log/segment_reader.hpp"
-#include "pow/batch.hpp"
+#include "pow/sections/batch.hpp"
 #include "pow/state.hpp"
 
 namespace scute::core::pow {

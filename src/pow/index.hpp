@@ -16,8 +16,8 @@
 #include <memory>
 #include <new>
 
-#include "base/waiting.hpp"
-#include "pow/format.hpp"
+#include "base/locks/waiting.hpp"
+#include "pow/file/format.hpp"
 
 namespace scute::core::pow {
 

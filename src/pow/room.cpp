@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "base/failure.hpp"
-#include "pow/seal.hpp"
+#include "pow/file/seal.hpp"
 #include "pow/state.hpp"
 
 namespace scute::core::pow {

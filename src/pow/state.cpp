@@ -5,9 +5,9 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/uncancelled.hpp"
-#include "codec/crc32c.hpp"
-#include "pow/seal.hpp"
+#include "base/process/uncancelled.hpp"
+#include "codec/checksum/crc32c.hpp"
+#include "pow/file/seal.hpp"
 
 namespace scute::core::pow {
 

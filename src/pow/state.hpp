@@ -11,15 +11,15 @@
 #include <string>
 
 #include "base/failure.hpp"
-#include "base/lock.hpp"
-#include "base/process.hpp"
-#include "base/waiting.hpp"
+#include "base/locks/lock.hpp"
+#include "base/locks/waiting.hpp"
+#include "base/process/process.hpp"
 #include "core/medium/medium.hpp"
-#include "pow/file_head.hpp"
-#include "pow/lane.hpp"
-#include "pow/lock_table.hpp"
-#include "pow/section_memory.hpp"
-#include "pow/space.hpp"
+#include "pow/file/file_head.hpp"
+#include "pow/file/space.hpp"
+#include "pow/sections/lane.hpp"
+#include "pow/sections/lock_table.hpp"
+#include "pow/sections/section_memory.hpp"
 #include "pow/table.hpp"
 
 namespace scute::core::pow {

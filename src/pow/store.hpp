@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An open persist-on-write file: assembles the parts (pow/format.hpp has the rules), and finds
+// An open persist-on-write file: assembles the parts (pow/file/format.hpp has the rules), and finds
 // tables by name.
 #pragma once
 
@@ -12,11 +12,11 @@
 #include <thread>
 #include <vector>
 
-#include "pow/check.hpp"
 #include "pow/cleaner.hpp"
-#include "pow/recovery.hpp"
-#include "pow/seal.hpp"
-#include "pow/section.hpp"
+#include "pow/file/seal.hpp"
+#include "pow/recovery/check.hpp"
+#include "pow/recovery/recovery.hpp"
+#include "pow/sections/section.hpp"
 
 namespace scute::core::pow {
 
@@ -78,7 +78,7 @@ class store {
   // the file.
   void compact(const progress_fn& progress);
 
-  // See pow/check.hpp.
+  // See pow/recovery/check.hpp.
   check_report check(bool repair, bool compare, const progress_fn& progress = {});
 
  private:

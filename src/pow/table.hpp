@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "base/lock.hpp"
+#include "base/locks/lock.hpp"
 #include "pow/index.hpp"
 
 namespace scute::core::pow {

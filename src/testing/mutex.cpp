@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "scute/exploration.hpp"
 
-#include "base/waiting.hpp"
+#include "base/locks/waiting.hpp"
 
 namespace scute::testing {
 using namespace core;

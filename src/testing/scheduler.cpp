@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <thread>
 
-#include "base/waiting.hpp"
+#include "base/locks/waiting.hpp"
 
 namespace scute::testing {
 using namespace core;

@@ -3,9 +3,9 @@
 // same interleaving.
 //
 // A thread gives up its turn at an operation on the medium if the schedule says so, and whenever it
-// would have to wait for another thread (base/waiting.hpp). In a build with planted bugs it may
-// also do so where it reads without a lock what another thread may store (switch_point()). Between
-// two such points it runs alone, so the explorer does not find races on volatile memory
+// would have to wait for another thread (base/locks/waiting.hpp). In a build with planted bugs it
+// may also do so where it reads without a lock what another thread may store (switch_point()).
+// Between two such points it runs alone, so the explorer does not find races on volatile memory
 // (ThreadSanitizer does).
 #pragma once
 
@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "base/lock.hpp"
+#include "base/locks/lock.hpp"
 
 namespace scute::testing {
 using namespace core;

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <thread>
 
-#include "base/lock.hpp"
+#include "base/locks/lock.hpp"
 
 namespace scute::testing {
 using namespace core;

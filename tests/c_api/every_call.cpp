@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <set>
 
-#include "base/uncancelled.hpp"
+#include "base/process/uncancelled.hpp"
 #include "support/project_paths.hpp"
 
 namespace scute::test {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fork() with open pools (base/process.hpp).
+// fork() with open pools (base/process/process.hpp).
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <thread>
 
-#include "base/process.hpp"
+#include "base/process/process.hpp"
 #include "c_api/every_call.hpp"
 #include "support/child.hpp"
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "codec/adler32.hpp"
+#include "codec/checksum/adler32.hpp"
 
 #include <gtest/gtest.h>
 #include <isa-l/igzip_lib.h>
 
 #include <algorithm>
 
-#include "codec/adler32_table.hpp"
+#include "codec/checksum/adler32_table.hpp"
 #include "guarded_buffer.hpp"
 #include "seeded.hpp"
 

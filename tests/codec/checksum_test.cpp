@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "codec/checksum.hpp"
+#include "codec/checksum/checksum.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 
-#include "codec/adler32.hpp"
-#include "codec/crc32c.hpp"
+#include "codec/checksum/adler32.hpp"
+#include "codec/checksum/crc32c.hpp"
 #include "seeded.hpp"
 
 namespace scute::core::codec {

@@ -3,11 +3,11 @@
 
 #include <gtest/gtest.h>
 
-#include "codec/adler32_table.hpp"
-#include "codec/crc32c_table.hpp"
-#include "codec/diff_table.hpp"
-#include "codec/galois_table.hpp"
-#include "codec/parity_table.hpp"
+#include "codec/checksum/adler32_table.hpp"
+#include "codec/checksum/crc32c_table.hpp"
+#include "codec/diff/diff_table.hpp"
+#include "codec/parity/galois_table.hpp"
+#include "codec/parity/parity_table.hpp"
 #include "codec/target.hpp"
 
 namespace scute::core::codec {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "codec/crc32c.hpp"
+#include "codec/checksum/crc32c.hpp"
 
 #include <gtest/gtest.h>
 #include <isa-l/crc.h>
@@ -9,7 +9,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "codec/crc32c_table.hpp"
+#include "codec/checksum/crc32c_table.hpp"
 #include "guarded_buffer.hpp"
 #include "seeded.hpp"
 

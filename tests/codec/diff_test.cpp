@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "codec/diff.hpp"
+#include "codec/diff/diff.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <cstring>
 #include <ostream>
 
-#include "codec/diff_table.hpp"
+#include "codec/diff/diff_table.hpp"
 #include "guarded_buffer.hpp"
 #include "seeded.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "codec/galois.hpp"
+#include "codec/parity/galois.hpp"
 
 #include <gtest/gtest.h>
 #include <isa-l/erasure_code.h>
@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <memory>
 
-#include "codec/galois_table.hpp"
-#include "codec/parity.hpp"
+#include "codec/parity/galois_table.hpp"
+#include "codec/parity/parity.hpp"
 #include "guarded_buffer.hpp"
 #include "seeded.hpp"
 

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <thread>
 
-#include "codec/parity.hpp"
+#include "codec/parity/parity.hpp"
 #include "guarded_buffer.hpp"
 #include "seeded.hpp"
 

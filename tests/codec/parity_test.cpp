@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "codec/parity.hpp"
+#include "codec/parity/parity.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <memory>
 
-#include "codec/parity_table.hpp"
+#include "codec/parity/parity_table.hpp"
 #include "guarded_buffer.hpp"
 #include "seeded.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "codec/reed_solomon.hpp"
+#include "codec/parity/reed_solomon.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <functional>
 #include <numeric>
 
-#include "codec/parity.hpp"
+#include "codec/parity/parity.hpp"
 #include "guarded_buffer.hpp"
 #include "seeded.hpp"
 

@@ -5,7 +5,7 @@
 // of its program.
 #include <gtest/gtest.h>
 
-#include "codec/crc32c.hpp"
+#include "codec/checksum/crc32c.hpp"
 #include "core/engine/common/lane_log.hpp"
 #include "core/engine/common/log_reader.hpp"
 #include "support/pool_file.hpp"

@@ -8,7 +8,7 @@
 #include <optional>
 #include <thread>
 
-#include "core/engine/speculative/log_in_pool.hpp"
+#include "core/engine/speculative/log_file/log_in_pool.hpp"
 #include "support/pool_file.hpp"
 #include "support/wait.hpp"
 

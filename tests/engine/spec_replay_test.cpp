@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "core/engine/speculative/commit_log.hpp"
-#include "core/engine/speculative/log_in_pool.hpp"
+#include "core/engine/speculative/log_file/log_in_pool.hpp"
 #include "support/pool_file.hpp"
 #include "support/seed.hpp"
 

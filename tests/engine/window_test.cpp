@@ -7,8 +7,8 @@
 
 #include <thread>
 
-#include "core/shared/columns.hpp"
-#include "core/shared/in_flight_write.hpp"
+#include "core/shared/parity/columns.hpp"
+#include "core/shared/parity/in_flight_write.hpp"
 #include "support/pool_file.hpp"
 
 namespace scute::test {

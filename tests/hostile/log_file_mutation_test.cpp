@@ -7,10 +7,10 @@
 #include <cstring>
 #include <set>
 
-#include "codec/crc32c.hpp"
-#include "core/engine/speculative/log_in_file.hpp"
+#include "codec/checksum/crc32c.hpp"
+#include "core/engine/speculative/log_file/log_in_file.hpp"
 #include "core/log/segment.hpp"
-#include "core/shared/superblock.hpp"
+#include "core/shared/pool/superblock.hpp"
 #include "support/pool_file.hpp"
 #include "support/seed.hpp"
 

@@ -7,8 +7,8 @@
 #include <new>
 #include <thread>
 
-#include "core/engine/speculative/log_in_pool.hpp"
-#include "core/engine/speculative/log_room.hpp"
+#include "core/engine/speculative/log_file/log_in_pool.hpp"
+#include "core/engine/speculative/log_file/log_room.hpp"
 #include "hostile/fault_injector.hpp"
 #include "support/pool_file.hpp"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # locks.sh SOURCE_DIR CLANG [JOBS]
-# What src/ says about its locks (src/base/lock_contract.hpp) is true, as far as clang's
+# What src/ says about its locks (src/base/locks/lock_contract.hpp) is true, as far as clang's
 # thread-safety analysis can tell. Nothing is built.
 set -euo pipefail
 

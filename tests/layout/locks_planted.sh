@@ -9,9 +9,9 @@ ln -s "$2/src/base" tree/include/base
 # planted NAME EXPECTED BODY: a class with a lock of each kind, and one more member function.
 planted() {
   cat >tree/src/a.cpp <<CODE
-#include "base/lock.hpp"
-#include "base/spin_lock.hpp"
-#include "base/waiting.hpp"
+#include "base/locks/lock.hpp"
+#include "base/locks/spin_lock.hpp"
+#include "base/locks/waiting.hpp"
 using namespace scute::core;
 template <typename Lock>
 class counter {

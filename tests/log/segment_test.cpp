@@ -10,7 +10,7 @@
 #include <set>
 #include <vector>
 
-#include "codec/crc32c.hpp"
+#include "codec/checksum/crc32c.hpp"
 #include "core/log/segment_reader.hpp"
 #include "core/log/segment_writer.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The lock of a file against whatever the program, its children and the file system do
-// (base/lock_keeper.hpp).
-#include "base/kept_lock.hpp"
+// (base/locks/lock_keeper.hpp).
+#include "base/locks/kept_lock.hpp"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 #include <thread>
 
 #include "base/failure.hpp"
-#include "base/lock_keeper.hpp"
+#include "base/locks/lock_keeper.hpp"
 #include "core/file/file_handle.hpp"
 #include "core/file/new_file.hpp"
 #include "support/child.hpp"

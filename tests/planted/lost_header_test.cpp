@@ -4,7 +4,7 @@
 // the planted core, whose threads can be stopped there (switch_point()).
 #include <gtest/gtest.h>
 
-#include "base/waiting.hpp"
+#include "base/locks/waiting.hpp"
 #include "support/damage.hpp"
 #include "support/page.hpp"
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/held_point.hpp"
-#include "base/supervisor_lock.hpp"
+#include "base/locks/supervisor_lock.hpp"
 #include "support/shielded.hpp"
 
 namespace scute::test {

@@ -8,10 +8,10 @@
 
 #include <optional>
 
-#include "base/waiting.hpp"
+#include "base/locks/waiting.hpp"
 #include "core/repair/repair.hpp"
 #include "core/scrub/suspect_repair.hpp"
-#include "core/shared/library_call.hpp"
+#include "core/shared/pool/library_call.hpp"
 #include "support/damage.hpp"
 #include "support/wait.hpp"
 

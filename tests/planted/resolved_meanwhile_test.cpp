@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "base/held_point.hpp"
-#include "base/waiting.hpp"
+#include "base/locks/waiting.hpp"
 #include "support/power_failure.hpp"
 #include "support/wait.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The queue of events, the reports of them, and the ring in the pool.
-#include "core/shared/event_log.hpp"
+#include "core/shared/pool/event_log.hpp"
 
 #include <gtest/gtest.h>
 

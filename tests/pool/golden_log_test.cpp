@@ -6,7 +6,7 @@
 
 #include <sstream>
 
-#include "core/engine/speculative/segment_list.hpp"
+#include "core/engine/speculative/log_file/segment_list.hpp"
 #include "support/golden.hpp"
 #include "support/pool_file.hpp"
 

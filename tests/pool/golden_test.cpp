@@ -7,7 +7,7 @@
 #include <cstdarg>
 #include <sstream>
 
-#include "core/shared/session_number.hpp"
+#include "core/shared/pool/session_number.hpp"
 #include "support/golden.hpp"
 #include "support/pool_file.hpp"
 

@@ -9,7 +9,7 @@
 #include <map>
 #include <thread>
 
-#include "core/shared/superblock.hpp"
+#include "core/shared/pool/superblock.hpp"
 #include "support/pool_file.hpp"
 
 namespace scute::test {

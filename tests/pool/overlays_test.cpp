@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which bytes are open in place or lent to a log, held against a list of ranges: the counters that
 // answer without a lock never deny what is there, pages that share one included.
-#include "core/shared/overlays.hpp"
+#include "core/shared/parity/overlays.hpp"
 
 #include <gtest/gtest.h>
 

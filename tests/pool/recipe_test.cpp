@@ -7,8 +7,8 @@
 
 #include <bit>
 
-#include "codec/galois.hpp"
-#include "core/shared/columns.hpp"
+#include "codec/parity/galois.hpp"
+#include "core/shared/parity/columns.hpp"
 #include "support/pool_file.hpp"
 #include "support/seed.hpp"
 

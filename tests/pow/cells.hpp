@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "pow/section.hpp"
+#include "pow/sections/section.hpp"
 
 namespace scute::core::pow {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A full file and several threads (pow/format.hpp, POW-4): each has a segment open, and erases in
+// A full file and several threads (pow/file/format.hpp, POW-4): each has a segment open, and erases in
 // it.
 #include <scute/pow.hpp>
 

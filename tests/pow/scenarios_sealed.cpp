@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Groups of segments, with pages that are lost besides (pow/seal.hpp).
+// Groups of segments, with pages that are lost besides (pow/file/seal.hpp).
 #include "scenario_kinds.hpp"
 
 namespace scute::testing {

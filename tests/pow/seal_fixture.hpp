@@ -11,7 +11,7 @@
 
 #include "cells.hpp"
 #include "plain_medium.hpp"
-#include "pow/seal.hpp"
+#include "pow/file/seal.hpp"
 #include "pow/store.hpp"
 
 namespace scute::core::pow {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "pow/space.hpp"
+#include "pow/file/space.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

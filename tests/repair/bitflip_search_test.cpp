@@ -2,7 +2,7 @@
 // Many small injuries in one column block. The search repairs those of different columns,
 // whatever rows they are in. It reports those beyond repair, never guesses, and makes no more
 // attempts than were counted on.
-#include "core/repair/bitflip_search.hpp"
+#include "core/repair/erasure/bitflip_search.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 #include <tuple>
 #include <utility>
 
-#include "codec/crc32c.hpp"
+#include "codec/checksum/crc32c.hpp"
 #include "support/damage.hpp"
 #include "support/page.hpp"
 

@@ -4,8 +4,8 @@
 // conflict (CONFLICT-1).
 #include <gtest/gtest.h>
 
-#include "base/waiting.hpp"
-#include "core/shared/library_call.hpp"
+#include "base/locks/waiting.hpp"
+#include "core/shared/pool/library_call.hpp"
 #include "support/damage.hpp"
 #include "support/page.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The search for the right mixture: what it finds, and how often it tries (the probability of
 // taking wrong bytes for right ones is that number times 2^-32).
-#include "core/repair/hybrid_decode.hpp"
+#include "core/repair/erasure/hybrid_decode.hpp"
 
 #include <gtest/gtest.h>
 

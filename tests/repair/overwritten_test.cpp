@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-#include "core/repair/erasure_search.hpp"
+#include "core/repair/erasure/erasure_search.hpp"
 #include "support/damage.hpp"
 #include "support/page.hpp"
 

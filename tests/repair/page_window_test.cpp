@@ -6,8 +6,8 @@
 
 #include <array>
 
-#include "core/shared/in_flight_write.hpp"
-#include "core/shared/library_call.hpp"
+#include "core/shared/parity/in_flight_write.hpp"
+#include "core/shared/pool/library_call.hpp"
 #include "support/damage.hpp"
 #include "support/page.hpp"
 

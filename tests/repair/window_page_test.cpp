@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pages lost in the middle of a log-free commit (PAGE-3, core/shared/in_flight_write.hpp): laid out
+// Pages lost in the middle of a log-free commit (PAGE-3, core/shared/parity/in_flight_write.hpp): laid out
 // by hand at every phase, in real commits before and between the phases, and by another thread at
 // any moment.
 #include <gtest/gtest.h>
@@ -8,13 +8,13 @@
 #include <bit>
 #include <thread>
 
-#include "codec/galois.hpp"
-#include "codec/reed_solomon.hpp"
+#include "codec/parity/galois.hpp"
+#include "codec/parity/reed_solomon.hpp"
 #include "core/engine/logfree/window.hpp"
 #include "core/repair/page_repair.hpp"
-#include "core/shared/columns.hpp"
-#include "core/shared/in_flight_write.hpp"
-#include "core/shared/library_call.hpp"
+#include "core/shared/parity/columns.hpp"
+#include "core/shared/parity/in_flight_write.hpp"
+#include "core/shared/pool/library_call.hpp"
 #include "support/page.hpp"
 #include "support/pool_file.hpp"
 #include "support/seed.hpp"

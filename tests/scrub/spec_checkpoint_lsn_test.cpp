@@ -7,7 +7,7 @@
 #include <array>
 #include <functional>
 
-#include "core/engine/speculative/truncation_point.hpp"
+#include "core/engine/speculative/recovery/truncation_point.hpp"
 #include "scrub/spec_image.hpp"
 
 namespace scute::test {

@@ -8,7 +8,7 @@
 #include <map>
 #include <vector>
 
-#include "core/engine/speculative/segment_list.hpp"
+#include "core/engine/speculative/log_file/segment_list.hpp"
 #include "core/log/segment_reader.hpp"
 #include "support/pool_file.hpp"
 #include "support/seed.hpp"

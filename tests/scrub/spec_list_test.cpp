@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The list of segments (core/engine/speculative/segment_list.hpp) with one of its two places
+// The list of segments (core/engine/speculative/log_file/segment_list.hpp) with one of its two places
 // damaged, in all copies: no commit may depend on one place alone (LIST-3). The chunks that an
 // older list named may have become room for objects meanwhile.
 #include <gtest/gtest.h>

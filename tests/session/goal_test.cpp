@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cstring>
 
-#include "core/shared/superblock.hpp"
+#include "core/shared/pool/superblock.hpp"
 #include "session/log_file.hpp"
 #include "support/child.hpp"
 #include "support/wait.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // LOGFILE-8, SESSION-1, SESSION-2: copies of a pool whose epochs are the same and whose sessions
 // are not; and what libraries that know no numbers make of them.
-#include "core/shared/session_number.hpp"
+#include "core/shared/pool/session_number.hpp"
 
 #include <unistd.h>
 
@@ -9,8 +9,8 @@
 #include <filesystem>
 #include <functional>
 
-#include "codec/crc32c.hpp"
-#include "core/shared/superblock.hpp"
+#include "codec/checksum/crc32c.hpp"
+#include "core/shared/pool/superblock.hpp"
 #include "session/log_file.hpp"
 #include "support/shielded.hpp"
 

@@ -8,7 +8,7 @@
 #include <thread>
 #include <utility>
 
-#include "core/shared/library_call.hpp"
+#include "core/shared/pool/library_call.hpp"
 #include "core/tx/object_lock_guard.hpp"
 #include "core/tx/replacer.hpp"
 #include "shield/sidecar/foreign_file.hpp"

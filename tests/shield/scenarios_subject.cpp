@@ -4,8 +4,8 @@
 #include <stdexcept>
 
 #include "c_api/pool/guard.hpp"
-#include "codec/crc32c.hpp"
-#include "core/engine/speculative/segment_list.hpp"
+#include "codec/checksum/crc32c.hpp"
+#include "core/engine/speculative/log_file/segment_list.hpp"
 #include "core/layout/foreign_limits.hpp"
 #include "core/medium/user_file.hpp"
 #include "foreign_subject.hpp"

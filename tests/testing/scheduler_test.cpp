@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "base/waiting.hpp"
+#include "base/locks/waiting.hpp"
 
 namespace scute::testing {
 using namespace core;

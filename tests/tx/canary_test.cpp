@@ -3,7 +3,7 @@
 // AddressSanitizer the write itself is caught.
 #include <gtest/gtest.h>
 
-#include "codec/parity.hpp"
+#include "codec/parity/parity.hpp"
 #include "core/tx/arena.hpp"
 #include "support/pool_file.hpp"
 

@@ -12,7 +12,7 @@
 #include <thread>
 #include <tuple>
 
-#include "core/shared/stripes.hpp"
+#include "core/shared/parity/stripes.hpp"
 #include "support/pool_file.hpp"
 #include "support/seed.hpp"
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/failure.hpp"
-#include "core/shared/library_call.hpp"
+#include "core/shared/pool/library_call.hpp"
 #include "core/tx/verify.hpp"
 #include "support/pool_file.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "program_run.hpp"
 
-#include "base/waiting.hpp"
+#include "base/locks/waiting.hpp"
 
 namespace scute::view_tests {
 namespace {
@@ -228,7 +228,7 @@ void program_run::perform(unsigned thread, const instruction& i) {
   }
 }
 
-// Switch points are there in builds with planted bugs only (base/waiting.hpp).
+// Switch points are there in builds with planted bugs only (base/locks/waiting.hpp).
 void program_run::set_hooks(bool waits, [[maybe_unused]] bool passes) {
   core::this_thread_waits = {};
   core::this_thread_waits.call = waits ? &wait_in : nullptr;

@@ -2,7 +2,7 @@
 // The scenarios that explore the view: random programs of two threads, in random orders, compared
 // with the reference (x86_program.hpp) at every moment. Also the homes of the view's planted bugs
 // (tests/planted). In a build with planted bugs the threads switch inside the view as well
-// (base/waiting.hpp); in others between instructions and around decisions.
+// (base/locks/waiting.hpp); in others between instructions and around decisions.
 #pragma once
 
 #include <scute/exploration.hpp>

@@ -11,11 +11,11 @@
 #include <string>
 
 #include "base/failure.hpp"
-#include "base/process.hpp"
-#include "base/uncancelled.hpp"
+#include "base/process/process.hpp"
+#include "base/process/uncancelled.hpp"
 #include "core/session/instance.hpp"
 #include "core/session/thread_state.hpp"
-#include "core/shared/library_call.hpp"
+#include "core/shared/pool/library_call.hpp"
 
 // The opaque types of the C interface.
 struct scute_pool final {
@@ -68,7 +68,7 @@ inline void notify_events(pool::state& s) noexcept {
   errno = keep;
 }
 
-// SIG-1, in base/thread_signals.hpp.
+// SIG-1, in base/process/thread_signals.hpp.
 inline void admit_faults(const pool::state& s, thread_state& me = this_thread()) noexcept {
   if (!me.admits_faults || s.medium->any_revoked()) [[unlikely]]
     if ((s.flags & SCUTE_NO_FAULT_HANDLER) == 0) me.admit_faults();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Enumeration, and the look inside a pool that tools and drills need.
 #include "c_api/pool/guard.hpp"
-#include "core/shared/foreign_parts.hpp"
+#include "core/shared/pool/foreign_parts.hpp"
 #include "core/tx/verify.hpp"
 
 using namespace scute::core;

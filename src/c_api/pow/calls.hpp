@@ -20,7 +20,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "base/waiting.hpp"
+#include "base/locks/waiting.hpp"
 
 namespace scute::core::c_api {
 

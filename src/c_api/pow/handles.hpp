@@ -6,9 +6,9 @@
 #include <memory>
 #include <vector>
 
-#include "base/lock.hpp"
-#include "base/process.hpp"
-#include "base/uncancelled.hpp"
+#include "base/locks/lock.hpp"
+#include "base/process/process.hpp"
+#include "base/process/uncancelled.hpp"
 #include "c_api/pool/guard.hpp"
 #include "c_api/pow/calls.hpp"
 #include "pow/store.hpp"
@@ -63,7 +63,7 @@ inline constexpr const char* closed_message =
 int refuse_closed() noexcept;
 
 // For calls that make no system call, so that pthread_cancel() finds nothing in them
-// (base/uncancelled.hpp).
+// (base/process/uncancelled.hpp).
 template <typename Fn>
 int guarded_short(scute_pow* store, Fn&& body) noexcept {
   if (store == nullptr) [[unlikely]]

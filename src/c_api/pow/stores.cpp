@@ -8,7 +8,7 @@
 
 #include "c_api/pool/guard.hpp"
 #include "c_api/pow/handles.hpp"
-#include "pow/file.hpp"
+#include "pow/file/file.hpp"
 
 using namespace scute::core;
 using c_api::need_out;

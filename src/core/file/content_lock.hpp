@@ -6,8 +6,8 @@
 #include <string>
 
 #include "base/failure.hpp"
-#include "base/kept_lock.hpp"
-#include "base/supervisor_lock.hpp"
+#include "base/locks/kept_lock.hpp"
+#include "base/locks/supervisor_lock.hpp"
 #include "core/file/descriptor.hpp"
 
 namespace scute::core::medium {

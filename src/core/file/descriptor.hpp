@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // File descriptors of the library. All are registered: a child of fork() keeps none
-// (base/process.hpp, PROC-3).
+// (base/process/process.hpp, PROC-3).
 //
 // NUMBER-1 The program may close any descriptor, and open a file of its own that gets the number.
 //    So before each system call a stored number is compared with the file that was opened. If it is
@@ -14,8 +14,8 @@
 #include <cstdint>
 #include <utility>
 
-#include "base/process.hpp"
-#include "base/which_file.hpp"
+#include "base/process/process.hpp"
+#include "base/process/which_file.hpp"
 
 namespace scute::core::medium {
 

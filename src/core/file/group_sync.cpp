@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <chrono>
 
-#include "base/lock.hpp"
-#include "base/waiting.hpp"
+#include "base/locks/lock.hpp"
+#include "base/locks/waiting.hpp"
 
 namespace scute::core::medium {
 namespace {

@@ -21,7 +21,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "base/spin_lock.hpp"
+#include "base/locks/spin_lock.hpp"
 
 namespace scute::core::medium {
 

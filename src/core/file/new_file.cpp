@@ -13,8 +13,8 @@
 #include <utility>
 
 #include "base/failure.hpp"
-#include "base/kept_lock.hpp"
-#include "base/thread_signals.hpp"
+#include "base/locks/kept_lock.hpp"
+#include "base/process/thread_signals.hpp"
 #include "core/file/content_lock.hpp"
 #include "core/file/descriptor.hpp"
 #include "core/file/our_file.hpp"

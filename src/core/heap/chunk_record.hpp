@@ -7,7 +7,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "base/spin_lock.hpp"
+#include "base/locks/spin_lock.hpp"
 
 namespace scute::core::heap {
 

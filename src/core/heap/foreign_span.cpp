@@ -4,13 +4,13 @@
 #include <cstring>
 #include <vector>
 
-#include "base/lock.hpp"
+#include "base/locks/lock.hpp"
 #include "base/rounding.hpp"
-#include "codec/parity.hpp"
+#include "codec/parity/parity.hpp"
 #include "core/heap/header_change.hpp"
 #include "core/repair/repair.hpp"
-#include "core/shared/blocks.hpp"
-#include "core/shared/columns.hpp"
+#include "core/shared/parity/blocks.hpp"
+#include "core/shared/parity/columns.hpp"
 #include "core/shared/resolver.hpp"
 
 namespace scute::core::heap {

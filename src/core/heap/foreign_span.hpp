@@ -17,8 +17,8 @@
 
 namespace scute::core::heap {
 
-// Reserves the blocks that these spans take, of both files (BLOCK-1 in core/shared/blocks.hpp).
-// Throws SCUTE_E_NOSPC.
+// Reserves the blocks that these spans take, of both files (BLOCK-1 in
+// core/shared/parity/blocks.hpp). Throws SCUTE_E_NOSPC.
 void reserve_foreign_spans(const pool::state& s, uint64_t size);
 // For a pool that is being made, whose zones have only the anchor and their descriptors (with the
 // high-water marks of this size). Writes chunk headers, headers of fragments of the `size` bytes of

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "codec/crc32c.hpp"
+#include "codec/checksum/crc32c.hpp"
 #include "core/heap/object.hpp"
 #include "core/shared/fragment.hpp"
 #include "core/shared/lane.hpp"

@@ -7,7 +7,7 @@
 #include <new>
 
 #include "core/repair/repair.hpp"
-#include "core/shared/columns.hpp"
+#include "core/shared/parity/columns.hpp"
 
 namespace scute::core::heap {
 namespace {

@@ -18,8 +18,8 @@
 #include <string>
 #include <vector>
 
-#include "base/lock.hpp"
-#include "base/waiting.hpp"
+#include "base/locks/lock.hpp"
+#include "base/locks/waiting.hpp"
 #include "core/heap/chunk_cache.hpp"
 #include "core/heap/object.hpp"
 #include "core/heap/size_classes.hpp"

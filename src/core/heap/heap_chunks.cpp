@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <memory>
 
-#include "base/lock.hpp"
-#include "codec/parity.hpp"
+#include "base/locks/lock.hpp"
+#include "codec/parity/parity.hpp"
 #include "core/heap/heap.hpp"
 #include "core/repair/repair.hpp"
-#include "core/shared/columns.hpp"
+#include "core/shared/parity/columns.hpp"
 
 namespace scute::core::heap {
 

@@ -37,8 +37,8 @@
 #include <vector>
 
 #include "base/byte_buffer.hpp"
-#include "base/lock.hpp"
-#include "base/waiting.hpp"
+#include "base/locks/lock.hpp"
+#include "base/locks/waiting.hpp"
 #include "core/heap/chunk_record.hpp"
 #include "core/shared/lane.hpp"
 

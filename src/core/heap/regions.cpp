@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/heap/regions.hpp"
 
-#include "core/shared/foreign_parts.hpp"
+#include "core/shared/pool/foreign_parts.hpp"
 
 namespace scute::core::heap {
 namespace {

@@ -6,15 +6,15 @@
 #include <cstring>
 #include <new>
 
-#include "base/lock.hpp"
-#include "codec/crc32c.hpp"
-#include "codec/parity.hpp"
+#include "base/locks/lock.hpp"
+#include "codec/checksum/crc32c.hpp"
+#include "codec/parity/parity.hpp"
 #include "core/heap/header_change.hpp"
 #include "core/heap/size_classes.hpp"
 #include "core/repair/repair.hpp"
-#include "core/shared/blocks.hpp"
-#include "core/shared/columns.hpp"
-#include "core/shared/in_flight_write.hpp"
+#include "core/shared/parity/blocks.hpp"
+#include "core/shared/parity/columns.hpp"
+#include "core/shared/parity/in_flight_write.hpp"
 #include "core/shared/resolver.hpp"
 
 namespace scute::core::heap {
@@ -334,7 +334,7 @@ int zone_table::extend(pool::lane& l, step_engine& e, uint64_t zi, uint32_t chun
 }
 
 // Reserves blocks for chunks that come into use. Returns an errno if the file system has no room
-// (core/shared/blocks.hpp).
+// (core/shared/parity/blocks.hpp).
 int zone_table::reserve(uint64_t z, uint32_t from, uint32_t to) const {
   const uint64_t offset = s_.geo.chunk_offset(z, from);
   const uint64_t length = uint64_t{to - from} << s_.geo.chunk_shift;

@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "base/byte_buffer.hpp"
-#include "base/waiting.hpp"
+#include "base/locks/waiting.hpp"
 #include "core/heap/chunk_record.hpp"
 #include "core/heap/object.hpp"
 #include "core/heap/pending_steps.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/layout/engines.hpp"
 
-#include "codec/reed_solomon.hpp"
+#include "codec/parity/reed_solomon.hpp"
 
 namespace scute::core::pool {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "base/failure.hpp"
 #include "base/rounding.hpp"
-#include "codec/reed_solomon.hpp"
+#include "codec/parity/reed_solomon.hpp"
 
 namespace scute::core::pool {
 namespace {

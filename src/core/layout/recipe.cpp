@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/layout/recipe.hpp"
 
-#include "codec/galois.hpp"
+#include "codec/parity/galois.hpp"
 
 namespace scute::core::pool {
 

@@ -3,14 +3,14 @@
 // used, which rows are left out, and the weight of each sum. Pure numbers, like geometry.hpp.
 //
 // Sum i is over all data rows except those left out, each times its coefficient in parity[i]
-// (codec/reed_solomon.hpp), plus that parity itself if `stored[i]`. The cell is the sum of
+// (codec/parity/reed_solomon.hpp), plus that parity itself if `stored[i]`. The cell is the sum of
 // weight[i] times sum i.
 #pragma once
 
 #include <cstdint>
 #include <span>
 
-#include "codec/reed_solomon.hpp"
+#include "codec/parity/reed_solomon.hpp"
 #include "core/layout/geometry.hpp"
 
 namespace scute::core::pool {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/log/area.hpp"
 
-#include "codec/crc32c.hpp"
+#include "codec/checksum/crc32c.hpp"
 
 namespace scute::core::log {
 

@@ -2,7 +2,7 @@
 #include "core/log/entry.hpp"
 
 #include "base/rounding.hpp"
-#include "codec/crc32c.hpp"
+#include "codec/checksum/crc32c.hpp"
 
 namespace scute::core::log {
 

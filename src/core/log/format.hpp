@@ -109,7 +109,7 @@ struct segment_end {  // the line after the last place of a frame, if the layout
   uint64_t zeros[4];
 };
 
-// ---- a log in a file of its own (core/engine/speculative/log_in_file.hpp) -----------------------
+// ---- a log in a file of its own (core/engine/speculative/log_file/log_in_file.hpp) --------------
 
 inline constexpr char log_file_magic[8] = {'S', 'C', 'U', 'T', 'E', 'L', 'O', 'G'};
 // Version 2: chunks of the file after those that are counted belong to the log as well. A closed

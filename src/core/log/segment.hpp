@@ -34,7 +34,7 @@
 #include <cstring>
 #include <span>
 
-#include "codec/parity.hpp"
+#include "codec/parity/parity.hpp"
 #include "core/log/format.hpp"
 
 namespace scute::core::log {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "codec/crc32c.hpp"
+#include "codec/checksum/crc32c.hpp"
 
 namespace scute::core::log {
 namespace {

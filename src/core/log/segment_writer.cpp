@@ -2,7 +2,7 @@
 #include "core/log/segment_writer.hpp"
 
 #include "base/failure.hpp"
-#include "codec/crc32c.hpp"
+#include "codec/checksum/crc32c.hpp"
 
 namespace scute::core::log {
 

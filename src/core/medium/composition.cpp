@@ -9,8 +9,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/process/thread_signals.hpp"
 #include "base/rounding.hpp"
-#include "base/thread_signals.hpp"
 #include "core/medium/bad_blocks.hpp"
 
 namespace scute::core::medium {
@@ -48,8 +48,8 @@ bool composition::write_page(uint64_t offset, const std::byte* bytes) const noex
   return errno == EFBIG && store_page(p, bytes);
 }
 
-// A process that may not write files of that length (SIG-3 in base/thread_signals.hpp) may still
-// store to them. The new block needs no read from the device first.
+// A process that may not write files of that length (SIG-3 in base/process/thread_signals.hpp) may
+// still store to them. The new block needs no read from the device first.
 bool composition::store_page(const part& p, const std::byte* bytes) const noexcept {
   const auto at = static_cast<off_t>(p.at);
   if (::fallocate(p.file->fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, page) != 0 ||

@@ -13,7 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/thread_block.hpp"
+#include "base/process/thread_block.hpp"
 
 #if !defined(__x86_64__)
 #include <chrono>

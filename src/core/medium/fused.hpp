@@ -7,9 +7,9 @@
 // same ones.)
 //
 // The kernels report their progress to a handler of a fault in the middle
-// (core/shared/in_flight_write.hpp). The first *done bytes of dst have been read (of old, if that
-// is elsewhere), and may already hold their new contents. The others hold their old contents and
-// will still be read. This holds at each access to dst or parity.
+// (core/shared/parity/in_flight_write.hpp). The first *done bytes of dst have been read (of old, if
+// that is elsewhere), and may already hold their new contents. The others hold their old contents
+// and will still be read. This holds at each access to dst or parity.
 #pragma once
 
 #include <cstddef>

@@ -10,10 +10,10 @@
 #include <cstring>
 
 #include "base/failure.hpp"
-#include "base/lock.hpp"
+#include "base/locks/lock.hpp"
+#include "base/process/thread_signals.hpp"
+#include "base/process/uncancelled.hpp"
 #include "base/rounding.hpp"
-#include "base/thread_signals.hpp"
-#include "base/uncancelled.hpp"
 
 namespace scute::core::medium {
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A medium for a file that is written piece by piece and read only when it is opened: the log of a
-// pool on a disk (core/engine/speculative/log_in_file.hpp). It is not mapped: its addresses stand
-// for offsets and must not be accessed. Streamed bytes stay in memory until a fence writes them
-// with pwrite() and makes them durable with fdatasync(). All threads that fence at the same time
-// share both (core/file/group_sync.hpp). A store to a mapped page that was just written back costs
-// a fault and, by measurement, three times the sync of a pwrite() into it.
+// pool on a disk (core/engine/speculative/log_file/log_in_file.hpp). It is not mapped: its
+// addresses stand for offsets and must not be accessed. Streamed bytes stay in memory until a fence
+// writes them with pwrite() and makes them durable with fdatasync(). All threads that fence at the
+// same time share both (core/file/group_sync.hpp). A store to a mapped page that was just written
+// back costs a fault and, by measurement, three times the sync of a pwrite() into it.
 //
 // STREAM-1 A fence returns when everything that its thread has streamed before is durable, or the
 //    medium has failed. Overlapping pieces reach the file in the order in which they were streamed.
@@ -20,7 +20,7 @@
 
 #include <memory>
 
-#include "base/waiting.hpp"
+#include "base/locks/waiting.hpp"
 #include "core/file/file_handle.hpp"
 #include "core/file/group_sync.hpp"
 #include "core/medium/medium.hpp"

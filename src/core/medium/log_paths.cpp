@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/failure.hpp"
-#include "base/uncancelled.hpp"
+#include "base/process/uncancelled.hpp"
 #include "core/file/new_file.hpp"
 #include "core/file/our_file.hpp"
 

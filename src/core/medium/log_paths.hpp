@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Where the log of a pool on a disk lies: a file next to the pool's, and the names that it may
-// have. Its owner defines its contents (core/engine/speculative/log_in_file.hpp).
+// have. Its owner defines its contents (core/engine/speculative/log_file/log_in_file.hpp).
 //
 //   named    POOL.log
 //   coming   POOL.log.new: complete; the pool does not need it, or did not when its maker died

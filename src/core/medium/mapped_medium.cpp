@@ -12,12 +12,12 @@
 
 #include "base/failure.hpp"
 #include "base/huge_pages.hpp"
-#include "base/process.hpp"
+#include "base/locks/spin_lock.hpp"
+#include "base/process/process.hpp"
+#include "base/process/thread_signals.hpp"
+#include "base/process/uncancelled.hpp"
 #include "base/read_memory.hpp"
 #include "base/rounding.hpp"
-#include "base/spin_lock.hpp"
-#include "base/thread_signals.hpp"
-#include "base/uncancelled.hpp"
 #include "core/file/group_sync.hpp"
 #include "core/medium/composition.hpp"
 #include "core/medium/fused.hpp"
@@ -190,7 +190,7 @@ class mapped_medium : public medium {
     void* fresh = ::mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (fresh == MAP_FAILED) return false;
     std::memcpy(fresh, bytes, page);
-    ::madvise(fresh, page, MADV_DONTFORK);  // as the rest (PROC-2 in base/process.hpp)
+    ::madvise(fresh, page, MADV_DONTFORK);  // as the rest (PROC-2 in base/process/process.hpp)
     return ::mremap(fresh, page, page, MREMAP_MAYMOVE | MREMAP_FIXED, base_ + offset) != MAP_FAILED;
   }
 };

@@ -14,8 +14,8 @@
 #include <utility>
 
 #include "base/failure.hpp"
-#include "base/open_guarded.hpp"
-#include "base/thread_signals.hpp"
+#include "base/process/open_guarded.hpp"
+#include "base/process/thread_signals.hpp"
 #include "core/file/descriptor.hpp"
 #include "core/file/file_handle.hpp"
 #include "core/file/new_file.hpp"
@@ -41,9 +41,7 @@ class plain_user_file final : public user_file {
 
   const std::string& path() const noexcept override { return file_.path(); }
 
-  file_identity look() const override {
-    return identity_of(status_of(file_.fd(), path()));
-  }
+  file_identity look() const override { return identity_of(status_of(file_.fd(), path())); }
 
   void join(medium& m, const segments& where, uint64_t size, medium::sharing how) const override {
     m.join(file_, where, size, how);

@@ -8,15 +8,15 @@
 #include <cstring>
 
 #include "base/failure.hpp"
-#include "base/process.hpp"
+#include "base/locks/waiting.hpp"
+#include "base/process/process.hpp"
+#include "base/process/thread_block.hpp"
+#include "base/process/thread_signals.hpp"
+#include "base/process/uncancelled.hpp"
 #include "base/rounding.hpp"
-#include "base/thread_block.hpp"
-#include "base/thread_signals.hpp"
-#include "base/uncancelled.hpp"
-#include "base/waiting.hpp"
 #include "core/repair/page_layout.hpp"
 #include "core/repair/passed_on.hpp"
-#include "core/shared/library_call.hpp"
+#include "core/shared/pool/library_call.hpp"
 
 namespace scute::core::repair {
 namespace {

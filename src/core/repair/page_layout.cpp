@@ -6,7 +6,7 @@
 
 #include "base/rounding.hpp"
 #include "core/shared/object_place.hpp"
-#include "core/shared/zone_usage.hpp"
+#include "core/shared/pool/zone_usage.hpp"
 
 namespace scute::core::repair {
 namespace {

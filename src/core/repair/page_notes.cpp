@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/lock.hpp"
-#include "codec/crc32c.hpp"
+#include "base/locks/lock.hpp"
+#include "codec/checksum/crc32c.hpp"
 
 namespace scute::core::repair {
 namespace {

@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/spin_lock.hpp"
+#include "base/locks/spin_lock.hpp"
 #include "core/shared/state.hpp"
 
 namespace scute::core::repair {

@@ -4,14 +4,14 @@
 #include <csetjmp>
 #include <cstring>
 
+#include "base/locks/waiting.hpp"
+#include "base/process/thread_block.hpp"
 #include "base/rounding.hpp"
-#include "base/thread_block.hpp"
-#include "base/waiting.hpp"
-#include "codec/galois.hpp"
-#include "codec/parity.hpp"
+#include "codec/parity/galois.hpp"
+#include "codec/parity/parity.hpp"
 #include "core/repair/page_layout.hpp"
-#include "core/shared/library_call.hpp"
 #include "core/shared/optimistic.hpp"
+#include "core/shared/pool/library_call.hpp"
 
 namespace scute::core::repair {
 namespace {

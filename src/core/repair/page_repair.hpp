@@ -52,8 +52,8 @@
 //    are reported by name; beyond that PAGE-6 holds.
 //
 // On PAGE-8: the frames in it that count are in the log's other copies, and in the pool once the
-// engine has checkpointed (core/shared/lost_log_pages.hpp). On PAGE-9: such bytes would come back
-// in an older version, which a checksum may accept.
+// engine has checkpointed (core/shared/pool/lost_log_pages.hpp). On PAGE-9: such bytes would come
+// back in an older version, which a checksum may accept.
 #pragma once
 
 #include <algorithm>
@@ -61,10 +61,10 @@
 #include <atomic>
 #include <cstdint>
 
-#include "base/spin_lock.hpp"
+#include "base/locks/spin_lock.hpp"
 #include "core/repair/page_notes.hpp"
-#include "core/shared/columns.hpp"
-#include "core/shared/in_flight_write.hpp"
+#include "core/shared/parity/columns.hpp"
+#include "core/shared/parity/in_flight_write.hpp"
 #include "core/shared/resolver.hpp"
 #include "core/shared/state.hpp"
 

@@ -3,9 +3,9 @@
 // (core/repair/page_repair.hpp).
 #include <cstring>
 
-#include "base/lock.hpp"
+#include "base/locks/lock.hpp"
 #include "core/repair/page_repair.hpp"
-#include "core/shared/superblock.hpp"
+#include "core/shared/pool/superblock.hpp"
 
 namespace scute::core::repair {
 

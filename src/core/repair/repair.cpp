@@ -6,16 +6,16 @@
 #include <string>
 #include <vector>
 
-#include "base/lock.hpp"
-#include "core/repair/bitflip_search.hpp"
-#include "core/repair/erasure_decoder.hpp"
-#include "core/repair/erasure_search.hpp"
-#include "core/repair/hybrid_decode.hpp"
-#include "core/shared/columns.hpp"
+#include "base/locks/lock.hpp"
+#include "core/repair/erasure/bitflip_search.hpp"
+#include "core/repair/erasure/erasure_decoder.hpp"
+#include "core/repair/erasure/erasure_search.hpp"
+#include "core/repair/erasure/hybrid_decode.hpp"
 #include "core/shared/commits_under_way.hpp"
 #include "core/shared/optimistic.hpp"
+#include "core/shared/parity/columns.hpp"
+#include "core/shared/pool/zone_usage.hpp"
 #include "core/shared/resolver.hpp"
-#include "core/shared/zone_usage.hpp"
 
 namespace scute::core::repair {
 

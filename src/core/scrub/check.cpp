@@ -8,14 +8,14 @@
 #include <utility>
 #include <vector>
 
-#include "base/lock.hpp"
+#include "base/locks/lock.hpp"
 #include "core/repair/page_layout.hpp"
 #include "core/repair/repair.hpp"
 #include "core/scrub/replicas.hpp"
 #include "core/scrub/suspect_repair.hpp"
-#include "core/shared/blocks.hpp"
-#include "core/shared/columns.hpp"
-#include "core/shared/superblock.hpp"
+#include "core/shared/parity/blocks.hpp"
+#include "core/shared/parity/columns.hpp"
+#include "core/shared/pool/superblock.hpp"
 
 namespace scute::core::scrub {
 namespace {

@@ -3,12 +3,12 @@
 
 #include <cstring>
 
-#include "base/waiting.hpp"
-#include "codec/galois.hpp"
-#include "codec/parity.hpp"
-#include "core/shared/blocks.hpp"
-#include "core/shared/columns.hpp"
+#include "base/locks/waiting.hpp"
+#include "codec/parity/galois.hpp"
+#include "codec/parity/parity.hpp"
 #include "core/shared/optimistic.hpp"
+#include "core/shared/parity/blocks.hpp"
+#include "core/shared/parity/columns.hpp"
 
 namespace scute::core::scrub {
 namespace {

@@ -14,7 +14,7 @@
 
 #include "core/heap/heap.hpp"
 #include "core/scrub/fragment_ref.hpp"
-#include "core/shared/columns.hpp"
+#include "core/shared/parity/columns.hpp"
 
 namespace scute::core::scrub {
 

@@ -7,9 +7,9 @@
 #include <cstring>
 
 #include "base/rounding.hpp"
-#include "core/shared/columns.hpp"
 #include "core/shared/commits_under_way.hpp"
 #include "core/shared/optimistic.hpp"
+#include "core/shared/parity/columns.hpp"
 
 namespace scute::core::scrub {
 namespace {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/waiting.hpp"
+#include "base/locks/waiting.hpp"
 #include "core/repair/repair.hpp"
 #include "core/scrub/damage_classifier.hpp"
 #include "core/shared/optimistic.hpp"

@@ -25,7 +25,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/lock.hpp"
+#include "base/locks/lock.hpp"
 #include "core/heap/heap.hpp"
 #include "core/scrub/fragment_ref.hpp"
 

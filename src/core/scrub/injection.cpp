@@ -10,8 +10,8 @@
 #include "base/rounding.hpp"
 #include "core/heap/regions.hpp"
 #include "core/repair/page_repair.hpp"
-#include "core/shared/foreign_parts.hpp"
 #include "core/shared/optimistic.hpp"
+#include "core/shared/pool/foreign_parts.hpp"
 
 namespace scute::core::scrub {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "base/lock.hpp"
+#include "base/locks/lock.hpp"
 
 namespace scute::core::scrub {
 

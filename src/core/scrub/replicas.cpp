@@ -4,10 +4,10 @@
 #include <cstring>
 #include <vector>
 
-#include "base/lock.hpp"
+#include "base/locks/lock.hpp"
 #include "core/engine/common/lane_log.hpp"
 #include "core/log/entry.hpp"
-#include "core/shared/superblock.hpp"
+#include "core/shared/pool/superblock.hpp"
 
 namespace scute::core::scrub {
 namespace {

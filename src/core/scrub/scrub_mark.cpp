@@ -3,8 +3,8 @@
 
 #include <cstring>
 
-#include "base/lock.hpp"
-#include "codec/crc32c.hpp"
+#include "base/locks/lock.hpp"
+#include "codec/checksum/crc32c.hpp"
 #include "core/shared/optimistic.hpp"
 
 namespace scute::core::scrub {

@@ -7,11 +7,11 @@
 #include <chrono>
 #include <thread>
 
-#include "base/thread_signals.hpp"
+#include "base/process/thread_signals.hpp"
 #include "core/heap/heap.hpp"
 #include "core/scrub/replicas.hpp"
 #include "core/scrub/scrub_mark.hpp"
-#include "core/shared/library_call.hpp"
+#include "core/shared/pool/library_call.hpp"
 
 namespace scute::core::scrub {
 namespace {

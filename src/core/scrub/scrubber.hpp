@@ -18,7 +18,7 @@
 #include <functional>
 #include <vector>
 
-#include "base/lock.hpp"
+#include "base/locks/lock.hpp"
 #include "core/heap/heap.hpp"
 #include "core/scrub/column_walk.hpp"
 #include "core/scrub/rate_limit.hpp"

@@ -5,7 +5,7 @@
 #include <bitset>
 #include <cstring>
 
-#include "base/lock.hpp"
+#include "base/locks/lock.hpp"
 #include "core/repair/page_layout.hpp"
 
 namespace scute::core::scrub {

@@ -6,15 +6,15 @@
 #include <optional>
 
 #include "base/failure.hpp"
-#include "base/lock.hpp"
+#include "base/locks/lock.hpp"
+#include "base/locks/waiting.hpp"
 #include "base/rounding.hpp"
-#include "base/waiting.hpp"
-#include "codec/parity.hpp"
-#include "core/repair/decode_candidates.hpp"
-#include "core/repair/erasure_decoder.hpp"
+#include "codec/parity/parity.hpp"
+#include "core/repair/erasure/decode_candidates.hpp"
+#include "core/repair/erasure/erasure_decoder.hpp"
 #include "core/repair/repair.hpp"
-#include "core/shared/columns.hpp"
 #include "core/shared/optimistic.hpp"
+#include "core/shared/parity/columns.hpp"
 #include "core/tx/object_lock_guard.hpp"
 
 namespace scute::core::scrub {

@@ -18,7 +18,7 @@
 #include <tuple>
 #include <vector>
 
-#include "core/repair/erasure_search.hpp"
+#include "core/repair/erasure/erasure_search.hpp"
 #include "core/scrub/column_walk.hpp"
 #include "core/scrub/damage_classifier.hpp"
 

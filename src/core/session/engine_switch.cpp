@@ -24,11 +24,11 @@
 //    pool. It may be killed, and be repeated, at any moment.
 #include <exception>
 
-#include "core/engine/speculative/log_in_file.hpp"
+#include "core/engine/speculative/log_file/log_in_file.hpp"
 #include "core/session/factory.hpp"
 #include "core/session/instance.hpp"
-#include "core/shared/session_number.hpp"
-#include "core/shared/superblock.hpp"
+#include "core/shared/pool/session_number.hpp"
+#include "core/shared/pool/superblock.hpp"
 
 namespace scute::core {
 

@@ -24,13 +24,13 @@
 #include <optional>
 #include <vector>
 
-#include "base/lock.hpp"
-#include "base/open_guarded.hpp"
+#include "base/locks/lock.hpp"
+#include "base/process/open_guarded.hpp"
 #include "core/heap/foreign_span.hpp"
 #include "core/medium/guarded_user_file.hpp"
 #include "core/scrub/check.hpp"
 #include "core/session/instance.hpp"
-#include "core/shared/superblock.hpp"
+#include "core/shared/pool/superblock.hpp"
 
 namespace scute::core {
 namespace {

@@ -3,10 +3,10 @@
 
 #include <chrono>
 
-#include "base/library_thread.hpp"
-#include "base/thread_signals.hpp"
+#include "base/process/library_thread.hpp"
+#include "base/process/thread_signals.hpp"
 #include "core/session/instance.hpp"
-#include "core/shared/library_call.hpp"
+#include "core/shared/pool/library_call.hpp"
 
 namespace scute::core {
 

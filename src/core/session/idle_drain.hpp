@@ -8,7 +8,7 @@
 
 #include <thread>
 
-#include "base/lock.hpp"
+#include "base/locks/lock.hpp"
 
 namespace scute::core {
 

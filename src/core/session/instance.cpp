@@ -7,19 +7,19 @@
 #include <chrono>
 #include <cstring>
 
-#include "base/lock.hpp"
-#include "base/open_guarded.hpp"
-#include "core/engine/speculative/segment_list.hpp"
+#include "base/locks/lock.hpp"
+#include "base/process/open_guarded.hpp"
+#include "core/engine/speculative/log_file/segment_list.hpp"
 #include "core/file/new_file.hpp"
 #include "core/heap/foreign_span.hpp"
 #include "core/medium/guarded_user_file.hpp"
 #include "core/medium/mapped_medium.hpp"
 #include "core/repair/repair.hpp"
 #include "core/session/factory.hpp"
-#include "core/shared/blocks.hpp"
-#include "core/shared/columns.hpp"
-#include "core/shared/session_number.hpp"
-#include "core/shared/superblock.hpp"
+#include "core/shared/parity/blocks.hpp"
+#include "core/shared/parity/columns.hpp"
+#include "core/shared/pool/session_number.hpp"
+#include "core/shared/pool/superblock.hpp"
 #include "core/tx/verify.hpp"
 
 namespace scute::core {

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "base/process.hpp"
+#include "base/process/process.hpp"
 #include "core/file/ownership.hpp"
 #include "core/heap/heap.hpp"
 #include "core/repair/fault_handler.hpp"
@@ -77,7 +77,7 @@ class instance {
   // On a medium that the caller has made, such as the simulated one of testing/. identity: 18
   // bytes, of which the pool's uuid and tag are made; null for random ones. paths: where the log of
   // the pool may lie; null: only in the pool. A new log gets its name when the pool has its own
-  // (core/engine/speculative/log_in_file.hpp, log_in_file::name()).
+  // (core/engine/speculative/log_file/log_in_file.hpp, log_in_file::name()).
   static std::unique_ptr<instance> format(std::unique_ptr<medium::medium> m,
                                           const std::string& path, const scute_options& options,
                                           const std::byte* identity = nullptr,
@@ -107,7 +107,7 @@ class instance {
   // Made when it is first needed.
   std::unique_ptr<tx::replacer> replacing SCUTE_GUARDED_BY(user_file_mutex);
   // The pool belongs to another process, from which this one was forked: it must not be used here
-  // (base/process.hpp, PROC-1).
+  // (base/process/process.hpp, PROC-1).
   bool inherited() const noexcept { return process_ != this_process(); }
 
   uint64_t root(uint64_t size, uint32_t type);

@@ -8,8 +8,8 @@
 #include <chrono>
 #include <thread>
 
-#include "base/uncancelled.hpp"
-#include "base/waiting.hpp"
+#include "base/locks/waiting.hpp"
+#include "base/process/uncancelled.hpp"
 
 namespace scute::core {
 namespace {

@@ -20,7 +20,7 @@
 #include <atomic>
 #include <memory>
 
-#include "base/lock.hpp"
+#include "base/locks/lock.hpp"
 #include "core/session/thread_state.hpp"
 #include "core/shared/lane.hpp"
 

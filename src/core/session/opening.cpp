@@ -3,16 +3,16 @@
 #include <chrono>
 #include <cstring>
 
-#include "core/engine/speculative/log_in_file.hpp"
+#include "core/engine/speculative/log_file/log_in_file.hpp"
 #include "core/medium/mapped_medium.hpp"
 #include "core/repair/repair.hpp"
 #include "core/scrub/suspect_pages.hpp"
 #include "core/session/factory.hpp"
 #include "core/session/instance.hpp"
-#include "core/shared/blocks.hpp"
-#include "core/shared/session_number.hpp"
-#include "core/shared/superblock.hpp"
-#include "core/shared/zone_usage.hpp"
+#include "core/shared/parity/blocks.hpp"
+#include "core/shared/pool/session_number.hpp"
+#include "core/shared/pool/superblock.hpp"
+#include "core/shared/pool/zone_usage.hpp"
 
 namespace scute::core {
 namespace {

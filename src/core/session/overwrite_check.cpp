@@ -6,7 +6,7 @@
 
 #include "base/failure.hpp"
 #include "core/medium/mapped_medium.hpp"
-#include "core/shared/superblock.hpp"
+#include "core/shared/pool/superblock.hpp"
 
 namespace scute::core {
 namespace {

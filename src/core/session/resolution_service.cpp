@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <exception>
 
-#include "base/thread_signals.hpp"
+#include "base/process/thread_signals.hpp"
 #include "core/session/instance.hpp"
-#include "core/shared/library_call.hpp"
-#include "core/shared/superblock.hpp"
+#include "core/shared/pool/library_call.hpp"
+#include "core/shared/pool/superblock.hpp"
 
 namespace scute::core {
 namespace {

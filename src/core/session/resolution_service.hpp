@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/lock.hpp"
+#include "base/locks/lock.hpp"
 #include "scute/scute.h"
 
 namespace scute::core {

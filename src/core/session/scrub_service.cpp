@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "base/failure.hpp"
-#include "base/thread_signals.hpp"
+#include "base/process/thread_signals.hpp"
 #include "core/session/instance.hpp"
-#include "core/shared/library_call.hpp"
+#include "core/shared/pool/library_call.hpp"
 
 namespace scute::core {
 

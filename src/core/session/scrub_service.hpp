@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/lock.hpp"
+#include "base/locks/lock.hpp"
 #include "core/scrub/scrubber.hpp"
 #include "scute/scute.h"
 

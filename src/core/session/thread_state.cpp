@@ -7,10 +7,10 @@
 #include <new>
 #include <utility>
 
-#include "base/process.hpp"
-#include "base/thread_signals.hpp"
+#include "base/process/process.hpp"
+#include "base/process/thread_signals.hpp"
 #include "core/session/instance.hpp"
-#include "core/shared/library_call.hpp"
+#include "core/shared/pool/library_call.hpp"
 
 namespace scute::core {
 namespace {
@@ -19,7 +19,7 @@ std::atomic<uint32_t> next_ordinal{0};
 
 // Holders in use and free ones, and the lives of pools. Never destroyed, since pools may outlive
 // threads and statics, and threads may outlive both. Those of another process stay where they are
-// (PROC-5 in base/process.hpp).
+// (PROC-5 in base/process/process.hpp).
 struct process_store {
   uint64_t process;
   process_store* before;

@@ -7,9 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/process.hpp"
-#include "base/thread_block.hpp"
-#include "base/waiting.hpp"
+#include "base/locks/waiting.hpp"
+#include "base/process/process.hpp"
+#include "base/process/thread_block.hpp"
 
 namespace scute::core {
 
@@ -53,10 +53,10 @@ struct thread_state {
   tx::transaction* current = nullptr;
   pool_life* life = nullptr;  // of `pool`
   uint64_t serial = 0;        // of `pool`
-  uint64_t process = 0;       // in which all this holds (base/process.hpp, PROC-1)
+  uint64_t process = 0;       // in which all this holds (base/process/process.hpp, PROC-1)
   const tx::transaction* inherited =
       nullptr;                 // `current` in the process that this one was forked from
-  bool admits_faults = false;  // see base/thread_signals.hpp
+  bool admits_faults = false;  // see base/process/thread_signals.hpp
   uint64_t last_pool = 0;      // serial
   tx::transaction* last_transaction = nullptr;  // of last_lane
 

@@ -11,8 +11,8 @@
 #include <cstdint>
 #include <memory>
 
-#include "base/lock.hpp"
-#include "base/thread_block.hpp"
+#include "base/locks/lock.hpp"
+#include "base/process/thread_block.hpp"
 
 namespace scute::core::pool {
 

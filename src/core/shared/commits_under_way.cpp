@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/locks/waiting.hpp"
 #include "base/rounding.hpp"
-#include "base/waiting.hpp"
-#include "core/shared/columns.hpp"
+#include "core/shared/parity/columns.hpp"
 
 namespace scute::core::pool {
 

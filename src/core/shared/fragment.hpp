@@ -15,7 +15,7 @@
 
 #include <cstdint>
 
-#include "codec/crc32c.hpp"
+#include "codec/checksum/crc32c.hpp"
 #include "core/shared/state.hpp"
 
 namespace scute::core::pool {

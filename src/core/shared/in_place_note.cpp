@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "codec/crc32c.hpp"
+#include "codec/checksum/crc32c.hpp"
 
 namespace scute::core::pool {
 namespace {

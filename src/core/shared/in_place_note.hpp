@@ -15,7 +15,7 @@
 
 #include <vector>
 
-#include "core/shared/columns.hpp"
+#include "core/shared/parity/columns.hpp"
 
 namespace scute::core::pool {
 

@@ -11,7 +11,7 @@
 #include "base/byte_buffer.hpp"
 #include "core/layout/format.hpp"
 #include "core/medium/medium.hpp"
-#include "core/shared/stripes.hpp"
+#include "core/shared/parity/stripes.hpp"
 
 namespace scute::core::pool {
 

@@ -22,7 +22,7 @@
 #include <memory>
 
 #include "base/failure.hpp"
-#include "base/waiting.hpp"
+#include "base/locks/waiting.hpp"
 
 namespace scute::core::pool {
 

@@ -11,8 +11,8 @@
 #include <atomic>
 #include <vector>
 
-#include "base/lock.hpp"
-#include "base/waiting.hpp"
+#include "base/locks/lock.hpp"
+#include "base/locks/waiting.hpp"
 #include "core/layout/geometry.hpp"
 
 namespace scute::core::pool {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The core's interface to resolution after a crash. core/engine/logfree/resolution.hpp implements
-// it where columns and transactions are left open, and core/engine/speculative/unresolved.hpp where
-// only parity is. Every pool has a resolver; it has nothing to do for other engines, and after a
-// clean close.
+// it where columns and transactions are left open, and
+// core/engine/speculative/recovery/unresolved.hpp where only parity is. Every pool has a resolver;
+// it has nothing to do for other engines, and after a clean close.
 #pragma once
 
 #include <algorithm>

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "base/failure.hpp"
-#include "base/waiting.hpp"
-#include "codec/checksum.hpp"
+#include "base/locks/waiting.hpp"
+#include "codec/checksum/checksum.hpp"
 #include "core/layout/engines.hpp"
 #include "core/layout/foreign.hpp"
 #include "core/layout/geometry.hpp"
@@ -21,17 +21,17 @@
 #include "core/medium/medium.hpp"
 #include "core/medium/user_file.hpp"
 #include "core/shared/accounting.hpp"
-#include "core/shared/erasure_hints.hpp"
-#include "core/shared/event_log.hpp"
-#include "core/shared/failed_searches.hpp"
 #include "core/shared/idle_watch.hpp"
 #include "core/shared/lane.hpp"
-#include "core/shared/lost_log_pages.hpp"
 #include "core/shared/object_locks.hpp"
-#include "core/shared/overlays.hpp"
+#include "core/shared/parity/erasure_hints.hpp"
+#include "core/shared/parity/failed_searches.hpp"
+#include "core/shared/parity/overlays.hpp"
+#include "core/shared/parity/stripes.hpp"
+#include "core/shared/pool/event_log.hpp"
+#include "core/shared/pool/lost_log_pages.hpp"
 #include "core/shared/prewritten.hpp"
 #include "core/shared/resolver.hpp"
-#include "core/shared/stripes.hpp"
 
 namespace scute::core::pool {
 

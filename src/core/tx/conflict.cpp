@@ -4,7 +4,7 @@
 #include <cstring>
 #include <string>
 
-#include "base/waiting.hpp"
+#include "base/locks/waiting.hpp"
 #include "core/repair/repair.hpp"
 #include "core/shared/optimistic.hpp"
 

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "base/waiting.hpp"
+#include "base/locks/waiting.hpp"
 #include "core/shared/optimistic.hpp"
 #include "core/tx/conflict.hpp"
 #include "core/tx/transaction.hpp"

@@ -8,9 +8,9 @@
 #include <span>
 
 #include "core/heap/step_engine.hpp"
-#include "core/shared/columns.hpp"
 #include "core/shared/fragment.hpp"
 #include "core/shared/lane.hpp"
+#include "core/shared/parity/columns.hpp"
 #include "core/tx/range_set.hpp"
 
 namespace scute::core::tx {

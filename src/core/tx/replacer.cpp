@@ -6,9 +6,9 @@
 #include <ctime>
 #include <new>
 
-#include "codec/crc32c.hpp"
-#include "core/shared/columns.hpp"
+#include "codec/checksum/crc32c.hpp"
 #include "core/shared/optimistic.hpp"
+#include "core/shared/parity/columns.hpp"
 #include "core/shared/resolver.hpp"
 
 namespace scute::core::tx {

@@ -18,7 +18,7 @@
 // On REPLACE-2: other damage in such a page stays, as in a page that no thread writes: checksum and
 // parity continue to show it. But a power failure immediately after a commit may then take the
 // commit back, if the damage is more than a run of lines (docs/internals/logfree.md, "The price";
-// core/repair/decode_candidates.hpp, VERSION-3). So an old verification does not count.
+// core/repair/erasure/decode_candidates.hpp, VERSION-3). So an old verification does not count.
 #pragma once
 
 #include <cstdlib>

@@ -3,8 +3,8 @@
 
 #include <cstring>
 
-#include "base/waiting.hpp"
-#include "codec/diff.hpp"
+#include "base/locks/waiting.hpp"
+#include "codec/diff/diff.hpp"
 #include "core/repair/repair.hpp"
 #include "core/shared/optimistic.hpp"
 #include "core/tx/arena.hpp"

@@ -4,7 +4,7 @@
 // (core/shared/object_locks.hpp) and write their changes piece by piece.
 #pragma once
 
-#include "codec/diff.hpp"
+#include "codec/diff/diff.hpp"
 #include "core/shared/optimistic.hpp"
 #include "core/tx/engine.hpp"
 

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/waiting.hpp"
-#include "core/shared/columns.hpp"
-#include "core/shared/library_call.hpp"
+#include "base/locks/waiting.hpp"
 #include "core/shared/optimistic.hpp"
+#include "core/shared/parity/columns.hpp"
+#include "core/shared/pool/library_call.hpp"
 #include "core/shared/resolver.hpp"
 #include "core/tx/transaction.hpp"
 

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "core/shared/columns.hpp"
+#include "core/shared/parity/columns.hpp"
 #include "core/tx/conflict.hpp"
 #include "core/tx/object_lock_guard.hpp"
 #include "core/tx/verify.hpp"

@@ -6,11 +6,11 @@
 #include <cstring>
 #include <string>
 
-#include "base/waiting.hpp"
+#include "base/locks/waiting.hpp"
 #include "core/repair/repair.hpp"
 #include "core/shared/commits_under_way.hpp"
-#include "core/shared/library_call.hpp"
 #include "core/shared/optimistic.hpp"
+#include "core/shared/pool/library_call.hpp"
 #include "core/shared/resolver.hpp"
 #include "core/tx/object_lock_guard.hpp"
 

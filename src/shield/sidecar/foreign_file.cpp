@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "base/failure.hpp"
-#include "base/lock.hpp"
+#include "base/locks/lock.hpp"
 #include "core/layout/foreign.hpp"
 #include "core/tx/object_lock_guard.hpp"
 #include "core/tx/replacer.hpp"

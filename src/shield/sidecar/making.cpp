@@ -11,8 +11,8 @@
 
 #include "base/failure.hpp"
 #include "base/held_point.hpp"
-#include "base/open_guarded.hpp"
-#include "base/supervisor_lock.hpp"
+#include "base/locks/supervisor_lock.hpp"
+#include "base/process/open_guarded.hpp"
 #include "core/file/descriptor.hpp"
 #include "core/file/new_file.hpp"
 #include "core/file/our_file.hpp"
@@ -21,7 +21,7 @@
 #include "core/medium/user_file.hpp"
 #include "core/scrub/check.hpp"
 #include "core/session/instance.hpp"
-#include "core/shared/superblock.hpp"
+#include "core/shared/pool/superblock.hpp"
 #include "shield/sidecar/outlook.hpp"
 
 namespace scute::core::shield {

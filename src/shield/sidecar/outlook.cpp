@@ -12,7 +12,7 @@
 #include "core/file/new_file.hpp"
 #include "core/medium/guarded_user_file.hpp"
 #include "core/medium/mapped_medium.hpp"
-#include "core/shared/superblock.hpp"
+#include "core/shared/pool/superblock.hpp"
 
 namespace scute::core::shield {
 namespace {

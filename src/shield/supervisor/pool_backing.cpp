@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "base/failure.hpp"
-#include "base/supervisor_lock.hpp"
+#include "base/locks/supervisor_lock.hpp"
 
 namespace scute::core::supervisor {
 namespace {

@@ -22,7 +22,7 @@
 #include <string>
 #include <utility>
 
-#include "base/supervisor_lock.hpp"
+#include "base/locks/supervisor_lock.hpp"
 #include "scute/shield_run.h"
 #include "shield/supervisor/crash_writeback.hpp"
 #include "shield/supervisor/wire.hpp"

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <span>
 
-#include "base/waiting.hpp"
+#include "base/locks/waiting.hpp"
 #include "shield/view/audit.hpp"
 #include "shield/view/backing.hpp"
 #include "shield/view/line.hpp"

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "base/failure.hpp"
-#include "base/lock.hpp"
+#include "base/locks/lock.hpp"
 #include "shield/view/different.hpp"
 
 namespace scute::core::view {

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "base/failure.hpp"
-#include "base/lock.hpp"
+#include "base/locks/lock.hpp"
 #include "shield/view/commit_set.hpp"
 #include "shield/view/view_call.hpp"
 

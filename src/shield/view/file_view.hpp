@@ -79,7 +79,7 @@
 #include <memory>
 #include <span>
 
-#include "base/waiting.hpp"
+#include "base/locks/waiting.hpp"
 #include "shield/view/audit.hpp"
 #include "shield/view/backing.hpp"
 #include "shield/view/flusher.hpp"

@@ -2,7 +2,7 @@
 #include "shield/view/flush_list.hpp"
 
 #include "base/held_point.hpp"
-#include "base/waiting.hpp"
+#include "base/locks/waiting.hpp"
 
 namespace scute::core::view {
 

@@ -3,7 +3,7 @@
 
 #include <sched.h>
 
-#include "base/waiting.hpp"
+#include "base/locks/waiting.hpp"
 #include "codec/cpu.hpp"
 #include "codec/target.hpp"
 

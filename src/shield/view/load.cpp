@@ -8,8 +8,8 @@
 #include <span>
 #include <utility>
 
-#include "base/lock.hpp"
-#include "base/waiting.hpp"
+#include "base/locks/lock.hpp"
+#include "base/locks/waiting.hpp"
 #include "shield/view/commit_set.hpp"
 #include "shield/view/file_view.hpp"
 

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "base/failure.hpp"
-#include "base/lock.hpp"
+#include "base/locks/lock.hpp"
 #include "shield/view/different.hpp"
 #include "shield/view/view_call.hpp"
 

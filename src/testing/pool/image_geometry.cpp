@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "base/failure.hpp"
-#include "core/shared/superblock.hpp"
+#include "core/shared/pool/superblock.hpp"
 
 namespace scute::testing {
 using namespace core;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Engine spec: damage to the log itself, while the pool is open
 // (core/engine/speculative/log_scrubber.hpp) and before a crash is recovered from
-// (core/engine/speculative/gap_detection.hpp). Of pools whose log is in two copies.
+// (core/engine/speculative/recovery/gap_detection.hpp). Of pools whose log is in two copies.
 #include <algorithm>
 #include <cstring>
 #include <functional>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Engine spec: columns that an opening has left unresolved
-// (core/engine/speculative/unresolved.hpp), where a checkpoint resolves all of them at once, as in
+// (core/engine/speculative/recovery/unresolved.hpp), where a checkpoint resolves all of them at once, as in
 // so small a pool, and where it resolves one, as in a large one a small part.
 #include <functional>
 #include <memory>

@@ -3,8 +3,8 @@
 
 #include <cstring>
 
-#include "base/waiting.hpp"
-#include "core/shared/columns.hpp"
+#include "base/locks/waiting.hpp"
+#include "core/shared/parity/columns.hpp"
 
 namespace scute::core::engine {
 

@@ -9,9 +9,9 @@
 
 #include "core/engine/common/log_reader.hpp"
 #include "core/engine/common/touched_columns.hpp"
-#include "core/shared/blocks.hpp"
-#include "core/shared/columns.hpp"
-#include "core/shared/zone_usage.hpp"
+#include "core/shared/parity/blocks.hpp"
+#include "core/shared/parity/columns.hpp"
+#include "core/shared/pool/zone_usage.hpp"
 
 namespace scute::core::engine {
 namespace {

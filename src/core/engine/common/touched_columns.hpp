@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "core/shared/columns.hpp"
+#include "core/shared/parity/columns.hpp"
 
 namespace scute::core::engine {
 

@@ -5,12 +5,12 @@
 #include <cstring>
 #include <utility>
 
-#include "base/waiting.hpp"
+#include "base/locks/waiting.hpp"
 #include "core/engine/logfree/window.hpp"
-#include "core/shared/columns.hpp"
 #include "core/shared/fragment.hpp"
-#include "core/shared/in_flight_write.hpp"
 #include "core/shared/in_place_note.hpp"
+#include "core/shared/parity/columns.hpp"
+#include "core/shared/parity/in_flight_write.hpp"
 #include "core/tx/conflict.hpp"
 
 namespace scute::core::engine {

@@ -35,7 +35,7 @@
 #include <vector>
 
 #include "core/engine/common/lane_log.hpp"
-#include "core/shared/columns.hpp"
+#include "core/shared/parity/columns.hpp"
 #include "core/tx/engine.hpp"
 
 namespace scute::core::engine {

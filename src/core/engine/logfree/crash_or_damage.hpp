@@ -31,14 +31,14 @@
 // formatted (ZONE-4). There is no such cell in chunks that were never used (generation 0), in slots
 // of a run beyond those that are formatted next, and beyond the last chunk.
 //
-// CAUSE-7 SB-3 (core/shared/superblock.hpp) says what a crash leaves of superblock copies.
+// CAUSE-7 SB-3 (core/shared/pool/superblock.hpp) says what a crash leaves of superblock copies.
 #pragma once
 
 #include <algorithm>
 #include <vector>
 
-#include "core/shared/columns.hpp"
 #include "core/shared/fragment.hpp"
+#include "core/shared/parity/columns.hpp"
 
 namespace scute::core::engine {
 

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "core/shared/columns.hpp"
 #include "core/shared/fragment.hpp"
+#include "core/shared/parity/columns.hpp"
 
 namespace scute::core::engine {
 

@@ -8,9 +8,9 @@
 #include "core/engine/common/recovery.hpp"
 #include "core/engine/logfree/short_commit.hpp"
 #include "core/engine/logfree/window.hpp"
-#include "core/shared/columns.hpp"
-#include "core/shared/in_flight_write.hpp"
 #include "core/shared/in_place_note.hpp"
+#include "core/shared/parity/columns.hpp"
+#include "core/shared/parity/in_flight_write.hpp"
 #include "core/shared/resolver.hpp"
 #include "core/tx/conflict.hpp"
 

@@ -3,8 +3,8 @@
 
 #include "core/engine/common/in_place.hpp"
 #include "core/engine/logfree/window.hpp"
-#include "core/shared/columns.hpp"
-#include "core/shared/in_flight_write.hpp"
+#include "core/shared/parity/columns.hpp"
+#include "core/shared/parity/in_flight_write.hpp"
 #include "core/shared/resolver.hpp"
 #include "core/tx/conflict.hpp"
 

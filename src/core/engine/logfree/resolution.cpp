@@ -4,19 +4,19 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/lock.hpp"
+#include "base/locks/lock.hpp"
+#include "base/locks/waiting.hpp"
 #include "base/rounding.hpp"
-#include "base/waiting.hpp"
-#include "codec/parity.hpp"
+#include "codec/parity/parity.hpp"
 #include "core/engine/logfree/crash_or_damage.hpp"
 #include "core/engine/logfree/extents.hpp"
 #include "core/engine/logfree/recovery_decision.hpp"
-#include "core/repair/decode_candidates.hpp"
-#include "core/repair/hybrid_decode.hpp"
+#include "core/repair/erasure/decode_candidates.hpp"
+#include "core/repair/erasure/hybrid_decode.hpp"
 #include "core/repair/page_layout.hpp"
 #include "core/repair/repair.hpp"
-#include "core/shared/columns.hpp"
-#include "core/shared/in_flight_write.hpp"
+#include "core/shared/parity/columns.hpp"
+#include "core/shared/parity/in_flight_write.hpp"
 
 namespace scute::core::engine {
 namespace {

@@ -51,8 +51,8 @@
 //    others are rolled back (docs/internals/logfree.md, "Limits").
 // RES-14 A search that failed, and a look of RES-10 at a block that explained nothing, is not
 //    repeated while nothing that it rests on has changed. That is: resolution has written nothing,
-//    no hint (core/repair/erasure_search.hpp) is new, and nothing was repaired. For a search, also
-//    the fragment's bytes and the syndromes of its columns are the same.
+//    no hint (core/repair/erasure/erasure_search.hpp) is new, and nothing was repaired. For a
+//    search, also the fragment's bytes and the syndromes of its columns are the same.
 //
 // On RES-2: if the slow part has looked first, the other thread waits for it before the block
 // counts as resolved. (Found by an attack from outside: the slow part made a block add up and
@@ -99,14 +99,14 @@
 #include <thread>
 #include <vector>
 
-#include "base/lock.hpp"
-#include "base/waiting.hpp"
+#include "base/locks/lock.hpp"
+#include "base/locks/waiting.hpp"
 #include "core/engine/logfree/crash_or_damage.hpp"
-#include "core/repair/decode_candidates.hpp"
-#include "core/repair/erasure_search.hpp"
-#include "core/shared/columns.hpp"
-#include "core/shared/failed_searches.hpp"
+#include "core/repair/erasure/decode_candidates.hpp"
+#include "core/repair/erasure/erasure_search.hpp"
 #include "core/shared/fragment.hpp"
+#include "core/shared/parity/columns.hpp"
+#include "core/shared/parity/failed_searches.hpp"
 #include "core/shared/resolver.hpp"
 
 namespace scute::core::engine {
@@ -184,7 +184,7 @@ class resolution final : public pool::resolver {
   remains explain_block(uint64_t zone, uint64_t block) SCUTE_REQUIRES(mutex_);
   bool help(uint64_t zone, uint64_t block, const remains& left) SCUTE_REQUIRES(mutex_);
   void look_at(uint64_t zone, uint64_t block) SCUTE_REQUIRES(mutex_);
-  // As in core/repair/decode_candidates.hpp, within the limits of RES-14.
+  // As in core/repair/erasure/decode_candidates.hpp, within the limits of RES-14.
   bool find_sound(const pool::fragment& f, std::vector<std::byte>& image) SCUTE_REQUIRES(mutex_);
   bool find_other(const pool::fragment& f, repair::decode_candidate& other) SCUTE_REQUIRES(mutex_);
   template <typename Search>

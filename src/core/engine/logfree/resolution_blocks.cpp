@@ -2,7 +2,7 @@
 // Notes which blocks are resolved, found sound, or looked at by the slow part (RES-1, RES-2).
 #include "core/engine/logfree/extents.hpp"
 #include "core/engine/logfree/resolution.hpp"
-#include "core/shared/columns.hpp"
+#include "core/shared/parity/columns.hpp"
 
 namespace scute::core::engine {
 

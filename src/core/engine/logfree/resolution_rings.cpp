@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <cstring>
 
-#include "codec/parity.hpp"
+#include "codec/parity/parity.hpp"
 #include "core/engine/logfree/extents.hpp"
 #include "core/engine/logfree/recovery_decision.hpp"
 #include "core/engine/logfree/resolution.hpp"
-#include "core/repair/decode_candidates.hpp"
-#include "core/repair/hybrid_decode.hpp"
+#include "core/repair/erasure/decode_candidates.hpp"
+#include "core/repair/erasure/hybrid_decode.hpp"
 #include "core/repair/page_layout.hpp"
-#include "core/shared/columns.hpp"
+#include "core/shared/parity/columns.hpp"
 
 namespace scute::core::engine {
 namespace {

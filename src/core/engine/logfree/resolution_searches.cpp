@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Decides a block with the help of other blocks, before it is given up (RES-10), and skips searches
 // that would find the same again (RES-14).
-#include "codec/checksum.hpp"
+#include "codec/checksum/checksum.hpp"
 #include "core/engine/logfree/extents.hpp"
 #include "core/engine/logfree/resolution.hpp"
-#include "core/repair/hybrid_decode.hpp"
+#include "core/repair/erasure/hybrid_decode.hpp"
 #include "core/repair/page_layout.hpp"
 
 namespace scute::core::engine {

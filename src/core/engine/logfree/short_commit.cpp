@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <cstring>
 
-#include "codec/diff.hpp"
-#include "codec/parity.hpp"
+#include "codec/diff/diff.hpp"
+#include "codec/parity/parity.hpp"
 #include "core/shared/fragment.hpp"
-#include "core/shared/in_flight_write.hpp"
 #include "core/shared/optimistic.hpp"
+#include "core/shared/parity/in_flight_write.hpp"
 #include "core/shared/resolver.hpp"
 
 namespace scute::core::engine {

@@ -5,10 +5,10 @@
 #include <cstring>
 
 #include "base/rounding.hpp"
-#include "codec/galois.hpp"
-#include "codec/parity.hpp"
-#include "core/shared/columns.hpp"
-#include "core/shared/in_flight_write.hpp"
+#include "codec/parity/galois.hpp"
+#include "codec/parity/parity.hpp"
+#include "core/shared/parity/columns.hpp"
+#include "core/shared/parity/in_flight_write.hpp"
 
 namespace scute::core::engine {
 namespace {

@@ -59,8 +59,9 @@ void touch_parity(const pool::state& s, uint64_t parity, uint64_t length) noexce
 
 // A lane's windows: `now`, the one under way, and `last`, which may be deferred. Their state is in
 // the lane, where a thread that rebuilds a lost page in the middle of a commit finds it
-// (core/shared/in_flight_write.hpp). This class has the operations on it, and costs nothing to
-// make. Only the thread that uses the lane calls the methods, unless they say that any thread may.
+// (core/shared/parity/in_flight_write.hpp). This class has the operations on it, and costs nothing
+// to make. Only the thread that uses the lane calls the methods, unless they say that any thread
+// may.
 class window {
  public:
   window(pool::state& s, pool::lane& l) noexcept : s_(s), l_(l) {}

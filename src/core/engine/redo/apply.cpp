@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/engine/redo/apply.hpp"
 
-#include "codec/parity.hpp"
+#include "codec/parity/parity.hpp"
 #include "core/engine/redo/invalidate_peer_entry.hpp"
-#include "core/shared/columns.hpp"
-#include "core/shared/in_flight_write.hpp"
+#include "core/shared/parity/columns.hpp"
+#include "core/shared/parity/in_flight_write.hpp"
 
 namespace scute::core::engine {
 namespace {

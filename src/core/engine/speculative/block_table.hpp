@@ -27,9 +27,9 @@
 #include <vector>
 
 #include "base/lazy_memory.hpp"
-#include "base/lock.hpp"
-#include "base/spin_lock.hpp"
-#include "core/shared/columns.hpp"
+#include "base/locks/lock.hpp"
+#include "base/locks/spin_lock.hpp"
+#include "core/shared/parity/columns.hpp"
 #include "core/shared/state.hpp"
 
 namespace scute::core::engine {

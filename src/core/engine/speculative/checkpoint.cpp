@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/rounding.hpp"
-#include "core/shared/in_flight_write.hpp"
 #include "core/shared/optimistic.hpp"
+#include "core/shared/parity/in_flight_write.hpp"
 
 namespace scute::core::engine {
 

@@ -35,10 +35,10 @@
 #include <deque>
 #include <vector>
 
-#include "base/waiting.hpp"
+#include "base/locks/waiting.hpp"
 #include "core/engine/speculative/block_table.hpp"
 #include "core/engine/speculative/commit_log.hpp"
-#include "core/engine/speculative/unresolved.hpp"
+#include "core/engine/speculative/recovery/unresolved.hpp"
 
 namespace scute::core::engine {
 

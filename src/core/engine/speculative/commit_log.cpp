@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/rounding.hpp"
-#include "core/engine/speculative/truncation_point.hpp"
+#include "core/engine/speculative/recovery/truncation_point.hpp"
 
 namespace scute::core::engine {
 namespace {

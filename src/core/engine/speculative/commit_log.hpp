@@ -39,9 +39,9 @@
 #include <span>
 #include <vector>
 
-#include "base/lock.hpp"
-#include "base/waiting.hpp"
-#include "core/engine/speculative/log_location.hpp"
+#include "base/locks/lock.hpp"
+#include "base/locks/waiting.hpp"
+#include "core/engine/speculative/log_file/log_location.hpp"
 #include "core/log/segment_writer.hpp"
 
 namespace scute::core::engine {

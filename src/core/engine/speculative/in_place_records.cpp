@@ -7,12 +7,12 @@
 #include "base/rounding.hpp"
 #include "core/engine/common/in_place.hpp"
 #include "core/engine/speculative/granules.hpp"
-#include "core/engine/speculative/pages.hpp"
+#include "core/engine/speculative/log_file/pages.hpp"
 #include "core/engine/speculative/speculative.hpp"
 #include "core/engine/speculative/under_way.hpp"
-#include "core/shared/columns.hpp"
-#include "core/shared/in_flight_write.hpp"
 #include "core/shared/optimistic.hpp"
+#include "core/shared/parity/columns.hpp"
+#include "core/shared/parity/in_flight_write.hpp"
 #include "core/tx/conflict.hpp"
 
 namespace scute::core::engine {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reports about the log of engine `spec`: its size, its fill, and the LSN up to which it is void.
-#include "core/engine/speculative/replay.hpp"
+#include "core/engine/speculative/recovery/replay.hpp"
+#include "core/engine/speculative/recovery/truncation_point.hpp"
 #include "core/engine/speculative/speculative.hpp"
-#include "core/engine/speculative/truncation_point.hpp"
 
 namespace scute::core::engine {
 namespace {
@@ -59,8 +59,8 @@ std::optional<uint64_t> speculative::record_room(uint64_t chunks) {
   return room_->records_for(chunks);
 }
 
-// On a disk prewriting costs several syncs, and more records cost none. A log is not to grow by more
-// than this for new objects.
+// On a disk prewriting costs several syncs, and more records cost none. A log is not to grow by
+// more than this for new objects.
 bool speculative::logs_payload(pool::lane& l, uint64_t bytes) {
   constexpr uint64_t logged_max = uint64_t{16} << 20;
   return log_ != nullptr && log_->is_apart() && bytes <= logged_max &&

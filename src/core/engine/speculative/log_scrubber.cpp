@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/rounding.hpp"
-#include "core/engine/speculative/file_pages.hpp"
-#include "core/engine/speculative/gap_detection.hpp"
+#include "core/engine/speculative/log_file/file_pages.hpp"
+#include "core/engine/speculative/recovery/gap_detection.hpp"
 #include "core/shared/optimistic.hpp"
 
 namespace scute::core::engine {

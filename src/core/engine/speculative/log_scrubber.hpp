@@ -26,10 +26,10 @@
 //    could not see that nothing is missing there (GAP-2), and would report it as lost.
 #pragma once
 
-#include "base/waiting.hpp"
+#include "base/locks/waiting.hpp"
 #include "core/engine/speculative/checkpoint.hpp"
 #include "core/engine/speculative/commit_log.hpp"
-#include "core/engine/speculative/log_room.hpp"
+#include "core/engine/speculative/log_file/log_room.hpp"
 #include "core/log/segment_reader.hpp"
 #include "core/tx/engine.hpp"
 
@@ -45,8 +45,8 @@ class log_scrubber {
   // Examines the list and the truncation point of a pool that was closed properly, as it is opened:
   // alone in the pool. Throws SCUTE_E_IO.
   void repair_heads();
-  // Repairs the segments with pages that were lost (core/shared/lost_log_pages.hpp). Returns false
-  // if an append is under way there, so that it has to be done again.
+  // Repairs the segments with pages that were lost (core/shared/pool/lost_log_pages.hpp). Returns
+  // false if an append is under way there, so that it has to be done again.
   bool repair_lost_pages();
   // Calls fn(offset, length) for the places in the pool of frames that count. A log in a file of
   // its own has none.

@@ -7,7 +7,7 @@
 
 #include "core/engine/common/in_place.hpp"
 #include "core/engine/speculative/speculative.hpp"
-#include "core/shared/columns.hpp"
+#include "core/shared/parity/columns.hpp"
 #include "core/tx/object_lock_guard.hpp"
 #include "core/tx/small_changes.hpp"
 

@@ -9,8 +9,8 @@
 #include "core/engine/speculative/granules.hpp"
 #include "core/engine/speculative/speculative.hpp"
 #include "core/shared/fragment.hpp"
-#include "core/shared/library_call.hpp"
 #include "core/shared/optimistic.hpp"
+#include "core/shared/pool/library_call.hpp"
 #include "core/tx/object_lock_guard.hpp"
 
 namespace scute::core::engine {

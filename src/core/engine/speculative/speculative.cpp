@@ -6,19 +6,19 @@
 #include <utility>
 
 #include "base/rounding.hpp"
-#include "codec/parity.hpp"
+#include "codec/parity/parity.hpp"
 #include "core/engine/common/in_place.hpp"
-#include "core/engine/speculative/gap_detection.hpp"
-#include "core/engine/speculative/log_in_pool.hpp"
-#include "core/engine/speculative/pages.hpp"
-#include "core/engine/speculative/replay.hpp"
-#include "core/engine/speculative/truncation_point.hpp"
+#include "core/engine/speculative/log_file/log_in_pool.hpp"
+#include "core/engine/speculative/log_file/pages.hpp"
+#include "core/engine/speculative/recovery/gap_detection.hpp"
+#include "core/engine/speculative/recovery/replay.hpp"
+#include "core/engine/speculative/recovery/truncation_point.hpp"
 #include "core/engine/speculative/under_way.hpp"
-#include "core/shared/columns.hpp"
 #include "core/shared/fragment.hpp"
-#include "core/shared/in_flight_write.hpp"
 #include "core/shared/optimistic.hpp"
-#include "core/shared/superblock.hpp"
+#include "core/shared/parity/columns.hpp"
+#include "core/shared/parity/in_flight_write.hpp"
+#include "core/shared/pool/superblock.hpp"
 #include "core/tx/conflict.hpp"
 
 namespace scute::core::engine {
@@ -270,7 +270,8 @@ void speculative::find_blocks(lane_state& mine) {
 // ---- stores -------------------------------------------------------------------------------------
 
 // Stores the parity of a cell whose old bytes become fresh ones, under its stripe. Then these may
-// be stored there: the fault handler knows both (core/shared/in_flight_write.hpp, INFLIGHT-2).
+// be stored there: the fault handler knows both
+// (core/shared/parity/in_flight_write.hpp, INFLIGHT-2).
 void speculative::store_parity(pool::lane& l, lane_state& mine, uint64_t offset, uint64_t parity,
                                uint32_t n, const std::byte* old, const std::byte* fresh,
                                how stores) noexcept {

@@ -63,10 +63,10 @@
 #include "core/engine/speculative/block_table.hpp"
 #include "core/engine/speculative/checkpoint.hpp"
 #include "core/engine/speculative/commit_log.hpp"
-#include "core/engine/speculative/log_in_file.hpp"
-#include "core/engine/speculative/log_room.hpp"
+#include "core/engine/speculative/log_file/log_in_file.hpp"
+#include "core/engine/speculative/log_file/log_room.hpp"
 #include "core/engine/speculative/log_scrubber.hpp"
-#include "core/engine/speculative/unresolved.hpp"
+#include "core/engine/speculative/recovery/unresolved.hpp"
 #include "core/heap/heap.hpp"
 #include "core/tx/engine.hpp"
 

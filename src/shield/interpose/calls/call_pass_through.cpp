@@ -18,7 +18,7 @@
 #include <optional>
 #include <type_traits>
 
-#include "base/uncancelled.hpp"
+#include "base/process/uncancelled.hpp"
 #include "shield/interpose/calls/call_arguments.hpp"
 #include "shield/interpose/calls/next_calls.hpp"
 #include "shield/interpose/calls/program_calls.hpp"

@@ -12,7 +12,7 @@
 
 #include <optional>
 
-#include "base/open_guarded.hpp"
+#include "base/process/open_guarded.hpp"
 
 namespace scute::core::interpose {
 

@@ -13,8 +13,8 @@
 #include <exception>
 
 #include "base/failure.hpp"
-#include "base/thread_signals.hpp"
-#include "base/waiting.hpp"
+#include "base/locks/waiting.hpp"
+#include "base/process/thread_signals.hpp"
 #include "shield/audit/report_clock.hpp"
 #include "shield/interpose/calls/next_calls.hpp"
 #include "shield/interpose/descriptors/claimed_file.hpp"

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/uncancelled.hpp"
+#include "base/process/uncancelled.hpp"
 #include "shield/interpose/calls/next_calls.hpp"
 #include "shield/interpose/descriptors/descriptors.hpp"
 #include "shield/interpose/descriptors/guarded_file.hpp"

@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "base/uncancelled.hpp"
+#include "base/process/uncancelled.hpp"
 #include "shield/interpose/calls/next_calls.hpp"
 #include "shield/interpose/descriptors/descriptors.hpp"
 #include "shield/interpose/descriptors/guard_mode.hpp"

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <span>
 
-#include "base/uncancelled.hpp"
+#include "base/process/uncancelled.hpp"
 #include "shield/interpose/calls/next_calls.hpp"
 
 namespace scute::core::interpose {

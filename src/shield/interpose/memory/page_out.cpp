@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <atomic>
 
-#include "base/waiting.hpp"
+#include "base/locks/waiting.hpp"
 #include "shield/interpose/descriptors/guarded_file.hpp"
 #include "shield/interpose/memory/mappings.hpp"
 #include "shield/interpose/memory/memory_limit.hpp"

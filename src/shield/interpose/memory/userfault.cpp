@@ -11,7 +11,7 @@
 
 #include <cerrno>
 
-#include "base/uncancelled.hpp"
+#include "base/process/uncancelled.hpp"
 #include "shield/interpose/calls/next_calls.hpp"
 #include "shield/interpose/descriptors/own_descriptors.hpp"
 

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "base/library_thread.hpp"
+#include "base/process/library_thread.hpp"
 #include "shield/interpose/memory/page_in.hpp"
 #include "shield/interpose/memory/page_out.hpp"
 #include "shield/interpose/signals/signals_wait.hpp"

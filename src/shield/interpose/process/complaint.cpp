@@ -10,7 +10,7 @@
 #include <ctime>
 #include <string_view>
 
-#include "base/uncancelled.hpp"
+#include "base/process/uncancelled.hpp"
 #include "shield/interpose/calls/next_calls.hpp"
 
 namespace scute::core::interpose {

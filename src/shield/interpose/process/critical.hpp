@@ -4,8 +4,9 @@
 // CRIT-1 Signals wait (signals_wait.hpp): no handler of the program runs in the middle of a change,
 //    so handlers may call everything that POSIX lets them call.
 // CRIT-2 One mutex guards everything, and fork() takes it: a child finds complete tables. Its
-//    holder may also need the library's mutexes that fork() takes (base/process.hpp, PROC-4), so
-//    fork() takes it before them. (Found by hostile programs.)
+//    holder may also need the library's mutexes that fork() takes
+//    (base/process/process.hpp, PROC-4), so fork() takes it before them. (Found by hostile
+//    programs.)
 // CRIT-3 The scope's owner decides about errno: it is kept unless the owner fails.
 #pragma once
 

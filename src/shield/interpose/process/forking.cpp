@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "shield/interpose/process/forking.hpp"
 
-#include "base/process.hpp"
+#include "base/process/process.hpp"
 #include "shield/interpose/descriptors/descriptors.hpp"
 #include "shield/interpose/descriptors/guarded_file.hpp"
 #include "shield/interpose/memory/page_in.hpp"

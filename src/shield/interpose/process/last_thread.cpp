@@ -14,8 +14,8 @@
 #include <cstring>
 #include <ctime>
 
-#include "base/library_thread.hpp"
-#include "base/waiting.hpp"
+#include "base/locks/waiting.hpp"
+#include "base/process/library_thread.hpp"
 #include "shield/interpose/calls/next_calls.hpp"
 #include "shield/interpose/descriptors/descriptors.hpp"
 #include "shield/interpose/descriptors/guarded_file.hpp"

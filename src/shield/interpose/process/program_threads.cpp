@@ -10,7 +10,7 @@
 #include <atomic>
 #include <cerrno>
 
-#include "base/library_thread.hpp"
+#include "base/process/library_thread.hpp"
 #include "shield/interpose/calls/next_calls.hpp"
 #include "shield/interpose/descriptors/own_descriptors.hpp"
 

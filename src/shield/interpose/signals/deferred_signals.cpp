@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "base/waiting.hpp"
+#include "base/locks/waiting.hpp"
 #include "shield/interpose/calls/next_calls.hpp"
 #include "shield/interpose/signals/signal_order.hpp"
 #include "shield/interpose/signals/signals_wait.hpp"

@@ -9,7 +9,7 @@
 #include <csignal>
 #include <cstddef>
 
-#include "base/uncancelled.hpp"
+#include "base/process/uncancelled.hpp"
 
 namespace scute::core::interpose {
 

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <cerrno>
 
-#include "base/waiting.hpp"
+#include "base/locks/waiting.hpp"
 #include "shield/interpose/descriptors/guarded_file.hpp"
 #include "shield/interpose/memory/mappings.hpp"
 #include "shield/interpose/memory/view_faults.hpp"

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/locks/kept_lock.hpp"
+
+#include <cerrno>
+#include <exception>
+
+#include "base/locks/lock_keeper.hpp"
+#include "base/process/process.hpp"
+
+namespace scute::core {
+
+int kept_lock::take(int fd, const lock_request& wanted) noexcept {
+  release();
+  wanted_ = wanted;
+  process_ = this_process();
+  const kept_place place = lock_by_keeper(fd, wanted);
+  by_keeper_ = place.way;
+  number_ = place.number;
+  return place.way ? place.error : take_here(fd);
+}
+
+// LOCK-3
+int kept_lock::take_here(int fd) noexcept {
+  int own = -1;
+  try {
+    own = duplicate_registered(fd);
+  } catch (const std::exception&) {
+    errno = EMFILE;
+  }
+  if (own < 0) return errno;
+  file_ = file_of(own);
+  int e = try_to_lock(own, wanted_);
+  if (e == 0) {
+    const int other = open_again(::gettid(), own, wanted_);
+    if (other >= 0) e = look_if_kept(other, wanted_);
+    if (other >= 0) ::syscall(SYS_close, other);
+    if (e != 0) unlock(own, wanted_);
+  }
+  if (e == 0)
+    number_ = own;
+  else
+    close_registered(own, file_);
+  return e;
+}
+
+void kept_lock::release() noexcept {
+  const int number = std::exchange(number_, -1);
+  if (number < 0 || process_ != this_process()) return;
+  const int keep = errno;
+  if (by_keeper_) {
+    unlock_by_keeper(number, wanted_);
+  } else {
+    if (file_of(number) == file_) unlock(number, wanted_);
+    close_registered(number, file_);
+  }
+  errno = keep;
+}
+
+}  // namespace scute::core
