@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A full file and several threads (pow/file/format.hpp, POW-4): each has a segment open, and erases in
-// it.
+// A full file and several threads (pow/file/format.hpp, POW-4): each has a segment open, and erases
+// in it.
 #include <scute/pow.hpp>
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pages lost in the middle of a log-free commit (PAGE-3, core/shared/parity/in_flight_write.hpp): laid out
-// by hand at every phase, in real commits before and between the phases, and by another thread at
-// any moment.
+// Pages lost in the middle of a log-free commit (PAGE-3, core/shared/parity/in_flight_write.hpp):
+// laid out by hand at every phase, in real commits before and between the phases, and by another
+// thread at any moment.
 #include <gtest/gtest.h>
 
 #include <array>

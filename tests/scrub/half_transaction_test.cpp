@@ -186,7 +186,8 @@ TEST_P(half_transaction, UndecidedOfWhichOneIsReadFirst) {
 }
 
 // Decided, and no parity has followed. A member is damaged where the transaction did not write, so
-// its columns repair it, and its ring is whole (VERSION-3 of core/repair/erasure/decode_candidates.hpp).
+// its columns repair it, and its ring is whole (VERSION-3 of
+// core/repair/erasure/decode_candidates.hpp).
 TEST_P(half_transaction, DecidedOfWhichAMemberIsRepaired) {
   for (const uint64_t damaged : {0, 1})
     for (const bool scan_first : {false, true}) {

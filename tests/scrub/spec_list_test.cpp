@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The list of segments (core/engine/speculative/log_file/segment_list.hpp) with one of its two places
-// damaged, in all copies: no commit may depend on one place alone (LIST-3). The chunks that an
-// older list named may have become room for objects meanwhile.
+// The list of segments (core/engine/speculative/log_file/segment_list.hpp) with one of its two
+// places damaged, in all copies: no commit may depend on one place alone (LIST-3). The chunks that
+// an older list named may have become room for objects meanwhile.
 #include <gtest/gtest.h>
 
 #include <algorithm>

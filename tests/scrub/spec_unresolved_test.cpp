@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Engine spec computes the parity of columns after the opening
-// (core/engine/speculative/recovery/unresolved.hpp, UNRES-1 to UNRES-5). Any call that comes before that is
-// done finds its log, and columns that do not add up cause no report.
+// (core/engine/speculative/recovery/unresolved.hpp, UNRES-1 to UNRES-5). Any call that comes before
+// that is done finds its log, and columns that do not add up cause no report.
 #include <gtest/gtest.h>
 
 #include "core/layout/engines.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Engine spec: columns that an opening has left unresolved
-// (core/engine/speculative/recovery/unresolved.hpp), where a checkpoint resolves all of them at once, as in
-// so small a pool, and where it resolves one, as in a large one a small part.
+// (core/engine/speculative/recovery/unresolved.hpp), where a checkpoint resolves all of them at
+// once, as in so small a pool, and where it resolves one, as in a large one a small part.
 #include <functional>
 #include <memory>
 #include <stdexcept>
