@@ -19,9 +19,9 @@ struct guest_task {
   uint64_t seed = 1;
 };
 
-class guest_work {
+class guest_workload {
  public:
-  virtual ~guest_work() = default;
+  virtual ~guest_workload() = default;
   // Before what is measured, on the simulated machine: the code and what all operations need is in
   // the caches then.
   virtual void warm() {}
@@ -36,7 +36,7 @@ class guest_work {
 };
 
 // Ready to run. Throws std::invalid_argument for what there is not.
-std::unique_ptr<guest_work> make_work(const guest_task& task);
+std::unique_ptr<guest_workload> make_workload(const guest_task& task);
 
 // Says which memory is persistent: what is mapped from files in the task's folder.
 void announce_persistent(const guest_task& task);

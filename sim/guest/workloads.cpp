@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "guest/works.hpp"
+#include "guest/workloads.hpp"
 
 #include <sys/stat.h>
 
@@ -75,7 +75,7 @@ class marked_home {
   store_type store_{arena_};
 };
 
-class stamp_work final : public guest_work {
+class stamp_work final : public guest_workload {
  public:
   explicit stamp_work(const guest_task& t)
       : input_(stamp::make_input(t.work.substr(6),
@@ -115,7 +115,7 @@ bench::system_kind kind_of(const std::string& name) {
 }
 
 // As bench/works does it: objects are overwritten in a random order, each in a transaction.
-class overwrite_work final : public guest_work {
+class overwrite_work final : public guest_workload {
  public:
   explicit overwrite_work(const guest_task& t)
       : size_(std::stoull(t.work.substr(10))), source_(size_, t.seed) {
@@ -152,7 +152,7 @@ class overwrite_work final : public guest_work {
   size_t warm_ = 0;
 };
 
-class insert_work final : public guest_work {
+class insert_work final : public guest_workload {
  public:
   explicit insert_work(const guest_task& t)
       : warm_(amount_of(t).warm), keys_(amount_of(t).measured) {
@@ -191,7 +191,7 @@ class insert_work final : public guest_work {
   uint64_t fresh_ = 0;
 };
 
-class ycsb_work final : public guest_work {
+class ycsb_work final : public guest_workload {
  public:
   explicit ycsb_work(const guest_task& t) {
     namespace ycsb = workloads::ycsb;
@@ -234,7 +234,7 @@ class ycsb_work final : public guest_work {
 
 }  // namespace
 
-std::unique_ptr<guest_work> make_work(const guest_task& t) {
+std::unique_ptr<guest_workload> make_workload(const guest_task& t) {
   const auto is = [&](std::string_view with) { return t.work.starts_with(with); };
   if (is("stamp-")) return std::make_unique<stamp_work>(t);
   if (t.threads != 1) throw std::invalid_argument("only STAMP runs on two cores");
