@@ -114,7 +114,7 @@ bench::system_kind kind_of(const std::string& name) {
   throw std::invalid_argument("no system " + name);
 }
 
-// As bench/works does it: objects are overwritten in a random order, each in a transaction.
+// As bench/benchmarks does it: objects are overwritten in a random order, each in a transaction.
 class overwrite_work final : public guest_workload {
  public:
   explicit overwrite_work(const guest_task& t)
