@@ -56,7 +56,7 @@ int run(const options& o, int argc, char** argv) {
   unsigned steps = 0;
   for (const benchmark_group& g : benchmark_groups()) steps += g.steps(o);
   if (steps == 0) {
-    fmt::print(stderr, "scute-bench: no work matches --filter; see scute-bench --list\n");
+    fmt::print(stderr, "scute-bench: no workload matches --filter; see scute-bench --list\n");
     return 2;
   }
   remove_stale(o.dir);

@@ -26,7 +26,7 @@ constexpr unsigned warm_rounds = 10;
 
 const std::vector<std::pair<std::string, std::string>> benchmarks{
     {wall, "overwrite one of 1024 objects, again and again"},
-    {processor, "the same: processor time of all threads, with what was put off"}};
+    {processor, "the same: processor time of all threads, with deferred work"}};
 
 bool contends(const options& o, const system_kind& k) {
   return o.wants_system(k.name) && (k.name != pmemobj_huge || grants_huge_pages(o.dir));

@@ -58,7 +58,7 @@ bool is_engine(std::string_view system) {
 void check_threads(const guest_task& t) {
   for (const stamp::application& a : stamp::applications())
     if (t.work.substr(6) == a.name && t.threads > a.threads_max)
-      throw std::invalid_argument(t.work + " is one thread's work");
+      throw std::invalid_argument(t.work + " runs on one thread only");
 }
 
 // The home of marked nodes: memory of the machine's, mapped from a file as a pool would be.
@@ -180,7 +180,7 @@ class insert_work final : public guest_workload {
   void warm() override { map_->insert(warm_); }
   void run(unsigned) override { fresh_ = map_->insert(keys_); }
   std::string check() override {
-    return fresh_ == keys_.size() ? "" : "keys were there that should not be";
+    return fresh_ == keys_.size() ? "" : "unexpected keys were found";
   }
   void drain() override { map_->drain(); }
   bool count(bench::costs& c) override { return map_->count(c); }
