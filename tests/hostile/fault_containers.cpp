@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "hostile/fault_shelf.hpp"
+#include "hostile/fault_containers.hpp"
 
 #include <map>
 #include <new>
@@ -11,7 +11,7 @@
 namespace scute::test {
 namespace {
 
-struct shelf {
+struct containers {
   uint64_t counter;
   scute::hash_map<uint64_t, scute::string> hash;
   scute::ordered_map<uint64_t, uint64_t> ordered;
@@ -19,7 +19,7 @@ struct shelf {
   scute::queue<uint64_t> line;
   scute::string text;
 };
-static_assert(sizeof(shelf) <= shelf_size);
+static_assert(sizeof(containers) <= containers_size);
 
 // The C++ interface on a handle that its user closes elsewhere.
 class borrowed_pool : public scute::reader {
@@ -46,11 +46,11 @@ class borrowed_pool : public scute::reader {
 template <typename Fn>
 int change(scute_pool* handle, Fn&& body) {
   scute_oid root = 0;
-  if (const int e = scute_root(handle, shelf_size, 1, &root); e != SCUTE_OK) return e;
+  if (const int e = scute_root(handle, containers_size, 1, &root); e != SCUTE_OK) return e;
   try {
     const borrowed_pool pool(handle);
     scute::transaction tx(pool);
-    body(tx, tx.open(scute::ptr<shelf>(root)));
+    body(tx, tx.open(scute::ptr<containers>(root)));
     tx.commit();
   } catch (const scute::error& e) {
     return static_cast<int>(e.which());
@@ -62,8 +62,8 @@ int change(scute_pool* handle, Fn&& body) {
 
 }  // namespace
 
-void shelf_fill(scute_pool* pool) {
-  const int e = change(pool, [](scute::tx& tx, shelf& s) {
+void fill_containers(scute_pool* pool) {
+  const int e = change(pool, [](scute::tx& tx, containers& s) {
     for (uint64_t i = 0; i < 40; ++i) {
       s.hash.insert(tx, i, std::string(i * 3, 'h'));
       s.ordered.insert(tx, i * 2, i);
@@ -75,9 +75,9 @@ void shelf_fill(scute_pool* pool) {
   if (e != SCUTE_OK) throw std::runtime_error(scute_errormsg());
 }
 
-std::string shelf_contents(scute_pool* handle, scute_oid root) {
+std::string contents_of_containers(scute_pool* handle, scute_oid root) {
   const borrowed_pool pool(handle);
-  const shelf& s = pool.get(scute::ptr<shelf>(root));
+  const containers& s = pool.get(scute::ptr<containers>(root));
   s.hash.check(pool);
   s.ordered.check(pool);
   std::ostringstream out;
@@ -91,43 +91,43 @@ std::string shelf_contents(scute_pool* handle, scute_oid root) {
   return out.str();
 }
 
-int shelf_hash_map(scute_pool* pool) {
-  return change(pool, [](scute::tx& tx, shelf& s) {
+int change_hash_map(scute_pool* pool) {
+  return change(pool, [](scute::tx& tx, containers& s) {
     for (uint64_t i = 30; i < 60; ++i) s.hash.insert_or_assign(tx, i, std::string(i, 'n'));
     for (uint64_t i = 0; i < 30; ++i) s.hash.erase(tx, i);
   });
 }
 
-int shelf_ordered_map(scute_pool* pool) {
-  return change(pool, [](scute::tx& tx, shelf& s) {
+int change_ordered_map(scute_pool* pool) {
+  return change(pool, [](scute::tx& tx, containers& s) {
     for (uint64_t i = 0; i < 90; ++i) s.ordered.insert(tx, i, i);
     for (uint64_t i = 20; i < 80; ++i) s.ordered.erase(tx, i);
   });
 }
 
-int shelf_vector(scute_pool* pool) {
-  return change(pool, [](scute::tx& tx, shelf& s) {
+int change_vector(scute_pool* pool) {
+  return change(pool, [](scute::tx& tx, containers& s) {
     for (uint64_t i = 0; i < 600; ++i) s.array.push_back(tx, i);
     s.array.pop_back(tx);
   });
 }
 
-int shelf_queue(scute_pool* pool) {
-  return change(pool, [](scute::tx& tx, shelf& s) {
+int change_queue(scute_pool* pool) {
+  return change(pool, [](scute::tx& tx, containers& s) {
     for (uint64_t i = 0; i < 150; ++i) s.line.push(tx, i);
     for (uint64_t i = 0; i < 140; ++i) s.line.pop(tx);
   });
 }
 
-int shelf_string(scute_pool* pool) {
-  return change(pool, [](scute::tx& tx, shelf& s) {
+int change_string(scute_pool* pool) {
+  return change(pool, [](scute::tx& tx, containers& s) {
     s.text.append(tx, std::string(500, 'a'));
     s.text.append(tx, "b");
   });
 }
 
-int shelf_clear(scute_pool* pool) {
-  return change(pool, [](scute::tx& tx, shelf& s) {
+int clear_containers(scute_pool* pool) {
+  return change(pool, [](scute::tx& tx, containers& s) {
     s.hash.clear(tx);
     s.ordered.clear(tx);
     s.array.clear(tx);
