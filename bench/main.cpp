@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "benchmarks/benchmarks.hpp"
 #include "options.hpp"
 #include "results/results.hpp"
 #include "systems/ents_system.hpp"
@@ -14,7 +15,6 @@
 #include "systems/map_system.hpp"
 #include "systems/object_system.hpp"
 #include "systems/stamp_system.hpp"
-#include "works/works.hpp"
 
 using namespace scute::bench;
 
@@ -22,8 +22,8 @@ namespace {
 
 void list() {
   fmt::print("Works (--filter)\n");
-  for (const work_group& g : work_groups())
-    for (const auto& [name, about] : g.works) fmt::print("  {:<22}{}\n", name, about);
+  for (const benchmark_group& g : benchmark_groups())
+    for (const auto& [name, about] : g.benchmarks) fmt::print("  {:<22}{}\n", name, about);
   fmt::print("\nSystems (--systems)\n");
   for (const system_kind& k : system_kinds()) fmt::print("  {:<22}{}\n", k.name, k.about);
   for (const kv_kind& k : kv_kinds())
@@ -54,9 +54,9 @@ void remove_stale(const std::string& dir) {
 
 int run(const options& o, int argc, char** argv) {
   unsigned steps = 0;
-  for (const work_group& g : work_groups()) steps += g.steps(o);
+  for (const benchmark_group& g : benchmark_groups()) steps += g.steps(o);
   if (steps == 0) {
-    fmt::print(stderr, "scute-bench: no work matches --filter; see scute-bench --list\n");
+    fmt::print(stderr, "scute-bench: no workload matches --filter; see scute-bench --list\n");
     return 2;
   }
   remove_stale(o.dir);
@@ -66,7 +66,7 @@ int run(const options& o, int argc, char** argv) {
     progress bar(steps);
     crew workers(*std::max_element(o.threads.begin(), o.threads.end()), o.clock);
     session s{o, workers, bar, rows};
-    for (const work_group& g : work_groups()) g.run(s);
+    for (const benchmark_group& g : benchmark_groups()) g.run(s);
   }
   publish(o, rows, argc, argv);
   return o.tiny ? verify(o, rows) : 0;

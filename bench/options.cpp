@@ -149,7 +149,7 @@ bool parse(int argc, char** argv, options& o, int& exit_code) {
   app.add_option("--json", o.json, "Write one JSON object per row to this file");
   app.add_option("--markdown", o.markdown, "Write the tables as Markdown to this file");
   app.add_option("--machine", o.machine,
-                 "Write what was measured on, and how, as JSON to this file");
+                 "Write a description of machine and measurement as JSON to this file");
   try {
     app.parse(argc, argv);
     check(o);

@@ -12,7 +12,7 @@ namespace scute::bench {
 
 struct options {
   std::string dir = "/dev/shm";
-  std::string disk_dir = "/var/tmp";  // of the durable works
+  std::string disk_dir = "/var/tmp";  // of the durable workloads
   std::vector<std::string> filter;    // parts of the workloads' names; empty: all
   std::vector<std::string> systems;   // empty: all
   std::vector<uint64_t> sizes{64, 256, 1024, 4096};
@@ -24,7 +24,7 @@ struct options {
   uint64_t open_size = uint64_t{16} << 30;    // of the pools of open_clean
   uint64_t check_size = uint64_t{192} << 20;  // bytes of objects in the pool of check
   uint64_t scrub_size = uint64_t{1} << 30;    // of the pools of scrub and under_scrub
-  uint64_t keys = 1'000'000;                  // of the maps; see keys_of() in map_works.cpp
+  uint64_t keys = 1'000'000;                  // of the maps; see keys_of() in map_benchmarks.cpp
   unsigned map_rounds = 3;                    // a round builds and empties each map once
   std::vector<std::string> structures;        // maps; empty: all
   uint64_t records = 1'000'000;               // of YCSB, at first

@@ -39,7 +39,7 @@ struct footprint {
 
 struct row {
   std::string work;
-  std::string structure;     // of map works; else empty
+  std::string structure;     // of map benchmarks; else empty
   std::string distribution;  // of the keys of YCSB: "zipfian" or "uniform"; else empty
   uint64_t size = 0;
   unsigned threads = 1;

@@ -11,7 +11,7 @@ extern "C" const char* __tsan_default_suppressions() {
          "called_from_lib:libsqlite3.so\n";
 }
 
-// The recovery works fork writers that open pools, which have threads of their own.
+// The recovery benchmarks fork writers that open pools, which have threads of their own.
 extern "C" const char* __tsan_default_options();
 extern "C" const char* __tsan_default_options() {
   return "die_after_fork=0";

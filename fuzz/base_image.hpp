@@ -30,7 +30,7 @@ struct structure {
 // Of a frame, or a head, of a log in segments: where its second copy is (0: nowhere), its line in
 // the segment, and what its checksum begins with. In tracks a frame has such a place for each of
 // its lines.
-struct log_place {
+struct frame_location {
   uint64_t second, position;
   uint32_t seed;
   uint64_t segment = 0;  // where it begins; of tracks only
@@ -52,10 +52,10 @@ struct base_image {
   std::map<uint64_t, bytes> objects;           // by oid, after recovery
   uint64_t root = 0;                           // oid; 0: none
   std::set<uint64_t> open_pages;               // numbers of pages with a column open to a crash
-  std::map<uint64_t, log_place> log_places;    // engine spec: by offset of the first copy
-  uint64_t track_segment = 0;                  // bytes of a segment in tracks
-  std::set<uint64_t> log_pages;                // numbers of pages of such a log
-  std::vector<uint64_t> boundaries;            // values near which decisions change
+  std::map<uint64_t, frame_location> frame_locations;  // engine spec: by offset of the first copy
+  uint64_t track_segment = 0;                          // bytes of a segment in tracks
+  std::set<uint64_t> log_pages;                        // numbers of pages of such a log
+  std::vector<uint64_t> boundaries;                    // values near which decisions change
 };
 
 // Made at the first call; the order is part of the inputs' meaning.

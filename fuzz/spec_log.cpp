@@ -82,14 +82,14 @@ void find_lines(base_image& image, log::segment_reader& reader, const log::segme
   const auto note = [&](std::vector<structure>& to, uint64_t frame, uint64_t line) {
     const uint64_t at = begin + layout.offset_of(line);
     to.push_back({at, log::line_size, log::line_size});
-    image.log_places[at] = {0, frame, log::seed_of(*c.head), begin};
+    image.frame_locations[at] = {0, frame, log::seed_of(*c.head), begin};
   };
   note(image.links, 0, 0);
   for (const uint64_t f : frames) note(image.ring, f, f);
   for (const auto& [frame, line] : others) note(image.ring, frame, line);
 }
 
-void seal_line(const base_image& image, bytes& content, const log_place& place) {
+void seal_line(const base_image& image, bytes& content, const frame_location& place) {
   if (place.segment + image.track_segment > content.size()) return;
   const log::segment_layout layout(log::redundancy::tracks, image.track_segment);
   const auto at = [&](uint64_t line) { return &content[place.segment + layout.offset_of(line)]; };
@@ -167,18 +167,18 @@ void find_spec_log(base_image& image) {
       find_lines(image, reader, list.layout(), at.at[0]);
       continue;
     }
-    std::vector<log_place> frames;
+    std::vector<frame_location> frames;
     const auto c = reader.read(at, [&](const log::frame& f) {
       const uint64_t in = f.position * log::line_size;
       image.ring.push_back({at.at[0] + in, f.head.size, list.segment_size - in});
       frames.push_back({at.at[1] == 0 ? 0 : at.at[1] + in, f.position, 0});
-      image.log_places[at.at[0] + in] = frames.back();
+      image.frame_locations[at.at[0] + in] = frames.back();
     });
     if (!c.head) continue;
     for (auto f = image.ring.end() - static_cast<long>(frames.size()); f != image.ring.end(); ++f)
-      image.log_places[f->begin].seed = log::seed_of(*c.head);
+      image.frame_locations[f->begin].seed = log::seed_of(*c.head);
     image.links.push_back({at.at[0], sizeof *c.head, sizeof *c.head});
-    image.log_places[at.at[0]] = {at.at[1], 0, 0};
+    image.frame_locations[at.at[0]] = {at.at[1], 0, 0};
   }
   for (const uint64_t chunk : list.chunks)
     for (uint64_t page = chunk; page < chunk + s.geo.chunk_size; page += format::page)
@@ -203,8 +203,8 @@ bool seal_spec_log(const base_image& image, bytes& content, const structure& whe
     store(where.begin, list_checksum(content, where.begin, where.room));
     return true;
   }
-  const auto place = image.log_places.find(where.begin);
-  if (place == image.log_places.end()) return false;
+  const auto place = image.frame_locations.find(where.begin);
+  if (place == image.frame_locations.end()) return false;
   if (place->second.segment != 0) {
     seal_line(image, content, place->second);
     return true;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <fmt/format.h>
 
+#include "benchmarks/benchmarks.hpp"
 #include "results/results.hpp"
-#include "works/works.hpp"
 
 namespace scute::bench {
 namespace {
@@ -51,7 +51,7 @@ int verify(const options& o, const std::vector<row>& rows) {
   };
 
   std::vector<row> expected;
-  for (const work_group& g : work_groups()) g.expected(o, expected);
+  for (const benchmark_group& g : benchmark_groups()) g.expected(o, expected);
   const std::vector<row> again = from_json(to_json(rows));
   if (again.size() != rows.size()) complain("the JSON has another number of rows");
   if (expected.size() != rows.size())

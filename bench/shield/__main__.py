@@ -62,7 +62,7 @@ def rows_of(turns: Turns, cells: dict[tuple[Work, str], Cell]) -> list[dict[str,
     """Leaves out rounds that not every configuration has ended, so that ratios are of the same
     moments."""
     rows = []
-    for work in turns.works:
+    for work in turns.workloads:
         rounds = min(len(cells[work, c].times["cpu_ms"]) for c in turns.configs)
         for name in turns.configs if rounds else ():
             cell = cells[work, name]
@@ -80,11 +80,11 @@ def enough(rounds: int, turns: Turns, least: int, until: float, end: float, now:
 
 
 def take_turns(programs: Programs, turns: Turns, least: int, until: float, end: float, progress: Progress, out: IO[str]) -> None:
-    cells = {(w, c): Cell() for w in turns.works for c in turns.configs}
+    cells = {(w, c): Cell() for w in turns.workloads for c in turns.configs}
     try:
         round_number = -1
         while not enough(round_number := round_number + 1, turns, least, until, end, progress.seconds):
-            for work in turns.works:
+            for work in turns.workloads:
                 turn = round_number % len(turns.configs)
                 for name in turns.configs[turn:] + turns.configs[:turn]:
                     progress(f"{turns.name}: round {round_number + 1} of {turns.rounds}, {work.program} {work.map}, {name}")
@@ -97,7 +97,7 @@ def take_turns(programs: Programs, turns: Turns, least: int, until: float, end: 
 
 
 def count(programs: Programs, turns: Turns, progress: Progress, out: IO[str]) -> None:
-    for work in turns.works:
+    for work in turns.workloads:
         for name in ("windows", "per-fence"):
             progress(f"counters: {work.program} {work.map}, {name}")
             n = min(turns.operations, COUNTED_MAX)

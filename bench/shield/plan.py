@@ -58,10 +58,10 @@ def values(*maps: str) -> tuple[Work, ...]:
 
 @dataclass(frozen=True)
 class Turns:
-    """Configurations that take turns over the same works: their ratios are of one set."""
+    """Configurations that take turns over the same workloads: their ratios are of one set."""
     name: str
     configs: tuple[str, ...]
-    works: tuple[Work, ...]
+    workloads: tuple[Work, ...]
     operations: int
     rounds: int
     share: float  # of the time that the run may take: no further round begins after it

@@ -82,7 +82,7 @@ class pow_objects {
   static void put_back(void* who, void* what) {
     std::memcpy(who, what, N);
   }
-  // The sizes that works have.
+  // The sizes that benchmarks have.
   static back back_of(uint32_t size) {
     switch (size) {
       case 64: return put_back<64>;

@@ -155,13 +155,13 @@ log_pool::log_pool(ram_file& file, log_folder& folder, const scute_options* crea
   scute_options_init(&none);
   if (read_only) none.flags = SCUTE_READONLY;
   auto m = std::make_unique<ram_medium>(file, read_only);
-  auto beside = std::make_unique<ram_place>(folder);
+  auto logs = std::make_unique<ram_place>(folder);
   auto made = std::make_unique<scute_pool>();
   if (create != nullptr) {
-    made->in = instance::format(std::move(m), "image", *create, id, std::move(beside));
+    made->in = instance::format(std::move(m), "image", *create, id, std::move(logs));
     made->in->name_log();
   } else {
-    made->in = instance::attach(std::move(m), "image", none, std::move(beside));
+    made->in = instance::attach(std::move(m), "image", none, std::move(logs));
   }
   handle_ = made.release();
 }

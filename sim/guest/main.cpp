@@ -19,7 +19,7 @@
 
 #include "guest/fibers.hpp"
 #include "guest/marks.hpp"
-#include "guest/works.hpp"
+#include "guest/workloads.hpp"
 
 namespace scute::sim {
 namespace {
@@ -48,7 +48,7 @@ long faults() {
 
 int play(const guest_task& task, bool clock) {
   open_board();
-  const std::unique_ptr<guest_work> work = make_work(task);
+  const std::unique_ptr<guest_workload> work = make_workload(task);
   announce_persistent(task);
   if (clock) cool_caches();
   say(mark::start);

@@ -221,8 +221,8 @@ void abstract_machine::drop_records() {
   for (const thread_state& s : threads_)
     for (const epoch& e : s.epochs)
       if (e.active) first = std::min(first, e.start);
-  if (rules_.one_horizon) {
-    horizon_ = std::max(horizon_, first - 1);
+  if (rules_.one_truncation_point) {
+    truncation_point_ = std::max(truncation_point_, first - 1);
     return;
   }
   // The paper's way: an inactive epoch goes when all active ones began after its end.
@@ -244,7 +244,7 @@ void abstract_machine::drop_records() {
 }
 
 bool abstract_machine::recover(const std::vector<log_record>& durable) {
-  const recovery r(durable, horizon_, rules_);
+  const recovery r(durable, truncation_point_, rules_);
   bool right = true;
   for (unsigned line = 0; line < lines; ++line) {
     if (const log_record* const from = r.source_for(line))
@@ -302,12 +302,12 @@ bool abstract_machine::crash() {
   // Recovery may fail, too: then it runs again from the same logs.
   const bool again = roll(2) == 0 || recover(durable);
   clock_ = std::max(clock_, restarted);
-  uint64_t all = horizon_;
+  uint64_t all = truncation_point_;
   for (const log_record& r : durable) all = std::max({all, r.time, r.end});
-  if (rules_.recovery_moves_horizon) horizon_ = all;
+  if (rules_.recovery_moves_truncation_point) truncation_point_ = all;
   for (thread_state& s : threads_) {
     thread_state fresh;
-    if (!rules_.recovery_moves_horizon) {
+    if (!rules_.recovery_moves_truncation_point) {
       fresh.log = s.log;
       fresh.page_log = s.page_log;
     }

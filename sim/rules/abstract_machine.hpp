@@ -81,7 +81,7 @@ class abstract_machine {
 
   rule_set rules_;
   uint64_t random_;
-  uint64_t clock_ = 0, horizon_ = 0, crashes_ = 0;
+  uint64_t clock_ = 0, truncation_point_ = 0, crashes_ = 0;
   uint32_t next_transaction_ = 1, next_value_ = 1;
   std::array<uint32_t, lines> view_{}, place_{};  // in the caches, in the memory
   std::array<bool, lines> l2_dirty_{};

@@ -17,7 +17,8 @@ rule_set rules_of_paper() {
   rule_set r;
   r.first_undo_wins = r.undo_counts = r.copying_between = r.page_leaves_out_open = false;
   r.times_go_on = r.page_time_is_start = r.undo_line_written_on_eviction = false;
-  r.commit_cools = r.undo_line_logged_too = r.one_horizon = r.recovery_moves_horizon = false;
+  r.commit_cools = r.undo_line_logged_too = r.one_truncation_point =
+      r.recovery_moves_truncation_point = false;
   return r;
 }
 
@@ -31,19 +32,20 @@ std::span<const named_rule> all_rules() {
       {"HPMT-6", &rule_set::page_time_is_start},
       {"HPMT-7", &rule_set::undo_line_written_on_eviction},
       {"HPMT-8", &rule_set::commit_cools},
-      {"HPMT-9", &rule_set::one_horizon},
+      {"HPMT-9", &rule_set::one_truncation_point},
       {"HPMT-10", &rule_set::log_before_eviction},
       {"HPMT-11", &rule_set::undo_before_line},
       {"HPMT-12", &rule_set::line_before_commit},
       {"HPMT-13", &rule_set::log_in_order},
-      {"HPMT-14", &rule_set::recovery_moves_horizon},
+      {"HPMT-14", &rule_set::recovery_moves_truncation_point},
       {"HPMT-15", &rule_set::undo_line_logged_too},
   }};
   return all;
 }
 
-recovery::recovery(std::span<const log_record> records, uint64_t horizon, const rule_set& rules)
-    : rules_(rules), next_time_(horizon + 1) {
+recovery::recovery(std::span<const log_record> records, uint64_t truncation_point,
+                   const rule_set& rules)
+    : rules_(rules), next_time_(truncation_point + 1) {
   // A commit is in force as long as any record of its transaction is: it is no older than they are.
   for (const log_record& r : records) {
     next_time_ = std::max({next_time_, r.time + 1, r.end + 1});
@@ -52,7 +54,7 @@ recovery::recovery(std::span<const log_record> records, uint64_t horizon, const 
   commits_.push_back({0, 1});
   std::ranges::sort(commits_, {}, &commit_of::transaction);
   for (const log_record& r : records)
-    if (r.kind != record_kind::commit && time_of(r, commit_time(r.transaction)) > horizon)
+    if (r.kind != record_kind::commit && time_of(r, commit_time(r.transaction)) > truncation_point)
       records_.push_back(r);
 }
 

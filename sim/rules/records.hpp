@@ -16,15 +16,16 @@
 // HPMT-3 The copying of a page begins between its core's transactions: no page record is
 //        uncommitted.
 // HPMT-4 A page record says nothing of a line that another transaction had open when it was copied.
-// HPMT-5 Times continue where they were after a restart: above the horizon, and above all records.
+// HPMT-5 Times continue where they were after a restart: above the truncation point, and above all
+//        records.
 // HPMT-6 A page record's time is that at which its copying began; other records have that of their
 //        commit.
 // HPMT-7 An undo-logged line that leaves the first cache in its transaction is written to the
 //        memory at once.
 // HPMT-8 A page that was cold to a transaction is cold to all other cores, and not being copied by
 //    them, before its commit lets others store to the lines.
-// HPMT-9 Records are dropped by one durable time, the horizon, before which no active epoch began;
-//    the lines that they name are durable before. So no record outlives a newer one.
+// HPMT-9 Records are dropped by one durable time, the truncation point, before which no active
+//    epoch began; the lines that they name are durable before. So no record outlives a newer one.
 // HPMT-10 A hot line that leaves the first cache in its transaction is logged, durably, before:
 //         HPMT-4 rests on it.
 // HPMT-11 An undo record is durable before its line is written to the memory.
@@ -32,8 +33,8 @@
 // HPMT-13 A log counts up to the first record that is missing. Page records have a log of their
 //    own: such a record is complete when the core's other records up to its end are durable, and
 //    the page is hot from then on.
-// HPMT-14 Recovery moves the horizon past all records, durably, after what it restored and before
-//         anything begins.
+// HPMT-14 Recovery moves the truncation point past all records, durably, after what it restored and
+//         before anything begins.
 // HPMT-15 A line that was undo-logged on a page which is hot or being copied by now is logged like
 //    a hot one, too, when it is committed or leaves the first cache: later stores to it will rest
 //    on that record.
@@ -49,9 +50,10 @@ namespace scute::sim {
 struct rule_set {
   bool first_undo_wins = true, undo_counts = true, copying_between = true,
        page_leaves_out_open = true, times_go_on = true, page_time_is_start = true,
-       undo_line_written_on_eviction = true, one_horizon = true, log_before_eviction = true,
-       undo_before_line = true, line_before_commit = true, log_in_order = true,
-       recovery_moves_horizon = true, commit_cools = true, undo_line_logged_too = true;
+       undo_line_written_on_eviction = true, one_truncation_point = true,
+       log_before_eviction = true, undo_before_line = true, line_before_commit = true,
+       log_in_order = true, recovery_moves_truncation_point = true, commit_cools = true,
+       undo_line_logged_too = true;
   bool operator==(const rule_set&) const = default;
 };
 
@@ -81,7 +83,7 @@ struct log_record {
 // The input of recovery: the records that are durable, each thread's in the order of its log.
 class recovery {
  public:
-  recovery(std::span<const log_record> records, uint64_t horizon, const rule_set& rules);
+  recovery(std::span<const log_record> records, uint64_t truncation_point, const rule_set& rules);
 
   // The record to restore a line from, or null if what is in place stays.
   const log_record* source_for(uint64_t line) const;

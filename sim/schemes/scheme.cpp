@@ -42,7 +42,7 @@ void scheme::begin(unsigned core) {
 
 void scheme::end(unsigned core) {
   per_core& c = cores_[core];
-  if (!c.open) throw std::logic_error("no transaction is there to end");
+  if (!c.open) throw std::logic_error("there is no transaction to end");
   ++counts_.transactions;
   machine_.cores[core].wait(committing(core, machine_.cores[core].drained()));
   c.open = false;

@@ -272,7 +272,7 @@ ticks spec_hpmt::clear_oldest(unsigned core, ticks at) {
   const uint32_t turn = oldest.turn;
   m.epochs.pop_front();
   // HPMT-9: one line says from when on records count.
-  if (!rules.one_horizon) {
+  if (!rules.one_truncation_point) {
     cores_[core].log.append(8, done);
     drops_.push_back({core, turn, cores_[core].log.flush(done)});
     return drops_.back().durable;
@@ -282,7 +282,7 @@ ticks spec_hpmt::clear_oldest(unsigned core, ticks at) {
     if (!each.epochs.empty()) first = std::min(first, each.epochs.front().start);
   cores_[core].log.append(8, done);
   const ticks durable = cores_[core].log.flush(done);
-  horizons_.push_back({first - 1, durable});
+  truncation_points_.push_back({first - 1, durable});
   return durable;
 }
 
@@ -296,7 +296,7 @@ scheme::counts spec_hpmt::counted() const {
 scheme::recovered spec_hpmt::recover(ticks crash) const {
   recovered found{contents_->durable_at(crash), {}};
   uint64_t void_until = 0;
-  for (const horizon& h : horizons_)
+  for (const truncation_point& h : truncation_points_)
     if (h.durable <= crash) void_until = std::max(void_until, h.time);
   std::vector<log_record> durable;
   for (size_t i = 0; i < records_.size(); ++i) {

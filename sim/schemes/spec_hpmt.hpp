@@ -79,11 +79,11 @@ class spec_hpmt final : public scheme {
   uint64_t clock_ = 0;
   std::vector<more_of_core> more_;
   std::vector<kept> records_;
-  struct horizon {
+  struct truncation_point {
     uint64_t time;
     ticks durable;
   };
-  std::vector<horizon> horizons_;
+  std::vector<truncation_point> truncation_points_;
   struct drop {
     unsigned core;
     uint32_t turn;

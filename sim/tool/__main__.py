@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""./dev sim: runs works on simulated machines and says what they cost."""
+"""./dev sim: runs workloads on simulated machines and says what they cost."""
 from __future__ import annotations
 
 import argparse
@@ -35,7 +35,7 @@ examples:
                                            and one of another machine
   ./dev sim --sweep pm.write=100..1000     a row of values, on four workloads
   ./dev sim --figure 13                    SpecHPMT and the others over EDE, on STAMP
-  ./dev sim --sweep pm.banks=1,4,16 --works stamp-ssca2 --systems ede,spec,hoop
+  ./dev sim --sweep pm.banks=1,4,16 --workloads stamp-ssca2 --systems ede,spec,hoop
   ./dev sim --validate                     the model next to measured benchmarks
   ./dev sim --report                       all of sim/report again
 """
@@ -65,7 +65,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     p.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="numbers",
                    help="change one number of the machine (--list shows them); may be repeated")
     p.add_argument("--sweep", metavar="NAME=FROM..TO or NAME=A,B,...", help="give one number of the machine a row of values")
-    p.add_argument("--works", help="workloads, separated by commas: " + ", ".join(engines.WORKS) + ", other maps and sizes")
+    p.add_argument("--workloads", help="workloads, separated by commas: " + ", ".join(engines.WORKLOADS) + ", other maps and sizes")
     p.add_argument("--systems", help="separated by commas: " + ", ".join((*ENGINES, *SCHEMES)))
     p.add_argument("--scale", choices=("tiny", "quick"), default=None,
                    help="size of the workloads (default: tiny for --engines, --sweep and --sensitivity; otherwise quick)")
@@ -114,16 +114,16 @@ def main() -> int:
         for line in Path(machine).read_text().splitlines():
             print(line)
         return 0
-    works = tuple(a.works.split(",")) if a.works else ()
+    workloads = tuple(a.workloads.split(",")) if a.workloads else ()
     head = "# " + " ".join(["./dev sim", *[x for i, x in enumerate(sys.argv[1:]) if not hidden(i + 1)]])
     if a.report:
         report.write(tools, SIM / "report", {m: machine_file(m) for m in ("table1", "here", *engines.MACHINES)})
         return finish(tools)
     if a.validate:
-        chosen_works = works or validation.WORKS
+        chosen_workloads = workloads or validation.WORKLOADS
         measured = (validation.read_measured(Path(a.measured)) if a.measured
-                    else validation.measure(tools, chosen_works, a.scale or "quick", max(a.rounds, 1)))
-        results = play_all(tools, validation.runs_of(machine_file(a.machine or "here"), numbers, chosen_works,
+                    else validation.measure(tools, chosen_workloads, a.scale or "quick", max(a.rounds, 1)))
+        results = play_all(tools, validation.runs_of(machine_file(a.machine or "here"), numbers, chosen_workloads,
                                                      a.scale or "quick", systems))
         if not a.measured:
             measured += validation.counted(results)
@@ -146,23 +146,23 @@ def main() -> int:
     elif a.sweep:
         sweep = comparison.sweep_values(a.sweep)
         chosen = systems or (*ENGINES, "none", "ede", "hoop", "spec", "no-log")
-        results = play_all(tools, comparison.runs_of([machine], works or comparison.SWEPT, chosen, numbers, sweep,
+        results = play_all(tools, comparison.runs_of([machine], workloads or comparison.SWEPT, chosen, numbers, sweep,
                                                      a.scale or "tiny"))
-        made = comparison.tables(results, [machine], works or comparison.SWEPT, numbers, sweep)
+        made = comparison.tables(results, [machine], workloads or comparison.SWEPT, numbers, sweep)
     elif any(s in SCHEMES for s in systems):
-        chosen_works = works or engines.WORKS
-        results = play_all(tools, comparison.runs_of([machine], chosen_works, systems, numbers, None,
+        chosen_workloads = workloads or engines.WORKLOADS
+        results = play_all(tools, comparison.runs_of([machine], chosen_workloads, systems, numbers, None,
                                                      a.scale or "quick"))
-        made = comparison.tables(results, [machine], chosen_works, numbers, None)
+        made = comparison.tables(results, [machine], chosen_workloads, numbers, None)
     else:
         names = [a.machine] if a.machine else engines.MACHINES[:1] if numbers else engines.MACHINES
         machines = [machine_file(m) for m in names]
-        chosen_works = works or engines.WORKS
+        chosen_workloads = workloads or engines.WORKLOADS
         runs = []
         for each in ([(), numbers] if numbers else [()]):
-            runs += engines.runs_of(machines, chosen_works, systems or ENGINES, each, a.scale or "tiny")
+            runs += engines.runs_of(machines, chosen_workloads, systems or ENGINES, each, a.scale or "tiny")
         results = play_all(tools, runs)
-        made = engines.tables(results, machines, chosen_works, numbers)
+        made = engines.tables(results, machines, chosen_workloads, numbers)
     print("\n".join(t.markdown() for t in made))
     if a.json:
         Path(a.json).write_text("".join(json.dumps(r) + "\n" for r in results.values()))

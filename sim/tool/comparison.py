@@ -31,14 +31,14 @@ def sweep_values(text: str) -> tuple[str, list[str]]:
 
 
 def systems_for(work: str, chosen: tuple[str, ...]) -> list[str]:
-    """Schemes are for works with marks, which STAMP has."""
+    """Schemes are for workloads with marks, which STAMP has."""
     return [s for s in chosen if s in ENGINES or work.startswith("stamp-")]
 
 
-def runs_of(machines: list[str], works: tuple[str, ...], systems: tuple[str, ...], numbers: tuple,
+def runs_of(machines: list[str], workloads: tuple[str, ...], systems: tuple[str, ...], numbers: tuple,
             sweep: tuple[str, list[str]] | None, scale: str) -> list[Run]:
     points = [numbers] if sweep is None else [numbers + ((sweep[0], v),) for v in sweep[1]]
-    return [Run(w, s, m, p, scale) for m in machines for w in works for p in points
+    return [Run(w, s, m, p, scale) for m in machines for w in workloads for p in points
             for s in systems_for(w, systems)]
 
 
@@ -46,14 +46,14 @@ def _show(system: str) -> str:
     return SHOWN.get(system, system)
 
 
-def tables(results: dict[Run, dict], machines: list[str], works: tuple[str, ...], numbers: tuple,
+def tables(results: dict[Run, dict], machines: list[str], workloads: tuple[str, ...], numbers: tuple,
            sweep: tuple[str, list[str]] | None) -> list[Table]:
     made = []
     there = list(dict.fromkeys(r.system for r in results))
     order = [s for s in (*ENGINES, *SCHEMES) if s in there]
     if sweep is not None:
         for machine in machines:
-            for work in works:
+            for work in workloads:
                 unit = "ns" if operations(work, "quick") else "µs"
                 columns = [s for s in order if any(r.work == work and r.system == s for r in results)]
                 table = Table(f"{work} on {Path(machine).stem}, {unit}, over {sweep[0]}",
@@ -69,7 +69,7 @@ def tables(results: dict[Run, dict], machines: list[str], works: tuple[str, ...]
         table = Table(f"{Path(machine).stem}: ns of an operation; of STAMP µs of the run",
                       ["work"] + [_show(s) for s in order] + ["fastest engine"], "ns")
         table.bars = [_show(s) for s in order]
-        for work in works:
+        for work in workloads:
             row = {r.system: value_of(x) for r, x in results.items() if r.machine == machine and r.work == work}
             if not row:
                 continue

@@ -8,14 +8,14 @@ from figures import Table, mean
 from runs import ENGINES, Run
 
 MACHINES = ("optane", "cxl", "dram")
-WORKS = ("overwrite-64", "overwrite-256", "overwrite-1024", "overwrite-4096", "insert-ctree", "insert-rbtree",
+WORKLOADS = ("overwrite-64", "overwrite-256", "overwrite-1024", "overwrite-4096", "insert-ctree", "insert-rbtree",
          "insert-hashmap", "ycsb-a", "ycsb-b", "stamp-vacation-low", "stamp-kmeans-high", "stamp-intruder",
          "stamp-genome", "stamp-ssca2")
 # The engines that are compared with each other: all of a group survive the same faults.
 GROUPS = {"crash-consistent alone": ("redo-none", "spec-none", "libpmemobj"),
           "with parity and checksums": ("redo-mlpc", "logfree-mlpc", "spec-mlpc")}
 BASE = "libpmemobj"
-# Operations that a work measures, by scale (sim/guest/works.cpp).
+# Operations that a workload measures, by scale (sim/guest/workloads.cpp).
 OPERATIONS = {w: {"tiny": 500, "quick": 3000} for w in ("overwrite", "insert", "ycsb")}
 
 
@@ -31,9 +31,9 @@ def value_of(result: dict) -> float:
     return ns / n if n else ns / 1000
 
 
-def runs_of(machines: list[str], works: tuple[str, ...], systems: tuple[str, ...], numbers: tuple,
+def runs_of(machines: list[str], workloads: tuple[str, ...], systems: tuple[str, ...], numbers: tuple,
             scale: str) -> list[Run]:
-    return [Run(w, s, m, numbers, scale) for m in machines for w in works for s in systems]
+    return [Run(w, s, m, numbers, scale) for m in machines for w in workloads for s in systems]
 
 
 class Results:
@@ -42,7 +42,7 @@ class Results:
     def __init__(self, results: dict[Run, dict]) -> None:
         self.all = {(r.machine, r.numbers, r.work, r.system): x for r, x in results.items()}
         self.machines = list(dict.fromkeys(r.machine for r in results))
-        self.works = [w for w in dict.fromkeys(r.work for r in results)]
+        self.workloads = [w for w in dict.fromkeys(r.work for r in results)]
         there = {r.system for r in results}
         self.engines = [s for s in ENGINES if s in there]
 
@@ -50,30 +50,30 @@ class Results:
         result = self.all.get((machine, numbers, work, engine))
         return None if result is None else value_of(result)
 
-    def order(self, works: tuple[str, ...]) -> list[str]:
-        return [w for w in works if w in self.works]
+    def order(self, workloads: tuple[str, ...]) -> list[str]:
+        return [w for w in workloads if w in self.workloads]
 
 
 def _named(numbers: tuple) -> str:
     return "".join(f", {name} = {value}" for name, value in numbers)
 
 
-def times(r: Results, machine: str, numbers: tuple, works: tuple[str, ...]) -> Table:
+def times(r: Results, machine: str, numbers: tuple, workloads: tuple[str, ...]) -> Table:
     table = Table(f"{Path(machine).stem}{_named(numbers)}: ns of an operation; of STAMP µs of the run",
                   ["work", *r.engines], "ns")
     table.picture = False
-    for work in r.order(works):
+    for work in r.order(workloads):
         table.add(work, *[r.value(machine, numbers, work, e) for e in r.engines])
     table.notes.append("Work that an engine puts off is done at the end and included.")
     return table
 
 
-def relative(r: Results, machine: str, numbers: tuple, works: tuple[str, ...]) -> Table:
+def relative(r: Results, machine: str, numbers: tuple, workloads: tuple[str, ...]) -> Table:
     engines = [e for e in r.engines if e != BASE]
     table = Table(f"{Path(machine).stem}{_named(numbers)}: time over that of libpmemobj", ["work", *engines], "times")
     table.bars = engines
     columns: dict[str, list[float]] = {e: [] for e in engines}
-    for work in r.order(works):
+    for work in r.order(workloads):
         base = r.value(machine, numbers, work, BASE)
         if base is None:
             continue
@@ -89,14 +89,14 @@ def relative(r: Results, machine: str, numbers: tuple, works: tuple[str, ...]) -
     return table
 
 
-def put_off(r: Results, machines: list[str], numbers: tuple, works: tuple[str, ...]) -> Table:
+def put_off(r: Results, machines: list[str], numbers: tuple, workloads: tuple[str, ...]) -> Table:
     """Percent of the time that comes after the last commit: checkpoints of the log, parity that was
     deferred."""
     engines = [e for e in r.engines if e.startswith("spec") or e.startswith("logfree")]
     table = Table("Of these times, percent that were put off until after the last operation",
                   ["work"] + [f"{e}, {Path(m).stem}" for m in machines for e in engines], "percent")
     table.picture = False
-    for work in r.order(works):
+    for work in r.order(workloads):
         cells = []
         for machine in machines:
             for e in engines:
@@ -106,11 +106,11 @@ def put_off(r: Results, machines: list[str], numbers: tuple, works: tuple[str, .
     return table
 
 
-def winners(r: Results, machines: list[str], numbers: tuple, works: tuple[str, ...]) -> Table:
+def winners(r: Results, machines: list[str], numbers: tuple, workloads: tuple[str, ...]) -> Table:
     head = ["work"] + [f"{Path(m).stem}, {group}" for m in machines for group in GROUPS]
     table = Table("Which engine wins, and by how many percent over the next one", head, "percent")
     table.picture = False
-    for work in r.order(works):
+    for work in r.order(workloads):
         cells = []
         for machine in machines:
             for engines in GROUPS.values():
@@ -125,13 +125,13 @@ def winners(r: Results, machines: list[str], numbers: tuple, works: tuple[str, .
     return table
 
 
-def change(r: Results, machine: str, numbers: tuple, works: tuple[str, ...]) -> Table:
+def change(r: Results, machine: str, numbers: tuple, workloads: tuple[str, ...]) -> Table:
     """The effect of the numbers that were set: time over that on the machine as its file has it."""
     table = Table(f"{Path(machine).stem}{_named(numbers)}: time over that without the change",
                   ["work", *r.engines], "times")
     table.bars = list(r.engines)
     columns: dict[str, list[float]] = {e: [] for e in r.engines}
-    for work in r.order(works):
+    for work in r.order(workloads):
         cells = []
         for e in r.engines:
             old, new = r.value(machine, (), work, e), r.value(machine, numbers, work, e)
@@ -143,16 +143,16 @@ def change(r: Results, machine: str, numbers: tuple, works: tuple[str, ...]) -> 
     return table
 
 
-def tables(results: dict[Run, dict], machines: list[str], works: tuple[str, ...], numbers: tuple) -> list[Table]:
+def tables(results: dict[Run, dict], machines: list[str], workloads: tuple[str, ...], numbers: tuple) -> list[Table]:
     r = Results(results)
     if not r.all:
         return []
-    made = [winners(r, machines, numbers, works)]
+    made = [winners(r, machines, numbers, workloads)]
     for machine in machines:
-        made.append(times(r, machine, numbers, works))
+        made.append(times(r, machine, numbers, workloads))
         if BASE in r.engines and len(r.engines) > 1:
-            made.append(relative(r, machine, numbers, works))
+            made.append(relative(r, machine, numbers, workloads))
         if numbers:
-            made.append(change(r, machine, numbers, works))
-    made.append(put_off(r, machines, numbers, works))
+            made.append(change(r, machine, numbers, workloads))
+    made.append(put_off(r, machines, numbers, workloads))
     return made

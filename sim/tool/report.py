@@ -77,17 +77,17 @@ def write(tools: Tools, folder: Path, machines: dict[str, str]) -> None:
     publish([grid.table(results)], results, folder, "grid", GRID)
 
     files = [machines[m] for m in engines.MACHINES]
-    stamp = tuple(w for w in engines.WORKS if w.startswith("stamp-"))
-    others = tuple(w for w in engines.WORKS if w not in stamp)
+    stamp = tuple(w for w in engines.WORKLOADS if w.startswith("stamp-"))
+    others = tuple(w for w in engines.WORKLOADS if w not in stamp)
     results = play_all(tools, engines.runs_of(files, others, ENGINES, (), "quick") +
                        engines.runs_of(files, stamp, ENGINES, (), "tiny"))
-    publish(engines.tables(results, files, engines.WORKS, ()), results, folder, "engines", EVERY_ENGINE, "engines-")
+    publish(engines.tables(results, files, engines.WORKLOADS, ()), results, folder, "engines", EVERY_ENGINE, "engines-")
 
     results = play_all(tools, sensitivity.runs_of(machines, "tiny"))
     publish(sensitivity.tables(results), results, folder, "sensitivity", SENSITIVITY)
 
     # Nothing is measured here: that takes the machine itself.
     measured = validation.read_measured(folder / "validation.jsonl")
-    results = play_all(tools, validation.runs_of(machines["here"], (), validation.WORKS, "quick"))
+    results = play_all(tools, validation.runs_of(machines["here"], (), validation.WORKLOADS, "quick"))
     shown = [VALIDATION] + [t.markdown() for t in validation.tables(results, measured)]
     (folder / "validation.md").write_text("\n".join(shown))

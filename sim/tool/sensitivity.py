@@ -9,7 +9,7 @@ from engines import value_of
 from figures import Table, mean
 from runs import ENGINES, Run
 
-WORKS = ("overwrite-256", "insert-ctree")
+WORKLOADS = ("overwrite-256", "insert-ctree")
 # By machine: numbers that are set together, in addition to those of its file.
 CHANGES = {
     "optane": ((("pm.read", "115"),), (("pm.read", "460"),), (("pm.write", "250"),), (("pm.write", "1000"),),
@@ -23,7 +23,7 @@ CHANGES = {
 
 def runs_of(machines: dict[str, str], scale: str) -> list[Run]:
     return [Run(w, e, machines[m], numbers, scale) for m, changes in CHANGES.items() for numbers in ((), *changes)
-            for w in WORKS for e in ENGINES]
+            for w in WORKLOADS for e in ENGINES]
 
 
 def tables(results: dict[Run, dict]) -> list[Table]:
@@ -39,7 +39,7 @@ def tables(results: dict[Run, dict]) -> list[Table]:
             def means(of) -> list[float | None]:
                 cells = []
                 for e in ENGINES:
-                    known = [of(w, e) for w in WORKS]
+                    known = [of(w, e) for w in WORKLOADS]
                     cells.append(mean(known) if all(k is not None for k in known) else None)
                 return cells
 
@@ -55,5 +55,5 @@ def tables(results: dict[Run, dict]) -> list[Table]:
             put(over, means(lambda w, e: ratio((machine, numbers, w, e), (machine, numbers, w, "libpmemobj"))))
         made += [change, over]
     made = [table for table in made if table.rows] or made[:1]
-    made[0].notes.append(f"Geometric means over {' and '.join(WORKS)}, small.")
+    made[0].notes.append(f"Geometric means over {' and '.join(WORKLOADS)}, small.")
     return made

@@ -27,7 +27,8 @@ struct mix {
 const mix mixes[] = {
     {"one other instruction per reference", 1, 0, 0},
     {"three, all hits", 3, 0, 0},
-    {"the workloads' own: 1.2 others, 1 of 100 misses, 1 of 100 stores written back", 1.2, 0.01, 0.01},
+    {"the workloads' own: 1.2 others, 1 of 100 misses, 1 of 100 stores written back", 1.2, 0.01,
+     0.01},
     {"one other, 1 of 10 misses", 1, 0.1, 0},
 };
 

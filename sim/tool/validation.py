@@ -20,7 +20,7 @@ from runs import Run, Tools
 
 BASE = "libpmemobj"
 ENGINES = tuple(e for e in ALL if e != BASE)
-WORKS = ("overwrite-64", "overwrite-256", "overwrite-1024", "overwrite-4096", "insert-ctree", "insert-rbtree",
+WORKLOADS = ("overwrite-64", "overwrite-256", "overwrite-1024", "overwrite-4096", "insert-ctree", "insert-rbtree",
          "insert-hashmap", "ycsb-a")
 BOUND = 25  # percent
 # For workloads that exceed it, or might after a rebuild: the reached error, rounded up.
@@ -34,18 +34,18 @@ NATIVE = {"SCUTE_CPU": "avx2", "PMEM_AVX512F": "0", "PMEM_IS_PMEM_FORCE": "1", "
 NATIVE_NAME = {BASE: "libpmemobj-huge"}
 
 
-def runs_of(machine: str, numbers: tuple, works: tuple[str, ...], scale: str, systems: tuple[str, ...] = ()) -> list[Run]:
+def runs_of(machine: str, numbers: tuple, workloads: tuple[str, ...], scale: str, systems: tuple[str, ...] = ()) -> list[Run]:
     """`systems`: of the engines; none: all."""
     chosen = [e for e in ENGINES if not systems or e in systems]
-    return [Run(w, s, machine, numbers, scale) for w in works for s in (*chosen, BASE)]
+    return [Run(w, s, machine, numbers, scale) for w in workloads for s in (*chosen, BASE)]
 
 
-def measure(tools: Tools, works: tuple[str, ...], scale: str, rounds: int) -> list[dict]:
+def measure(tools: Tools, workloads: tuple[str, ...], scale: str, rounds: int) -> list[dict]:
     """A line for each run on this machine: work, system, round, ns of an operation."""
     lines = []
     shm = Path("/dev/shm")
     for r in range(rounds):
-        for work in works:
+        for work in workloads:
             for system in (*ENGINES, BASE):
                 with tempfile.TemporaryDirectory(prefix="scute-sim-", dir=shm if shm.is_dir() else None) as home:
                     command = [str(tools.guest), work, NATIVE_NAME.get(system, system), home, "--scale", scale,

@@ -20,6 +20,6 @@ expect 1 overwrite --parity 2 --rows 20 --shapes pages --trials 2 --seed 1 --dri
 has '^  trial [0-9]*: .*SCUTE_E_CORRUPT'
 has '^  repeat: .*--campaign overwrite --seed 1 '
 expect 1 overwrite --parity 2 --rows 20 --shapes pages --trials 1 --seed 1 --drill silent
-has 'nothing said so'
+has 'without an error'
 expect 2 overwrite --parity 5
 expect 2 overwrite --shapes circles

@@ -17,7 +17,7 @@ small="--size 4194304"
   ! grep -E '^  N ' out | grep -qv ' 100$' || fail "one error is too many"
 
   expect 1 rest $small --trials 1 --levels mlpc --rows 20 --bits 8 --rates 1e-6 --drill silent
-  has '^FAILED mlpc/N20/8bit/1e-06 .*nothing said so'
+  has '^FAILED mlpc/N20/8bit/1e-06 .*without an error'
   expect 1 rest $small --trials 1 --levels mlpc --rows 20 --bits 8 --rates 1e-4 --drill greedy
   has '^FAILED mlpc/N20/8bit/1e-04 .*had to survive'
   has '^  repeat: .*--only mlpc/N20/8bit/1e-04 --trial 0$'
@@ -46,7 +46,7 @@ small="--size 4194304"
   has '^  N 20   64 bits  *100/100$'
   expect 0 rest --shielded --size 400000 --trials 2 --rows 20 --engine redo --bits 8 --rates 1e-6
   expect 1 rest --shielded --size 1000000 --trials 1 --rows 20 --bits 8 --rates 1e-6 --drill silent
-  has '^FAILED mlpc/N20/8bit/1e-06 .*nothing said so'
+  has '^FAILED mlpc/N20/8bit/1e-06 .*without an error'
   has '^  repeat: .* rest --shielded .*--only mlpc/N20/8bit/1e-06 --trial 0$'
   expect 1 rest --shielded --size 1000000 --trials 1 --rows 20 --bits 8 --rates 1e-4 --drill greedy
   has '^FAILED mlpc/N20/8bit/1e-04 .*had to survive'

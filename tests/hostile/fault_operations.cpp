@@ -119,7 +119,7 @@ const std::vector<operation>& operations() {
       {"root", image::fresh, true,
        [](attempt& a) {
          scute_oid oid = 0;
-         return scute_root(a.pool, shelf_size, 1, &oid);
+         return scute_root(a.pool, containers_size, 1, &oid);
        }},
       {"alloc_small", image::clean, true,
        [](attempt& a) {
@@ -238,12 +238,13 @@ const std::vector<operation>& operations() {
            return scute_tx_free(tx, a.oid(spare_small));
          });
        }},
-      {"hash_map", image::clean, true, [](attempt& a) { return shelf_hash_map(a.pool); }},
-      {"ordered_map", image::clean, true, [](attempt& a) { return shelf_ordered_map(a.pool); }},
-      {"vector", image::clean, true, [](attempt& a) { return shelf_vector(a.pool); }},
-      {"queue", image::clean, true, [](attempt& a) { return shelf_queue(a.pool); }},
-      {"string", image::clean, true, [](attempt& a) { return shelf_string(a.pool); }},
-      {"containers_cleared", image::clean, true, [](attempt& a) { return shelf_clear(a.pool); }},
+      {"hash_map", image::clean, true, [](attempt& a) { return change_hash_map(a.pool); }},
+      {"ordered_map", image::clean, true, [](attempt& a) { return change_ordered_map(a.pool); }},
+      {"vector", image::clean, true, [](attempt& a) { return change_vector(a.pool); }},
+      {"queue", image::clean, true, [](attempt& a) { return change_queue(a.pool); }},
+      {"string", image::clean, true, [](attempt& a) { return change_string(a.pool); }},
+      {"containers_cleared", image::clean, true,
+       [](attempt& a) { return clear_containers(a.pool); }},
       {"check", image::clean, true, [](attempt& a) { return check(a, false); }},
       {"check_and_repair_a_sound_pool", image::clean, true,
        [](attempt& a) { return check(a, true); }},

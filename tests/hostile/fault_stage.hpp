@@ -6,8 +6,8 @@
 #include <map>
 #include <sstream>
 
+#include "hostile/fault_containers.hpp"
 #include "hostile/fault_injector.hpp"
-#include "hostile/fault_shelf.hpp"
 #include "support/pool_file.hpp"
 
 namespace scute::test {
@@ -25,7 +25,7 @@ class fault_stage {
     file_.create(o);
     for (const size_t n : {10, 100, 5000, 40000, 200, 20000})
       objects.push_back(file_.alloc(pattern(n, n), plain));
-    shelf_fill(file_);
+    fill_containers(file_);
     file_.close();
     clean = read_file(path());
     // Crashed with a transaction in place in flight, and one to be replayed.
@@ -82,7 +82,7 @@ class fault_stage {
       out << size << ':' << std::hash<std::string>()(content) << ' ';
     out << count << " objects";
     if (scute_root(handle, 0, 0, &root) != SCUTE_OK) return out.str();
-    out << shelf_contents(handle, root);
+    out << contents_of_containers(handle, root);
     return out.str();
   }
   static uint64_t counter(scute_pool* handle) {
@@ -93,7 +93,7 @@ class fault_stage {
   // A next transaction: the root's counter.
   static int count_up(scute_pool* handle) {
     scute_oid root = 0;
-    if (const int e = scute_root(handle, shelf_size, 1, &root); e != SCUTE_OK) return e;
+    if (const int e = scute_root(handle, containers_size, 1, &root); e != SCUTE_OK) return e;
     scute_tx* tx = nullptr;
     void* p = nullptr;
     if (const int e = scute_tx_begin(handle, &tx); e != SCUTE_OK) return e;

@@ -123,7 +123,7 @@ END
 shielded "$file" 262144
 for way in '' --page-in; do
   expect 0 timeout "$wait_seconds" "$scute" shield run $way -- python3 children.py "$file"
-  sed -i '/pages cannot come/d' err
+  sed -i '/pages cannot be loaded on demand/d' err
   in_out "^\[b'child 0', b'child 1', b'child 2', b'child 3'\]$"
   in_out '^True$'
   equal "$(grep -c '^1792$' out)" 4

@@ -9,7 +9,7 @@ failures=0
 
 # Every .cpp that is there at this point counts as compiled.
 list_compiled() {
-  find "$PWD/tree" -name '*.cpp' | sed '1s/^/[/; s/[^[].*/{"file": "&", "command": ""},/; $s/,$/]/' >compile_commands.json
+  find "$PWD/tree" -name '*.cpp' | sed '1s/^/[/; s|[^[].*|{"directory": "/", "file": "&", "command": ""},|; $s/,$/]/' >compile_commands.json
 }
 
 # The correct tree: two folders of src/, a public header, a mirrored test.

@@ -257,8 +257,8 @@ TEST_F(Seals, RepairingAPageKeepsItsValidBytes) {
   ASSERT_TRUE(where(damaged) < 2 * head_page && where(damaged) + sizes[4] > 2 * head_page + 20);
   std::fill_n(page(members[0], 0) + 2 * head_page - 12, 24, std::byte{9});
   std::fill_n(page(members[1], 0) + place + 10, 5, std::byte{7});
-  db->parts().groups->mend(db->parts().lane_at(cleaner_lane).w,
-                           db->parts().space->note(members[0]).seal.load());
+  db->parts().groups->repair(db->parts().lane_at(cleaner_lane).w,
+                             db->parts().space->note(members[0]).seal.load());
   EXPECT_EQ(where(sound), place);
   EXPECT_NE(where(damaged), std::string::npos);
   const auto all = c->texts;

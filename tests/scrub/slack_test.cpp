@@ -137,7 +137,7 @@ TEST_P(slack, APrewrittenObjectNextToNoise) {
     SCUTE_OKAY(scute_tx_alloc(tx, n, 7, &oid, &p));
     const bytes fresh = pattern(random.word(), n);
     std::copy(fresh.begin(), fresh.end(), static_cast<unsigned char*>(p));
-    const bytes begun = read_file(f.path);  // steps have been made, nothing is staged
+    const bytes begun = read_file(f.path);  // steps have been made, nothing is prewritten
     const heap::object o = f.in().heap->zones().locate(f.offset_of(oid));
     ASSERT_EQ(o.header % f.g.chunk_size, f.g.chunk_offset(0, 0) % f.g.chunk_size);
     SCUTE_OKAY(tx.commit());

@@ -124,7 +124,7 @@ INSTANTIATE_TEST_SUITE_P(
         planted{"HPMT-4", "spec", 2, without(&rule_set::page_leaves_out_open), 40},
         planted{"HPMT-7", "spec", 1, without(&rule_set::undo_line_written_on_eviction)},
         planted{"HPMT-8", "spec", 2, without(&rule_set::commit_cools)},
-        planted{"HPMT-9", "spec", 2, without(&rule_set::one_horizon)},
+        planted{"HPMT-9", "spec", 2, without(&rule_set::one_truncation_point)},
         planted{"HPMT-10", "spec", 1, without(&rule_set::log_before_eviction)},
         planted{"HPMT-11", "spec", 1, without(&rule_set::undo_before_line)},
         planted{"HPMT-12", "spec", 1, without(&rule_set::line_before_commit)},

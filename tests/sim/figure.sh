@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Figures on two cores leave out what is one thread's work, and say so; tables have the paper's
-# numbers.
+# Figures on two cores leave out applications that run on one thread only, and say so; tables have
+# the paper's numbers.
 set -euo pipefail
 
 . "${BASH_SOURCE[0]%/*}/lib.bash"

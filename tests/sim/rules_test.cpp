@@ -60,7 +60,7 @@ TEST(Holes, CommittedPageOverUndo) {
 }
 
 // 4. Times begin again at the next start, so that a new record looks older than one that a recovery
-// left. HPMT-5: the next time is above all that was found, and above the horizon.
+// left. HPMT-5: the next time is above all that was found, and above the truncation point.
 TEST(Holes, TimesBeginAgain) {
   const records all{line(1, 50), commit(1, 51), line(2, 1), commit(2, 2)};
   EXPECT_EQ(source(all, rule_set{}), 0);  // the result of a restarted clock
@@ -87,7 +87,7 @@ TEST(Holes, ReplayedInOrderOfLog) {
   EXPECT_EQ(source({line(1, 2), undo(1, 3), commit(1, 4)}, rule_set{}), -1);
 }
 
-TEST(Horizon, VoidsWhatIsOlder) {
+TEST(TruncationPoint, VoidsOlderRecords) {
   const records all{line(1, 5), commit(1, 6)};
   EXPECT_EQ(recovery(all, 5, rule_set{}).source_for(0)->kind, record_kind::line);
   EXPECT_EQ(recovery(all, 6, rule_set{}).source_for(0), nullptr);
@@ -115,8 +115,8 @@ TEST(AbstractMachine, PapersRulesDoNot) {
   EXPECT_NE(first_failure(rules_of_paper(), 100, 2000, crashes), 0U);
 }
 
-// Each rule left out: the order of the log (HPMT-13), the horizon after a recovery (HPMT-14), and
-// all others.
+// Each rule left out: the order of the log (HPMT-13), the truncation point after a recovery
+// (HPMT-14), and all others.
 class WithoutRule : public testing::TestWithParam<named_rule> {};
 
 TEST_P(WithoutRule, SomeLineIsWrong) {

@@ -36,9 +36,9 @@ for application in vacation-low intruder; do
   survives "$application" spec 2
   [ "$(field crash_shared)" = 0 ] || { echo "$application shares lines"; exit 1; }
 done
-# genome has no locks: it is one thread's work, and is refused on two cores.
+# genome has no locks: it runs on one thread only, and is refused on two cores.
 if emulate genome spec 2 2>errors; then echo "genome runs on two cores"; exit 1; fi
-grep -q "one thread's work" errors
+grep -q "runs on one thread only" errors
 
 run genome no-log 1
 [ -n "$(field crash_wrong)" ] || { echo "no-log survives everything"; exit 1; }

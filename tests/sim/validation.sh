@@ -7,7 +7,7 @@ set -euo pipefail
 . "${BASH_SOURCE[0]%/*}/lib.bash"
 validate() {
   python3 "$SCUTE_SOURCE_DIR/sim/tool" --build "$SCUTE_BINARY_DIR" --validate --check --jobs 2 \
-    --systems redo-none,logfree-mlpc,spec-mlpc --works overwrite-256,overwrite-4096,insert-ctree,insert-hashmap,ycsb-a "$@"
+    --systems redo-none,logfree-mlpc,spec-mlpc --workloads overwrite-256,overwrite-4096,insert-ctree,insert-hashmap,ycsb-a "$@"
 }
 committed=$SCUTE_SOURCE_DIR/sim/report/validation.jsonl
 validate --measured "$committed" --kept kept

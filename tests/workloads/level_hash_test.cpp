@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "support/seed.hpp"
-#include "workloads/works_stages.hpp"
+#include "workloads/workload_stages.hpp"
 
 namespace scute::test {
 namespace {
@@ -75,7 +75,7 @@ class level_hash : public ::testing::Test {
   Stage stage;
   std::unique_ptr<table> t;
 };
-TYPED_TEST_SUITE(level_hash, works_stages, works_stage_name);
+TYPED_TEST_SUITE(level_hash, workload_stages, workload_stage_name);
 
 TYPED_TEST(level_hash, is_a_map) {
   SCUTE_RANDOM(random);

@@ -14,7 +14,7 @@
 #include "workloads/maps/bplus_tree.hpp"
 #include "workloads/maps/locked_map.hpp"
 #include "workloads/maps/paper_sizes.hpp"
-#include "workloads/works_stages.hpp"
+#include "workloads/workload_stages.hpp"
 
 namespace scute::test {
 namespace {
@@ -149,7 +149,7 @@ class locked_maps : public ::testing::Test {
 
   Stage stage;
 };
-TYPED_TEST_SUITE(locked_maps, works_stages, works_stage_name);
+TYPED_TEST_SUITE(locked_maps, workload_stages, workload_stage_name);
 
 TYPED_TEST(locked_maps, bplus_tree) {
   this->template play_alone<on<bplus_map, 8>>(12000);

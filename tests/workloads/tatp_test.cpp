@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "workloads/tatp/database.hpp"
-#include "workloads/works_stages.hpp"
+#include "workloads/workload_stages.hpp"
 
 namespace scute::test {
 namespace {
@@ -127,7 +127,7 @@ class tatp : public ::testing::Test {
   Stage stage;
   std::unique_ptr<database> db;
 };
-TYPED_TEST_SUITE(tatp, works_stages, works_stage_name);
+TYPED_TEST_SUITE(tatp, workload_stages, workload_stage_name);
 
 TYPED_TEST(tatp, does_what_its_sql_says) {
   const setup how{200, 64, 7};

@@ -13,7 +13,7 @@
 
 #include "workloads/tpcc/conditions.hpp"
 #include "workloads/tpcc/database.hpp"
-#include "workloads/works_stages.hpp"
+#include "workloads/workload_stages.hpp"
 
 namespace scute::test {
 namespace {
@@ -201,7 +201,7 @@ class tpcc : public ::testing::Test {
   Stage stage;
   std::unique_ptr<database> db;
 };
-TYPED_TEST_SUITE(tpcc, works_stages, works_stage_name);
+TYPED_TEST_SUITE(tpcc, workload_stages, workload_stage_name);
 
 // One order of a hundred leaves no trace (TPCC-2).
 TYPED_TEST(tpcc, new_order_and_payment) {

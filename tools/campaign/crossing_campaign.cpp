@@ -271,7 +271,7 @@ class crossings {
     }
     if (lost != 0 && !exposed_)
       text += fmt::format("{} of {} objects are lost; ", lost.load(), model.size());
-    if (wrong != 0) text += fmt::format("{} read wrong bytes, and nothing said so; ", wrong.load());
+    if (wrong != 0) text += fmt::format("{} read wrong bytes without an error; ", wrong.load());
     if (code != SCUTE_OK)
       text += fmt::format("the check failed: {}; ", scute_errorname(code));
     else if (r.lost != 0 && !exposed_)
@@ -314,9 +314,8 @@ bool run_crossings(const crossing_settings& how) {
       "trials failed\n",
       all.trials_, how.parity, how.seed, all.transactions_, all.objects_, failures);
   if (all.exposed_trials_ != 0)
-    fmt::print(
-        "exposed: {} of them with records that nothing had checkpointed; {} objects refused\n",
-        all.exposed_trials_, all.refused_);
+    fmt::print("exposed: {} of them with uncheckpointed records; {} objects refused\n",
+               all.exposed_trials_, all.refused_);
   return failures == 0;
 }
 

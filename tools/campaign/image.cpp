@@ -207,7 +207,7 @@ void image::populate(const settings& how, scute_pool* pool) {
 void image::survey(scute_pool* pool, bool checksums) {
   scute_info info = sized<scute_info>();
   need(scute_pool_info(pool, &info));
-  if (info.zone_count != 1) throw std::runtime_error("the campaign wants pools of one zone");
+  if (info.zone_count != 1) throw std::runtime_error("the campaign needs pools of one zone");
   layout& l = layout_;
   l.file_size = info.size;
   l.row_size = info.row_size;

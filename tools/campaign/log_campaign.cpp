@@ -377,7 +377,7 @@ class log_trials {
         if (p.intact)
           return fmt::format("object {} is as transaction {} had left it, not {}", i, is, want);
       } else if (checksums || p.intact) {
-        return fmt::format("object {} reads wrong bytes, and nothing said so", i);
+        return fmt::format("object {} reads wrong bytes without an error", i);
       } else {
         ++sum_.unchecked;
       }
@@ -404,7 +404,7 @@ void print(const tally& t, const std::string& name) {
   if (t.unchecked != 0) fmt::print(", {} unchecked", t.unchecked);
   if (t.intact + t.reported + t.refused_opens != 0)
     fmt::print(
-        "; {} within the redundancy, {} reported as lost ({} had to be, {} for nothing), {} not "
+        "; {} within the redundancy, {} reported as lost ({} rightly, {} wrongly), {} not "
         "opened",
         t.intact, t.reported, t.had_to_report, t.unfounded, t.refused_opens);
   fmt::print("; {} failed\n", t.failures);

@@ -121,7 +121,7 @@ void add_end(CLI::App* app, std::string& drill_name, bool& quiet,
 constexpr std::pair<const char*, const char*> silent_drill{"silent", "an object reads wrong"};
 
 int report_kept(bool kept) {
-  fmt::print("result: {}\n", kept ? "all promises were kept" : "something promised was not kept");
+  fmt::print("result: {}\n", kept ? "all promises were kept" : "a promise was broken");
   return kept ? 0 : exit_broken;
 }
 
@@ -166,7 +166,7 @@ int run_rest(rest_arguments a) {
   if (!a.plot.empty()) write_plot(a.plot, reports);
   return report_broken(print_report(a.how, reports),
                        "all that had to survive did, and nothing was silently wrong",
-                       "something promised was not kept");
+                       "a promise was broken");
 }
 
 void add_rest(CLI::App& root, int& status) {
@@ -227,7 +227,7 @@ int run_live_campaigns(live_arguments a) {
 
 void add_live(CLI::App& root, int& status) {
   CLI::App* app = root.add_subcommand(
-      "live", "faults rain while threads work; everything is compared with a model in memory");
+      "live", "inject faults while threads work, and compare everything with a model in memory");
   auto a = std::make_shared<live_arguments>();
   add_levels(app, a->levels, "protection levels (default mlp,mlpc)");
   add_variant(app, a->how.kind);
@@ -239,10 +239,10 @@ void add_live(CLI::App& root, int& status) {
              "seed of the workload and the faults, not of their moments (default 1)");
   app->add_flag(
       "--wild", a->how.wild,
-      "faults fall anywhere, also where they cannot be repaired: losses must be reported");
+      "inject faults anywhere, also where they cannot be repaired: losses must be reported");
   app->add_option(
          "--repair-by", a->repair_by,
-         "what repairs between showers of faults: checks, scrubs, or both in turn (default)")
+         "what repairs between bursts of faults: checks, scrubs, or both in turn (default)")
       ->check(in({"check", "scrub", "both"}))
       ->type_name("check|scrub|both");
   app->add_flag("--no-pages", a->no_pages, "lose no pages: flips and scribbles only");

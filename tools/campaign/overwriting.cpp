@@ -156,7 +156,7 @@ class overwriting {
                               scute_errorname(code), scute_errormsg());
       } else if (std::memcmp(at, image_.original() + o.payload, o.size) != 0 ||
                  (how_.how.spoil == drill::silent && i == 0)) {
-        wrong = fmt::format("object at {:#x}, {} bytes: reads wrong bytes, and nothing said so",
+        wrong = fmt::format("object at {:#x}, {} bytes: reads wrong bytes without an error",
                             o.payload, o.size);
       }
       if (tx != nullptr) scute_tx_abort(tx);

@@ -95,7 +95,7 @@ void trial::read(scute_pool* pool, const prediction& v, outcome& out) const {
       ++out.unchecked;
     } else {
       ++out.silent;
-      broken(o, "reads wrong bytes, and nothing said so");
+      broken(o, "reads wrong bytes without an error");
     }
   }
 }
@@ -116,7 +116,7 @@ void trial::enumerate(scute_pool* pool, outcome& out) const {
   if (how_.spoil == drill::forgetful) reported.erase(image_.where().objects.back().oid);
   for (const object& o : image_.where().objects)
     if (reported.erase(o.oid) == 0 && code == SCUTE_OK)
-      broken(fmt::format("passes over the object at {:#x}, and nothing said so", o.payload));
+      broken(fmt::format("skips the object at {:#x} without an error", o.payload));
   // Bytes that look like an object may be reported, but not read.
   for (const scute_oid more : reported) {
     const void* at = nullptr;

@@ -73,7 +73,7 @@ bool worker::compare(item& i) {
   s_.broken(fmt::format(
       "the object at {:#x} reads {} wrong bytes from byte {} to {} of {}, {} of them "
       "as they were in the "
-      "version before, and nothing said so (a second verified read: {})",
+      "version before, without an error (a second verified read: {})",
       i.oid & 0xffff'ffff'ffffu, wrong, first, last, i.bytes.size(), old, scute_errorname(again)));
   return false;
 }

@@ -142,7 +142,7 @@ moment campaign::round() {
   if (!wait_for(begun, pid, when == moment::opening)) {
     if (ended(pid)) must_have_been_killed(end(pid));
     end(pid);
-    throw violation("the worker does not come to open the pool.");
+    throw violation("the worker does not begin to open the pool.");
   }
   if (when == moment::opening) {
     pause_s(open_s);

@@ -19,7 +19,7 @@ void say(const char* text) {
 }
 
 extern "C" void on_end(int signal) {
-  say(signal == SIGALRM ? "\nFAILED: the library does not come back\n"
+  say(signal == SIGALRM ? "\nFAILED: the library hangs\n"
                         : "\nFAILED: the library ended the process that verifies\n");
   say(words.data());
   _exit(1);
