@@ -64,6 +64,8 @@ struct limits {
 struct statistics {
   std::atomic<uint64_t> cleaned_segments{0}, copied_bytes{0}, syncs{0}, growths{0},
       sealed_groups{0};
+  // Of the cleaner in the background; those in which it looked at all segments.
+  std::atomic<uint64_t> rounds{0}, rounds_at_work{0};
 };
 
 class state {

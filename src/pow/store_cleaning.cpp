@@ -98,10 +98,12 @@ void store::clean_in_background(uint64_t rate) {
       wake_.wait_for(sleep_lock_, nap);
       if (ending_) return;
     }
+    s_.count.rounds.fetch_add(1, std::memory_order_relaxed);
     // If no section writes there is nothing new to clean, however many segments there are.
     const uint64_t now = s_.batches();
     nap = now != seen ? nap_least : std::min(2 * nap, nap_most);
     if (now == seen && !again) continue;
+    s_.count.rounds_at_work.fetch_add(1, std::memory_order_relaxed);
     seen = now;
     again = false;
     for (unsigned in_vain = 0; in_vain < cleaned_in_vain_max && s_.worth_cleaning();) {

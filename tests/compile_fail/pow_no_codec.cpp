@@ -12,6 +12,7 @@ struct scute::pow::codec<account> {
   static void encode(const account& a, bytes_out& out) { out.put(a.name); }
   static void decode(account& a, bytes_in& in) { in.get(a.name); }
 };
+SCUTE_TYPE(account, "account")
 #endif
 
 void use(scute::pow::store& db) {

@@ -11,7 +11,7 @@
 namespace scute::test {
 namespace {
 
-std::atomic<bad_sectors*> current{nullptr};
+std::atomic<bad_sectors*> current_sectors{nullptr};
 
 }  // namespace
 
@@ -21,11 +21,11 @@ bad_sectors::bad_sectors(const std::string& path, std::set<uint64_t> pages)
   if (::stat(path.c_str(), &st) != 0) throw std::runtime_error("no file with bad sectors");
   device_ = st.st_dev;
   inode_ = st.st_ino;
-  current = this;
+  current_sectors = this;
 }
 
 bad_sectors::~bad_sectors() {
-  current = nullptr;
+  current_sectors = nullptr;
 }
 
 size_t bad_sectors::left() {
@@ -39,7 +39,7 @@ bool bad_sectors::is_this(int fd) const noexcept {
 }
 
 bool bad_sectors::reading(int fd, uint64_t offset, size_t n) noexcept {
-  bad_sectors* const me = current;
+  bad_sectors* const me = current_sectors;
   if (me == nullptr || n == 0 || !me->is_this(fd)) return false;
   const std::lock_guard hold(me->mutex_);
   const auto first = me->pages_.lower_bound(offset / page * page);
@@ -47,7 +47,7 @@ bool bad_sectors::reading(int fd, uint64_t offset, size_t n) noexcept {
 }
 
 bool bad_sectors::writing(int fd, uint64_t offset, size_t n) noexcept {
-  bad_sectors* const me = current;
+  bad_sectors* const me = current_sectors;
   if (me == nullptr || n == 0 || !me->is_this(fd)) return false;
   const std::lock_guard hold(me->mutex_);
   auto p = me->pages_.lower_bound(offset / page * page);

@@ -19,7 +19,7 @@
 namespace scute::test {
 namespace {
 
-std::atomic<lossy_folder*> current{nullptr};
+std::atomic<lossy_folder*> current_folder{nullptr};
 // Its own calls are not recorded.
 thread_local bool inside = false;
 
@@ -85,11 +85,11 @@ lossy_folder::lossy_folder(std::string path) : path_(std::move(path)) {
   inode_ = st.st_ino;
   look();
   for (auto& [id, v] : nodes_) v.durable = v.now;
-  current = this;
+  current_folder = this;
 }
 
 lossy_folder::~lossy_folder() {
-  current = nullptr;
+  current_folder = nullptr;
 }
 
 // The same content is one object, so that states cost little.
@@ -165,7 +165,7 @@ void lossy_folder::moment(const std::string& call, bool done) {
 const std::vector<lossy_folder::state>& lossy_folder::end() {
   const looking now;
   const std::lock_guard hold(mutex_);
-  current = nullptr;
+  current_folder = nullptr;
   moment("anything else", true);
   return states_;
 }
@@ -228,10 +228,10 @@ namespace {
 
 template <typename Fn>
 void in_folder(Fn&& fn) noexcept {
-  if (current == nullptr || inside) return;
+  if (current_folder == nullptr || inside) return;
   const looking now;
   try {
-    fn(*current.load());
+    fn(*current_folder.load());
   } catch (const std::exception& e) {
     ADD_FAILURE() << "the folder under the test: " << e.what();
   }

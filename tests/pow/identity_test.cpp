@@ -48,7 +48,34 @@ struct named_shorter {
   static constexpr std::string_view scute_type = "named";
   int64_t a = 0;
 };
+// Classes of one size, whose fields the compiler does not show: their names tell them apart.
+class sum {
+ public:
+  static constexpr std::string_view scute_type = "sum";
+  sum() = default;
+  sum(int64_t a, int64_t b) : a_(a), b_(b) {}
+  int64_t both() const { return a_ + b_; }
+
+ private:
+  int64_t a_ = 0, b_ = 0;
+};
+class product {
+ public:
+  static constexpr std::string_view scute_type = "product";
+  product() = default;
+  product(double a, double b) : a_(a), b_(b) {}
+
+ private:
+  double a_ = 0, b_ = 0;
+};
+struct sums {
+  sum x[2];
+};
+struct products {
+  product x[2];
+};
 struct hollow {
+  static constexpr std::string_view scute_type = "hollow";
   hollow() {}  // NOLINT(modernize-use-equals-default): leaves its memory untouched
 };
 
@@ -106,6 +133,27 @@ TEST_P(Identity, OfMaps) {
   make<map_to<two_ints>>([](auto& f) { f.edit(1) = {1, 2}; });
   expect_layouts_apart<map_to>();
   expect_layouts_apart<unordered_to>();
+}
+TEST_P(Identity, OfClassesThatShowNoFields) {
+  const auto expect_apart = [&]<template <class> class Face>(const char* face, auto&& fill) {
+    SCOPED_TRACE(face);
+    path = folder.file(face);
+    make<Face<sum>>(fill);
+    EXPECT_EQ(opened<Face<product>>(), errc::type);
+    EXPECT_EQ(opened<Face<two_ints>>(), errc::type);
+    EXPECT_EQ(opened<Face<sum>>(), errc{});
+  };
+  expect_apart.template operator()<map_to>("map", [](auto& f) { f.edit(1) = {1, 2}; });
+  expect_apart.template operator()<unordered_to>("hash", [](auto& f) { f.edit(1) = {1, 2}; });
+  expect_apart.template operator()<map_from>("keys", [](auto& f) { f.edit({1, 2}) = 3; });
+  expect_apart.template operator()<table>("table", [](auto& f) { f.make(1, 2); });
+  expect_apart.template operator()<vector>("vector", [](auto& f) { f.push_back({1, 2}); });
+  expect_apart.template operator()<queue>("queue", [](auto& f) { f.push({1, 2}); });
+  expect_apart.template operator()<value>("value", [](auto& f) { f.edit() = {1, 2}; });
+  path = folder.file("fields");
+  make<value<sums>>([](auto& f) { f.edit(); });
+  EXPECT_EQ(opened<value<products>>(), errc::type);
+  EXPECT_EQ(opened<value<sums>>(), errc{});
 }
 TEST_P(Identity, OfKeys) {
   make<map_from<two_ints>>([](auto& f) { f.edit({1, 2}) = 3; });

@@ -3,6 +3,7 @@
 #include <scute/pow.hpp>
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include <array>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "files.hpp"
+#include "support/child.hpp"
 #include "support/wait.hpp"
 
 namespace scute::pow {
@@ -119,6 +121,45 @@ TEST_P(ThreadSlots, WaitingIsNoWork) {
   in.go();
   for (std::thread& t : late) t.join();
   EXPECT_EQ(served, static_cast<int>(more));
+}
+
+// A thread that is cancelled while it waits for a slot gets one, and ends behind the call.
+TEST_P(ThreadSlots, WaitingIsNoCancellationPoint) {
+  test::in_child([&] {
+    store db(path, small());
+    crowd in(slots, [&](auto&& stay) {
+      auto s = db.section();
+      stay();
+      s.commit();
+    });
+    in.wait_for(slots);
+    struct {
+      scute_pow* store;
+      std::atomic<pid_t> number{0};
+      std::atomic<bool> served{false};
+    } late{db.native_handle()};
+    pthread_t thread{};
+    ASSERT_EQ(pthread_create(
+                  &thread, nullptr,
+                  [](void* arg) -> void* {
+                    auto& mine = *static_cast<decltype(late)*>(arg);
+                    mine.number = gettid();
+                    scute_pow_section* s = nullptr;
+                    mine.served = scute_pow_begin(mine.store, SCUTE_POW_STRICT, &s) == SCUTE_OK &&
+                                  scute_pow_commit(s) == SCUTE_OK;
+                    pthread_testcancel();
+                    return nullptr;
+                  },
+                  &late),
+              0);
+    test::wait_until([&] { return late.number != 0 && test::sleeps(late.number); });
+    ASSERT_EQ(pthread_cancel(thread), 0);
+    in.go();
+    void* ended = nullptr;
+    ASSERT_EQ(pthread_join(thread, &ended), 0);
+    EXPECT_EQ(ended, PTHREAD_CANCELED);
+    EXPECT_TRUE(late.served);
+  });
 }
 
 // A thread that has ended leaves its lane to the next one, and what is in its open segment is no

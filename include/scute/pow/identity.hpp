@@ -4,10 +4,10 @@
 //
 // A type with a name (SCUTE_TYPE, or scute_type in it; scute/type_number.hpp) is identified by that
 // name. Any other type whose bytes are stored as they are is identified by its layout. That is its
-// size, and offset, size and kind of each field (signed, unsigned, floating point, bool, char), as
-// far as the compiler shows them (scute/fields.hpp). A class with a constructor, a base class or a
-// private member is identified by its size alone. A type with a codec of its own and without a name
-// cannot be told from others: give it a name.
+// size, and offset, size and kind of each field (signed, unsigned, floating point, bool, char). A
+// type whose fields the compiler does not show (scute/fields.hpp) needs a name, also as a field or
+// an element: a class with a constructor, a base class or a private member, a union, a struct with
+// an unnamed union or more than 24 fields. So does a type with a codec of its own.
 #ifndef SCUTE_POW_IDENTITY_HPP
 #define SCUTE_POW_IDENTITY_HPP
 
@@ -62,6 +62,16 @@ struct array_of<T[N]> {
 template <class T, size_t N>
 struct array_of<std::array<T, N>> : array_of<T[N]> {};
 
+/// Nothing but its name tells it from another type.
+template <class T>
+consteval void require_name() {
+  static_assert(type_number<T> != 0,
+                "scute: a persist-on-write store cannot see the fields of this type (it has a "
+                "constructor, a base class, private members, a union or a codec), so it needs a "
+                "name by which it is told from others: SCUTE_TYPE(type, \"name\") at global scope, "
+                "or a member scute_type");
+}
+
 template <class T>
 constexpr void add_layout(layout_hash& h, size_t at);
 
@@ -97,7 +107,7 @@ constexpr void add_layout(layout_hash& h, size_t at) {
   } else if constexpr (scute::detail::field_count<bare> != scute::detail::fields_unknown) {
     add_fields(h, at, scute::detail::fields_of<bare>{});
   } else {
-    leaf('o', sizeof(bare));
+    require_name<bare>();
   }
 }
 
@@ -130,8 +140,10 @@ constexpr uint32_t number_of(bool layouts) {
            sizeof(T);
   else if constexpr (is_plain<T>)
     return layouts ? layout_number<T>() : 0;
+  else if constexpr (has_codec<T>)
+    return require_name<T>(), 0;
   else
-    return 0;
+    return 0;  // require_writable() refuses it
 }
 
 /// Of a table.

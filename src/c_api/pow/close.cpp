@@ -20,8 +20,8 @@ namespace {
 // The calls and sections of other threads get this time to end.
 constexpr std::chrono::milliseconds close_waits{500};
 
-// Null: it was closed before.
-std::unique_ptr<pow::store> take_out(scute_pow& p) SCUTE_REQUIRES(p.close_lock) {
+// The caller holds close_lock. Null: it was closed before.
+std::unique_ptr<pow::store> take_out(scute_pow& p) {
   if (p.calls.is_closed()) return nullptr;
   pow::state& s = p.in->parts();
   if (pow::section::of_thread(s) != nullptr)

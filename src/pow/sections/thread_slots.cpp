@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <chrono>
 
+#include "base/process/uncancelled.hpp"
 #include "pow/sections/thread_part.hpp"
 #include "pow/state.hpp"
 
@@ -122,6 +123,7 @@ thread_slot& state::find_slot() {
 }
 
 thread_slot& state::wait_for_slot() {
+  const uncancelled now;
   for (;;) {
     if (thread_slot* const s = other_slot()) return *s;
     if (this_thread_waits.call != nullptr) {
