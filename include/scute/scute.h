@@ -239,7 +239,11 @@ typedef struct scute_info {
   uint64_t log_cap;        /* engine spec: bytes of its log now, all copies; else 0 */
   uint64_t log_used;       /* of these, in segments that are in use or not yet void */
   uint64_t log_truncation_point; /* engine spec: LSN up to which the log is void, durably; else 0 */
-  uint64_t log_file; /* engine spec on a disk: bytes of PATH.log, which has its log; else 0 */
+  uint64_t log_file;  /* engine spec on a disk: bytes of PATH.log, which has its log; else 0 */
+  uint64_t lost_logs; /* how often it was opened without its log (SCUTE_WITHOUT_LOG). Last time: */
+  uint64_t lost_log_session;   /* the epoch whose log was lost; 0: never */
+  uint64_t lost_log_since_ns;  /* all commits before that are in the pool; 0: unknown */
+  uint64_t lost_log_opened_ns; /* when it was opened without it (CLOCK_REALTIME, both times) */
 } scute_info;
 
 /* Fills in *info (set info->struct_size first). Any thread. */
@@ -263,13 +267,9 @@ typedef struct scute_counters {
   uint64_t unverified_max; /* the most of them between two scrubs, or since the pool was opened */
   uint64_t scrubs;         /* whole scrubs completed */
   uint64_t pages_repaired; /* pages rebuilt that could not be read */
-  /* logfree: transactions logged for shared columns or in-place ranges */
-  uint64_t logged;
-  /* engine logfree: transactions whose in-place ranges were logged since another thread needed
-   * their columns, or they had to wait */
-  uint64_t undo_spills;
-  /* logfree: deferred parity made durable, for another thread or on request */
-  uint64_t drains;
+  uint64_t logged;         /* logfree: transactions logged for shared columns or in-place ranges */
+  uint64_t undo_spills;    /* logfree: those of in-place ranges, for another thread or to wait */
+  uint64_t drains; /* logfree: deferred parity made durable, for another thread or on request */
   uint64_t shorts; /* logfree and spec: transactions that went the short way: up to eight
                                 objects of up to 4 KiB (docs/internals/logfree.md) */
 } scute_counters;

@@ -173,6 +173,8 @@ refused 3 "is missing"
 in_err 'scute check --repair --without-log'
 expect 3 "$scute" check "$pool" --repair --without-log
 in_out '^given up with the log: '
+in_out '^lost log  *opened without it 2.*, after session'
+in_out '^may be missing  *commits since 2'
 in_out '^log records lost  *1$'
 in_out '^lost  *0$'
 [ -f "$pool.log" ] || fail "no log was made"
@@ -181,6 +183,14 @@ in_out '^result  *clean$'
 equal "$(loaded "$pool")" "$n"
 expect 0 "$scute" events "$pool"
 in_out 'log.*lost'
+# The mark stays.
+expect 0 "$scute" info "$pool"
+in_out '^lost log  *opened without it 2.*, after session'
+in_out '^may be missing  *commits since 2'
+expect 0 "$scute" check "$pool" --json
+in_out '"since_ns": [1-9]'
+expect 0 "$scute" info "$pool" --json
+in_out '"times": 1'
 # One that fits is used.
 again
 expect 0 "$scute" check "$pool" --repair --without-log

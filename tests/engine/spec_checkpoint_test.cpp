@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "core/engine/speculative/log_file/log_in_pool.hpp"
+#include "core/shared/marks.hpp"
 #include "support/pool_file.hpp"
 #include "support/wait.hpp"
 
@@ -114,6 +115,35 @@ TEST_F(spec_checkpoint, RenewsNothingThatACommitKeepsTheTruncationPointFrom) {
   checkpoint->leave(0);
   checkpoint->cycle();
   EXPECT_GT(log->truncation_point(), moved);
+}
+
+// MARK-1: the time that is noted is one before which all commits are in the pool.
+TEST_F(spec_checkpoint, NotesATimeWhenNothingOfItIsLeft) {
+  struct : engine::log_in_pool {
+    using log_in_pool::log_in_pool;
+    bool is_apart() const noexcept override { return true; }
+  } apart(s(), *f.in().heap);
+  engine::commit_log its_log(s(), apart, list, begin, {});
+  engine::checkpoint c(s(), *table, its_log, begin, nullptr);
+  const auto noted = [&] {
+    c.note_time(false);
+    return pool::read_marks(s()).checkpointed_ns;
+  };
+  c.cycle();
+  const uint64_t first = noted();
+  EXPECT_NE(first, 0U);
+  for (const unsigned k : {1U, 2U, 3U}) {
+    const uint64_t before = pool::calendar_ns();
+    apply(7, begin + 10 * k);
+    const uint64_t after = pool::calendar_ns();
+    table->at(7).pins = 1;
+    for (int i = 0; i < 3; ++i) c.cycle();
+    EXPECT_LE(noted(), before) << "the commit is only in the log";
+    table->at(7).pins = 0;
+    for (int i = 0; i < 3; ++i) c.cycle();
+    EXPECT_GE(noted(), after);
+    EXPECT_LE(noted(), pool::calendar_ns());
+  }
 }
 
 // CLOG-6, ROOM-4. Another lane's segments used to count as gone while it wrote to them. So a

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/scrub/rate_limit.hpp"
-#include "core/scrub/scrub_mark.hpp"
+#include "core/shared/marks.hpp"
 #include "scrub/scrubbing.hpp"
 #include "support/wait.hpp"
 
@@ -201,7 +201,7 @@ TEST_F(slow_scrub, DamagedMarks) {
   const auto& g = f.in().s.geo;
   for (unsigned i = 0; i < 3; ++i) {
     EXPECT_EQ(f.info().last_scrub_ns, last);
-    f.raw(g.superblock_offset(i) + format::scrub_mark_offset)[20] ^= std::byte{1};
+    f.raw(g.superblock_offset(i) + format::pool_marks_offset)[20] ^= std::byte{1};
   }
   EXPECT_EQ(f.info().last_scrub_ns, 0u);
   run_scrub(f);

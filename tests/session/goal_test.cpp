@@ -98,6 +98,7 @@ TEST_P(killed_way, OpenedWithoutTheLostLog) {
         }
         EXPECT_EQ(f.info().engine, SCUTE_ENGINE_SPEC);
         EXPECT_EQ(f.info().log_cap, cap);
+        EXPECT_EQ(f.info().lost_logs, by);  // MARK-2
         EXPECT_EQ(superblock_of(f.path).goal, 0U);
         EXPECT_TRUE(fs::exists(f.log));
         f.expect_last();

@@ -6,6 +6,7 @@
 #include "options.hpp"
 #include "output.hpp"
 #include "page_losses.hpp"
+#include "pool_facts.hpp"
 #include "progress.hpp"
 #include "text.hpp"
 
@@ -75,9 +76,9 @@ void print_text(const scute_report& report, const findings& found, const repaire
   }
   if (gave_up)
     fmt::print(
-        "given up with the log: what was committed after the last checkpoint, about the last "
-        "second before\nthe crash. Each of these transactions may be present, missing, or present "
-        "in part; compare what the\nprogram wrote last with what it finds\n");
+        "given up with the log: what was committed in the time that `may be missing` names below. "
+        "Each of these\ntransactions may be present, missing, or present in part; compare what the "
+        "program wrote last\nwith what it finds\n");
   fact_sheet facts;
   facts.add("objects", fmt::format("{} with {}", count_text(report.objects),
                                    exact_size_text(report.object_bytes)));
@@ -94,6 +95,7 @@ void print_text(const scute_report& report, const findings& found, const repaire
   facts.add("damaged", count_text(report.damaged));
   facts.add("repaired", count_text(report.repaired));
   facts.add("lost", count_text(report.lost));
+  add_lost_log(facts, info);
   facts.add("result", result);
   facts.print();
 }
@@ -121,6 +123,7 @@ void print_report_json(const std::string& path, const scute_report& report, cons
               {"repaired_by_reading", repaired.by_reading},
               {"log_records_lost", repaired.records_lost},
               {"log_given_up", gave_up},
+              {"lost_log", lost_log_json(info)},
               {"objects_lost_with_pages", repaired.lost_with_pages},
               {"damaged", report.damaged},
               {"repaired", report.repaired},

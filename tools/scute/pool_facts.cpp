@@ -173,6 +173,28 @@ json geometry_json(const std::string& path, const scute_info& info) {
           {"tag", info.tag}};
 }
 
+void add_lost_log(fact_sheet& facts, const scute_info& info) {
+  if (info.lost_logs == 0) return;
+  facts.add(
+      "lost log",
+      fmt::format("opened without it {}, after session {}{}", time_text(info.lost_log_opened_ns),
+                  count_text(info.lost_log_session),
+                  info.lost_logs == 1 ? "" : fmt::format("; {} times in all", count_text(info.lost_logs))));
+  facts.add("may be missing",
+            info.lost_log_since_ns == 0
+                ? std::string("commits since the last checkpoint; when that was is unknown")
+                : fmt::format("commits since {} of that session, none before",
+                              time_text(info.lost_log_since_ns)));
+}
+
+json lost_log_json(const scute_info& info) {
+  if (info.lost_logs == 0) return nullptr;
+  return {{"session", info.lost_log_session},
+          {"since_ns", info.lost_log_since_ns != 0 ? json(info.lost_log_since_ns) : json(nullptr)},
+          {"opened_ns", info.lost_log_opened_ns},
+          {"times", info.lost_logs}};
+}
+
 void add_session_facts(fact_sheet& facts, const scute_info& info) {
   facts.add("epoch", fmt::format("{} (times opened for writing)", count_text(info.epoch)));
   facts.add("last session", info.clean != 0 ? "closed properly" : "ended without closing the pool");
@@ -188,6 +210,7 @@ void add_session_facts(fact_sheet& facts, const scute_info& info) {
   if (info.log_cap != 0)
     facts.add("log", fmt::format("{} of {} in use, void up to {}", size_text(info.log_used),
                                  size_text(info.log_cap), count_text(info.log_truncation_point)));
+  add_lost_log(facts, info);
   facts.add("policy", policy_text(info.policy, info.scrub_every));
   facts.add("last scrub", info.last_scrub_ns == 0 ? "never" : time_text(info.last_scrub_ns));
   if (info.scrub_position != 0)
@@ -211,6 +234,7 @@ void add_session_json(json& document, const scute_info& info) {
     document["log"] = {{"cap", info.log_cap},
                        {"used", info.log_used},
                        {"truncation_point", info.log_truncation_point}};
+  document["lost_log"] = lost_log_json(info);
   document["repaired"] = info.repaired;
   document["lost"] = info.lost;
   document["pages_repaired"] = info.pages_repaired;

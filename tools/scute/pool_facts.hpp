@@ -19,4 +19,8 @@ json geometry_json(const std::string& path, const scute_info& info);
 void add_session_facts(fact_sheet& facts, const scute_info& info);
 void add_session_json(json& document, const scute_info& info);
 
+// The mark of a pool that was opened without its log; nothing for any other one.
+void add_lost_log(fact_sheet& facts, const scute_info& info);
+json lost_log_json(const scute_info& info);
+
 }  // namespace scute_tool

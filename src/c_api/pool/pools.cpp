@@ -5,7 +5,7 @@
 #include "c_api/pool/guard.hpp"
 #include "codec/cpu.hpp"
 #include "core/scrub/check.hpp"
-#include "core/scrub/scrub_mark.hpp"
+#include "core/shared/marks.hpp"
 
 using namespace scute::core;
 
@@ -199,7 +199,7 @@ int scute_pool_info(scute_pool* pool, scute_info* info) {
     i.lost = s.lost.load();
     i.policy = s.policy;
     i.scrub_every = s.scrub_every;
-    const format::scrub_mark mark = scrub::read_mark(s);
+    const format::pool_marks mark = pool::read_marks(s);
     i.last_scrub_ns = mark.completed_ns;
     i.scrub_position = mark.position * format::page * (uint64_t{g.rows} + g.parity);
     i.fault_handler = (s.flags & SCUTE_NO_FAULT_HANDLER) == 0 ? 1 : 0;
@@ -216,6 +216,10 @@ int scute_pool_info(scute_pool* pool, scute_info* info) {
     i.log_used = log.used;
     i.log_truncation_point = log.truncation_point;
     i.log_file = log.file;
+    i.lost_log_session = s.sb.lost.session;
+    i.lost_log_since_ns = s.sb.lost.since_ns;
+    i.lost_log_opened_ns = s.sb.lost.opened_ns;
+    i.lost_logs = s.sb.lost.times;
     c_api::copy_out(info, i, "info");
   });
 }

@@ -44,6 +44,14 @@ struct foreign_record {
 };
 inline constexpr uint32_t guard_mark = 0x10000;
 
+// A pool of engine spec was opened without its log: what the last such opening knew.
+struct lost_log {
+  uint64_t session;    // epoch whose log was lost; 0: never
+  uint64_t since_ns;   // what was committed before that is there (MARK-1); 0: unknown
+  uint64_t opened_ns;  // when it was opened, CLOCK_REALTIME
+  uint64_t times;      // how often that has happened
+};
+
 // Copies at offset 0, at 4096, and in the last page of the file. The newest valid one counts.
 struct superblock {
   char magic[8];
@@ -73,7 +81,9 @@ struct superblock {
   uint16_t tag;             // high half-word of this pool's oids
   uint16_t reserved0;
   foreign_record foreign;
-  uint8_t reserved[200];
+  uint8_t reserved[24];  // of which session it is: core/shared/pool/session_number.hpp
+  lost_log lost;
+  uint8_t reserved1[144];
   uint64_t log_cap;  // engine spec: bytes that its log was asked to have; 0: by the pool's size
   uint32_t goal;     // enum scute_engine: that it is to have, or 0 (core/session/engine_switch.cpp)
   uint32_t checksum;  // CRC-32C of the 508 bytes before it
@@ -81,17 +91,19 @@ struct superblock {
 
 // The records that follow in the same pages: lines of 64 bytes, written alike in all three, each
 // with a checksum of its own. A line that fails it says nothing.
-inline constexpr uint64_t scrub_mark_offset = 512, page_notes_offset = 576, events_offset = 1024;
+inline constexpr uint64_t pool_marks_offset = 512, page_notes_offset = 576, events_offset = 1024;
 inline constexpr uint32_t page_note_count = 7, event_count = 48;
 
-struct scrub_mark {   // where the last scrub got to
+struct pool_marks {   // where the last scrub got to, and the time of a checkpoint
   uint32_t checksum;  // CRC-32C of the 60 bytes that follow, begun with the pool's salt
   uint32_t reserved0;
-  uint64_t sequence;      // of this mark; the copy with the highest one counts
+  uint64_t sequence;      // of this line; the copy with the highest one counts
   uint64_t position;      // units of an interrupted scrub that are done, 0: none is waiting
   uint64_t started_ns;    // CLOCK_REALTIME, of the scrub that position belongs to
   uint64_t completed_ns;  // when a whole scrub last ended, 0: never
-  uint64_t reserved[3];
+  // engine spec, a log in a file of its own: what was committed before is in the pool (MARK-1)
+  uint64_t checkpointed_ns;
+  uint64_t reserved[2];
 };
 
 struct page_note {    // pages that are lost, or whose repair has begun and not ended
@@ -231,16 +243,17 @@ static_assert(packed<foreign_record> && sizeof(foreign_record) == 64);
 static_assert(offsetof(foreign_record, first) == 24 && offsetof(foreign_record, inode) == 32 &&
               offsetof(foreign_record, guard) == 56);
 static_assert(packed<superblock> && sizeof(superblock) == 512);
-static_assert(offsetof(superblock, foreign) == 232 && offsetof(superblock, reserved) == 296);
+static_assert(offsetof(superblock, foreign) == 232 && offsetof(superblock, reserved) == 296 &&
+              offsetof(superblock, lost) == 320);
 static_assert(offsetof(superblock, uuid) == 40 && offsetof(superblock, layout) == 56);
 static_assert(offsetof(superblock, sequence) == 120 && offsetof(superblock, lane_count) == 152);
 static_assert(offsetof(superblock, zones_offset) == 160 && offsetof(superblock, zone_count) == 184);
 static_assert(offsetof(superblock, epoch) == 208 && offsetof(superblock, clean) == 224);
 static_assert(offsetof(superblock, tag) == 228 && offsetof(superblock, checksum) == 508);
-static_assert(packed<scrub_mark> && sizeof(scrub_mark) == 64);
+static_assert(packed<pool_marks> && sizeof(pool_marks) == 64);
 static_assert(packed<page_note> && sizeof(page_note) == 64);
-static_assert(scrub_mark_offset >= sizeof(superblock) &&
-              page_notes_offset == scrub_mark_offset + sizeof(scrub_mark) &&
+static_assert(pool_marks_offset >= sizeof(superblock) &&
+              page_notes_offset == pool_marks_offset + sizeof(pool_marks) &&
               events_offset == page_notes_offset + page_note_count * sizeof(page_note) &&
               events_offset + event_count * sizeof(event_record) == page);
 static_assert(packed<event_record> && sizeof(event_record) == 64);

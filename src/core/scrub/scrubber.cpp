@@ -10,8 +10,8 @@
 #include "base/process/thread_signals.hpp"
 #include "core/heap/heap.hpp"
 #include "core/scrub/replicas.hpp"
-#include "core/scrub/scrub_mark.hpp"
 #include "core/shared/pool/library_call.hpp"
+#include "core/shared/marks.hpp"
 
 namespace scute::core::scrub {
 namespace {
@@ -26,11 +26,6 @@ constexpr uint64_t report_every = uint64_t{4} << 20;
 uint64_t now_ns() noexcept {
   return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
                                    std::chrono::steady_clock::now().time_since_epoch())
-                                   .count());
-}
-uint64_t calendar_ns() noexcept {
-  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
-                                   std::chrono::system_clock::now().time_since_epoch())
                                    .count());
 }
 
@@ -57,7 +52,7 @@ scrubber::scrubber(pool::state& s, heap::heap& h, const scrub_options& o,
       o_(o),
       stop_(stop),
       per_zone_(s.geo.row_size / format::page),
-      units_(units_of(s.geo)),
+      units_(s.geo.zone_count * (s.geo.row_size / format::page)),
       rate_(o.rate),
       repairer_(s, h, o.repair,
                 [this](const finding& f) {
@@ -78,8 +73,8 @@ void scrubber::run(scute_report& report) {
   const pool::finder_scope as(SCUTE_FINDER_SCRUB);
   const uint64_t begin = now_ns();
   report_ = &report;
-  started_ns_ = calendar_ns();
-  const format::scrub_mark mark = read_mark(s_);
+  started_ns_ = pool::calendar_ns();
+  const format::pool_marks mark = pool::read_marks(s_);
   if (o_.resume && mark.position != 0 && mark.position < units_) {
     first_ = mark.position;
     started_ns_ = mark.started_ns;
@@ -117,9 +112,9 @@ void scrubber::run(scute_report& report) {
   report.repaired += copies_.repaired;
   if (!s_.read_only) {
     if (report.complete != 0)
-      write_mark(s_, 0, 0, calendar_ns());
+      pool::mark_scrub(s_, 0, 0, pool::calendar_ns());
     else
-      write_mark(s_, reached, started_ns_, mark.completed_ns);
+      pool::mark_scrub(s_, reached, started_ns_, mark.completed_ns);
   }
   report_progress(true);
   report.elapsed_ns = now_ns() - begin;
@@ -339,7 +334,7 @@ void scrubber::keep_mark(uint64_t position) {
   const uint64_t now = now_ns();
   if (s_.read_only || position == first_ || now - marked_ns_ < mark_every_ns) return;
   marked_ns_ = now;
-  write_mark(s_, position, started_ns_, read_mark(s_).completed_ns);
+  pool::mark_scrub(s_, position, started_ns_, pool::read_marks(s_).completed_ns);
 }
 
 void scrubber::work_alone() {

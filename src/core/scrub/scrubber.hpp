@@ -7,7 +7,7 @@
 // thread that called run().
 //
 // SCRUB-1 A unit counts as done when it was read and its suspects were examined. The mark in the
-//    pool (scrub_mark.hpp) never says more than that, so an interrupted scrub misses nothing.
+//    pool (shared/marks.hpp) never says more than that, so an interrupted scrub misses nothing.
 // SCRUB-2 A zone is ended, and its losses are reported, when all of its units are done.
 // SCRUB-3 Callbacks run in the suspect repairer's thread.
 #pragma once

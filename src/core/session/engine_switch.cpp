@@ -27,6 +27,7 @@
 #include "core/engine/speculative/log_file/log_in_file.hpp"
 #include "core/session/factory.hpp"
 #include "core/session/instance.hpp"
+#include "core/shared/marks.hpp"
 #include "core/shared/pool/session_number.hpp"
 #include "core/shared/pool/superblock.hpp"
 
@@ -156,6 +157,7 @@ void instance::look_for_log(const pool::engine_facts& kind, const scute_options&
   } else {
     s.sb.incompat &= ~format::incompat_log_file;
     s.sb.resolved_epoch = s.sb.epoch;  // the lender has nothing to resolve in it
+    pool::note_lost_log(s);
   }
   s.events.post({SCUTE_EVENT_LOG, was_clean ? SCUTE_OUTCOME_REPAIRED : SCUTE_OUTCOME_LOST,
                  SCUTE_FINDER_OPEN, s.geo.lanes_offset, s.geo.lane_size});

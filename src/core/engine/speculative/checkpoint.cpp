@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/rounding.hpp"
+#include "core/shared/marks.hpp"
 #include "core/shared/optimistic.hpp"
 #include "core/shared/parity/in_flight_write.hpp"
 
@@ -181,6 +182,10 @@ bool checkpoint::rests() {
 bool checkpoint::round(size_t blocks) {
   s_.require_healthy();
   short_of_memory_ = false;
+  if (log_.is_apart() && watch_ns_ == 0) {
+    watch_ns_ = pool::calendar_ns();
+    watch_lsn_ = applied();
+  }
   if (unresolved_ != nullptr) unresolved_->resolve_oldest(pool::resolver::at_once());  // UNRES-5
   table_.take_list(taken_, blocks);
   uint64_t highest = checkpoint_lsn_.load(std::memory_order_relaxed);
@@ -215,6 +220,7 @@ bool checkpoint::round(size_t blocks) {
   log_.fence_truncation_point(w_);
   s_.require_healthy();
   log_.truncation_point_is_durable();
+  if (log_.is_apart() && log_.written() >= watch_lsn_) whole_ns_ = std::exchange(watch_ns_, 0);
   if (short_of_memory_) throw std::bad_alloc();
   return more;
 }
@@ -228,13 +234,32 @@ void checkpoint::past(uint64_t lsn) {
   }
 }
 
+// (A thread in the middle of a round has taken its blocks off the list.)
+uint64_t checkpoint::applied() const noexcept {
+  return std::max(table_.highest(), checkpoint_lsn());
+}
+
 void checkpoint::all() {
-  const auto applied = [&] {
-    // A thread in the middle of a round has taken its blocks off the list.
-    const locked turn(mutex_);
-    return std::max(table_.highest(), checkpoint_lsn());
-  };
-  past(applied());
+  uint64_t lsn = 0;
+  while_it_rests([&] {
+    mutex_.assume_held();
+    lsn = applied();
+  });
+  past(lsn);
+}
+
+void checkpoint::note_time(bool closing) {
+  const locked turn(mutex_);
+  if (closing && (unresolved_ == nullptr || unresolved_->lowest() == UINT64_MAX))
+    whole_ns_ = pool::calendar_ns();
+  if (whole_ns_ == noted_ns_) return;
+  {
+    const locked hold(s_.service_mutex);
+    pool::mark_checkpoint(s_, *s_.service, whole_ns_);
+    s_.service->fence(fence_site::checkpoint_mark);
+  }
+  s_.require_healthy();
+  noted_ns_ = whole_ns_;
 }
 
 }  // namespace scute::core::engine

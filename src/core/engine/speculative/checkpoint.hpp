@@ -87,6 +87,9 @@ class checkpoint {
   void past(uint64_t lsn);
   // Waits until it has passed all that was applied when this was called (CKPT-4).
   void all();
+  // MARK-1: notes the latest time, durably, if it is not noted yet. closing: the time is now, if
+  // nothing is left to resolve. Throws SCUTE_E_IO.
+  void note_time(bool closing);
 
  private:
   // A thread that helps checkpoints at least help_least blocks, and at least this part of all.
@@ -104,6 +107,7 @@ class checkpoint {
   bool renew(uint64_t b) SCUTE_REQUIRES(mutex_);
   uint64_t oldest_active_lsn() const noexcept;
   uint64_t in_reach() const noexcept;
+  uint64_t applied() const noexcept SCUTE_REQUIRES(mutex_);
 
   pool::state& s_;
   block_table& table_;
@@ -123,6 +127,9 @@ class checkpoint {
   uint64_t reach_ =
       0;  // the LSN that the truncation point can reach in this round, as far as is known (CKPT-3)
   bool renewed_ = false;  // since the log's last fence
+  // MARK-1. All records committed before `watch_ns_` have LSNs up to `watch_lsn_`. Those committed
+  // before `whole_ns_` are durable in the pool.
+  uint64_t watch_ns_ = 0, watch_lsn_ = 0, whole_ns_ = 0, noted_ns_ = 0;
   alignas(64) std::byte page_[block_table::page];
 };
 

@@ -154,10 +154,12 @@ void speculative::renew_truncation_point(log_location& location, const segment_l
                   location.truncation_at(0, 0), 4 * sizeof(uint64_t)});
 }
 
-// TRUNC-1, ROOM-9
+// TRUNC-1, ROOM-9, MARK-1
 void speculative::closing() {
-  if (room_ != nullptr && log_->is_apart()) room_->give_back(s_.lanes.front());
-  if (log_ == nullptr || !log_->repeat_truncation_point(s_.service_alone())) return;
+  if (log_ == nullptr) return;
+  if (log_->is_apart()) room_->give_back(s_.lanes.front());
+  if (log_->is_apart()) checkpoint_->note_time(true);
+  if (!log_->repeat_truncation_point(s_.service_alone())) return;
   log_->fence_truncation_point(s_.service_alone());
   s_.require_healthy();
 }
@@ -176,8 +178,7 @@ bool speculative::give_back_log(pool::lane& l) {
 
 // In memory: while transactions come in, each look checkpoints the older half of the dirty bytes,
 // so hot ones are written back less often. It checkpoints all if the log would be nearly full after
-// two more such looks. A look that finds nothing new checkpoints all: nothing is exposed for over
-// two looks after the last transaction.
+// two more such looks, and when a look finds nothing new.
 bool speculative::background() noexcept {
   if (s_.medium->failed() || checkpoint_ == nullptr) return false;
   const uint64_t now = log_->appended(), begun = log_->begun();
@@ -186,13 +187,12 @@ bool speculative::background() noexcept {
   // A sync of the pool's file writes all of its dirty pages, and delays the log's syncs. So it is
   // not done while transactions come in, unless it is due.
   constexpr unsigned looks_max = 50;
-  if (log_->is_apart()) {
-    if (busy && !log_->is_half_full() && ++looks_ < looks_max) return true;
-    looks_ = 0;
-  }
+  if (log_->is_apart() && busy && !log_->is_half_full() && ++looks_ < looks_max) return true;
+  looks_ = 0;
   try {
     room_->keep_less();
     const bool repaired = !s_.lost_log.pending() || scrubber_->repair_lost_pages();
+    if (log_->is_apart()) checkpoint_->note_time(false);
     if (!busy && repaired && checkpoint_->rests()) {
       // Chunks go back by steps, which are a lane's.
       if (!log_->is_apart() || !room_->is_larger()) return false;

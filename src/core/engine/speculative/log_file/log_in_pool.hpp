@@ -7,7 +7,7 @@
 
 namespace scute::core::engine {
 
-class log_in_pool final : public log_location {
+class log_in_pool : public log_location {
  public:
   log_in_pool(pool::state& s, heap::heap& h) noexcept : s_(s), heap_(h) {}
 
