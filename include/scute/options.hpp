@@ -6,7 +6,8 @@
 //                              .protection = scute::protection::mlp});
 //
 // Fields, meanings and defaults are those of scute_options in scute.h. Fields marked [create] are
-// stored in the pool and ignored by open.
+// stored in the pool. Opening throws errc::invalid for one that is neither at its default nor true
+// of the pool.
 #ifndef SCUTE_OPTIONS_HPP
 #define SCUTE_OPTIONS_HPP
 
@@ -31,7 +32,7 @@ enum class medium : int {
 
 /// How a transaction becomes durable: enum scute_engine.
 enum class engine : int {
-  automatic = SCUTE_ENGINE_AUTO,  ///< create only: spec on a disk; else logfree with mlpc, or redo
+  automatic = SCUTE_ENGINE_AUTO,  ///< create: spec on a disk; else logfree with mlpc, or redo
   redo = SCUTE_ENGINE_REDO,
   logfree = SCUTE_ENGINE_LOGFREE,
   spec = SCUTE_ENGINE_SPEC,
@@ -39,10 +40,11 @@ enum class engine : int {
 
 /// How much is protected: enum scute_protection. Each level adds to the one before.
 enum class protection : int {
-  none = SCUTE_PROTECT_NONE,  ///< crash consistency only
-  ml = SCUTE_PROTECT_ML,      ///< + metadata and logs replicated
-  mlp = SCUTE_PROTECT_MLP,    ///< + parity
-  mlpc = SCUTE_PROTECT_MLPC,  ///< + checksums of objects
+  automatic = SCUTE_PROTECT_AUTO,  ///< create: mlpc; open: as the pool is
+  none = SCUTE_PROTECT_NONE,       ///< crash consistency only
+  ml = SCUTE_PROTECT_ML,           ///< + metadata and logs replicated
+  mlp = SCUTE_PROTECT_MLP,         ///< + parity
+  mlpc = SCUTE_PROTECT_MLPC,       ///< + checksums of objects
 };
 
 /// Kind of object checksum: enum scute_checksum.
@@ -70,9 +72,9 @@ struct options {
   uint64_t size = 64ULL << 20;  ///< [create] bytes; multiple of 4096, >= SCUTE_SIZE_MIN
   std::string layout = {};      ///< name of the data layout, <= 63 bytes; empty: any
   scute::medium medium = scute::medium::automatic;
-  scute::engine engine = scute::engine::automatic;         ///< [create]
-  scute::protection protection = scute::protection::mlpc;  ///< [create]
-  scute::checksum checksum = scute::checksum::crc32c;      ///< [create]
+  scute::engine engine = scute::engine::automatic;              ///< [create]
+  scute::protection protection = scute::protection::automatic;  ///< [create]
+  scute::checksum checksum = scute::checksum::crc32c;           ///< [create]
   uint32_t rows = 0;                ///< [create] data rows of a zone; 0: by pool size
   uint32_t parity = 0;              ///< [create] parity rows of a zone; 0: by protection
   uint32_t lanes = 0;               ///< [create] transactions at once; 0: by pool size

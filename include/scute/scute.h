@@ -65,9 +65,9 @@ enum scute_engine SCUTE_ENUM {
 
 /* How much is protected: Pangolin's Table 2. Each level adds to the one before. */
 enum scute_protection SCUTE_ENUM {
+  SCUTE_PROTECT_AUTO = 4, /* create: MLPC; open: as the pool is */
   SCUTE_PROTECT_NONE = 0, /* crash consistency only: one log, no parity */
-  SCUTE_PROTECT_ML = 1,   /* + logs replicated, as the superblock is at every level (metadata inside
-                             the zones gets its redundancy with MLP) */
+  SCUTE_PROTECT_ML = 1,   /* + logs replicated, as the superblock is at every level */
   SCUTE_PROTECT_MLP = 2,  /* + parity over everything in the zones: headers are repaired when they
                              fail; damage to payloads alone shows only in scute_check() */
   SCUTE_PROTECT_MLPC = 3  /* + checksums of objects: damage is found when an object is opened */
@@ -102,9 +102,9 @@ enum scute_flags {
   SCUTE_WITHOUT_LOG = 1u << 8       /* open, engine spec: without POOL.log, if that is gone */
 };
 
-/* Everything that can be chosen. Set struct_size and the defaults with scute_options_init(). The
- * `scute` command's flags (--rows) and the environment (SCUTE_ROWS) have the same names. Fields
- * marked [create] are for a new pool; open ignores them: see scute_pool_info(). */
+/* Everything that can be chosen; scute_options_init() sets struct_size and the defaults. Flags of
+ * `scute` (--rows) and the environment (SCUTE_ROWS) have the same names. [create]: of a new pool;
+ * opening refuses one that is neither at its default nor true of the pool (SCUTE_E_INVALID). */
 typedef struct scute_options {
   size_t struct_size;       /* sizeof(scute_options), for later growth */
   uint64_t size;            /* [create] file size; multiple of 4096, at least SCUTE_SIZE_MIN */
@@ -135,7 +135,7 @@ typedef struct scute_options {
 #define SCUTE_SIZE_MIN ((uint64_t)1 << 18) /* smallest pool: 256 KiB */
 #define SCUTE_SIZE_MAX ((uint64_t)1 << 46) /* largest pool: 64 TiB */
 
-/* Fills in the defaults: 64 MiB, medium auto, engine auto, protection mlpc, crc32c, the rest 0. */
+/* Fills in the defaults: 64 MiB, medium, engine and protection auto, crc32c, the rest 0. */
 SCUTE_API void scute_options_init(scute_options *options);
 
 /* Sets one option by name, as text: "size" takes 64M, 16GiB; enums take their lower-case names
@@ -151,14 +151,14 @@ SCUTE_API int scute_options_from_env(scute_options *options);
 /* ---- pools ----------------------------------------------------------------------------------- */
 
 /* Makes a pool file and opens it. With options null (here and in scute_open) the defaults apply,
- * changed by what the environment says (scute_options_from_env). The file is sparse unless
- * SCUTE_PREALLOCATE is given. Blocks for logs and headers are reserved now, those of objects at
- * first use. SCUTE_E_NOSPC: the file system has no room for that, or RLIMIT_FSIZE forbids such a
- * file (errno is EFBIG; no signal). SCUTE_E_EXISTS: something is at path, if only a symbolic link
- * that leads nowhere. On failure no new file remains. The file gets its name when it is a whole
- * pool, durably before this returns; if the process ends earlier, path is unchanged. (A temporary
- * name, where one is needed, is path with symbolic links followed, + ".scute-new". The next
- * creation or opening at path removes it if its maker is dead; else SCUTE_E_BUSY.) */
+ * changed by the environment (scute_options_from_env), at opening except [create]. The file is
+ * sparse unless SCUTE_PREALLOCATE is given. Blocks for logs and headers are reserved now, those of
+ * objects at first use. SCUTE_E_NOSPC: the file system has no room, or RLIMIT_FSIZE forbids such a
+ * file (errno is EFBIG; no signal). SCUTE_E_EXISTS: something is at path, if only a link that leads
+ * nowhere. On failure no new file remains. The file gets its name when it is a whole pool, durably
+ * before this returns; if the process ends earlier, path is unchanged. (A temporary name, where one
+ * is needed, is path with symbolic links followed, + ".scute-new". The next creation or opening at
+ * path removes it if its maker is dead; else SCUTE_E_BUSY.) */
 SCUTE_API int scute_create(const char *path, const scute_options *options, scute_pool **pool);
 
 /* Opens a pool. After an unclean end the transactions that had been decided are completed and the

@@ -310,7 +310,7 @@ TEST(fork, AChildSavesACopy) {
     if (std::filesystem::exists(f.path + ".log"))
       std::filesystem::copy_file(f.path + ".log", copy + ".log");
     child saver([&] {
-      scute_options o = options();
+      scute_options o = opening();
       o.flags = SCUTE_READONLY;
       forking_pool saved;
       saved.oid = f.oid;

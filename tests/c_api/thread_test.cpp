@@ -267,7 +267,7 @@ TEST(cancellation, NoCallIsAPointOfIt) {
     f.close();
     std::filesystem::copy_file(f.path, f.dir.file("closed"));
     const auto open = [&] {
-      scute_options o = options();
+      scute_options o = opening();
       o.medium = medium;
       SCUTE_OKAY(scute_open(f.path.c_str(), &o, &f.pool));
     };

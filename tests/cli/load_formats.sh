@@ -161,6 +161,26 @@ done
 expect 1 "$scute" kv load "$pools/csv.pool" list.csv --create --size 1M --engine redo --quiet
 [ ! -e "$pools/csv.pool" ] || fail "the pool was left"
 equal "$(cat "$pools/csv.pool.log")" mine
+# Nor does it take away a file that got the name of its pool, or of the log, meanwhile.
+for name in moved.pool moved.pool.log; do
+  rm -f records.fifo
+  mkfifo records.fifo
+  "$scute" kv load "$pools/moved.pool" - --create --size 4M --engine spec --medium file --quiet <records.fifo 2>err &
+  loader=$!
+  exec 6>records.fifo
+  wait_until test -e "$pools/moved.pool.log"
+  wait_until sleeps_in "$loader" 0 7 271  # it reads, or polls
+  echo mine >other
+  mv other "$pools/$name"
+  echo 'no tab' >&6
+  exec 6>&-
+  status=0
+  wait "$loader" || status=$?
+  equal "$status" 1
+  equal "$(cat "$pools/$name")" mine
+  rm "$pools/$name"
+  [ -z "$(ls "$pools" | grep '^moved')" ] || fail "left: $(ls "$pools")"
+done
 expect 0 "$scute" create "$pools/new.pool" --size 4M -q
 expect 1 "$scute" kv load "$pools/new.pool" list.csv --create --quiet
 [ -e "$pools/new.pool" ] || fail "a pool that was there has gone"
@@ -176,7 +196,7 @@ done
 for other in '--size 8M' '--rows 6' '--engine spec' '--protection mlpc' '--lanes 4' '--chunk-size 32K' '--checksum crc32c' '--parity 2' '--overwrite'; do
   # shellcheck disable=SC2086
   expect 1 "$scute" kv load "$pools/new.pool" one.tsv --create $other --quiet
-  in_err "exists already"
+  in_err "as asked for\|does not replace it"
 done
 
 # Standard input and pipes have no names of their own: one after the other is loaded, and each

@@ -20,7 +20,7 @@ struct attempt {
 
   scute_oid oid(fault_stage::object o) const { return stage.objects[o]; }
   int open(uint32_t flags = 0) {
-    scute_options o = options();
+    scute_options o = opening();
     o.medium = medium;
     o.flags = flags;
     return scute_open(path.c_str(), &o, &pool);

@@ -104,7 +104,7 @@ class file_threads : public testing::TestWithParam<scute_engine> {
     write_file(path, left);
     if (log != nullptr) write_file(path + ".log", left_log);
     scute_pool* p = nullptr;
-    scute_options o = options();
+    scute_options o = opening();
     ASSERT_EQ(SCUTE_OK, scute_open(path.c_str(), &o, &p)) << scute_errormsg();
     const auto content = [&](scute_oid oid) {
       const void* at = nullptr;

@@ -42,7 +42,7 @@ class pages_of_a_log : public testing::Test {
     f.expect_sound();
   }
   int open(uint32_t flags = 0) {
-    scute_options o = on_disk();
+    scute_options o = opening(0, SCUTE_MEDIUM_FILE);
     o.flags = flags;
     return scute_open(f.path.c_str(), &o, &f.pool);
   }

@@ -168,7 +168,7 @@ TEST_F(failing_disk, APageThatCannotBeRestoredStopsThePool) {
     if (!hit) break;
     SCUTE_FAILS(SCUTE_E_IO, try_overwrite(second, pattern(3, 300)));
     SCUTE_FAILS(SCUTE_E_IO, scute_close(std::exchange(f.pool, nullptr)));
-    scute_options o = options();
+    scute_options o = opening();
     o.medium = SCUTE_MEDIUM_FILE;
     SCUTE_OKAY(scute_open(f.path.c_str(), &o, &f.pool));
     f.in().idle.stop();

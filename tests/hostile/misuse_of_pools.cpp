@@ -96,7 +96,7 @@ void create(stage& s) {
   refused("negative engine", [](auto& b) { b.engine = static_cast<scute_engine>(-1); });
   refused("engine 4", [](auto& b) { b.engine = static_cast<scute_engine>(4); });
   refused("unknown engine", [](auto& b) { b.engine = static_cast<scute_engine>(99); });
-  refused("unknown protection", [](auto& b) { b.protection = static_cast<scute_protection>(4); });
+  refused("unknown protection", [](auto& b) { b.protection = static_cast<scute_protection>(5); });
   refused("negative protection",
           [](auto& b) { b.protection = static_cast<scute_protection>(INT_MIN); });
   refused("checksum 0", [](auto& b) { b.checksum = static_cast<scute_checksum>(0); });
@@ -134,7 +134,7 @@ void create(stage& s) {
 
 void open(stage& s) {
   scratch dir;
-  scute_options o = options();
+  scute_options o = opening();
   const char* taken = s.pool.path.c_str();
   REFUSED(SCUTE_E_INVALID, scute_open(nullptr, &o, &s.handle));
   REFUSED(SCUTE_E_INVALID, scute_open(taken, &o, nullptr));
@@ -169,6 +169,9 @@ void open(stage& s) {
   SCUTE_OKAY(scute_close(second));
   o.layout = "another";
   REFUSED(SCUTE_E_LAYOUT, scute_open(s.read_only.path.c_str(), &o, &s.handle));
+  o.layout = nullptr;
+  o.size = 3 * gib;
+  REFUSED(SCUTE_E_INVALID, scute_open(s.read_only.path.c_str(), &o, &s.handle));
 }
 
 void close(stage& s) {

@@ -218,7 +218,7 @@ class mutation : public testing::Test {
       bytes b = image;
       mutate(b, random);
       write_file(path, b);
-      scute_options o = options(size);
+      scute_options o = opening();
       o.flags = random.one_in(4) ? uint32_t{SCUTE_READONLY} : 0u;
       scute_pool* pool = nullptr;
       const int e = scute_open(path.c_str(), &o, &pool);
@@ -267,7 +267,7 @@ TEST_F(mutation, SuperblockFieldsWithTheirChecksumMadeRight) {
         std::memcpy(b.data() + g.superblock_offset(i), &sb, sizeof sb);
       write_file(path, b);
       SCOPED_TRACE("byte " + std::to_string(at) + " ^ " + std::to_string(value));
-      scute_options o = options(size);
+      scute_options o = opening();
       scute_pool* pool = nullptr;
       const int e = scute_open(path.c_str(), &o, &pool);
       if (e == SCUTE_OK) {
@@ -287,7 +287,7 @@ TEST_F(mutation, FilesOfRandomBytes) {
   const std::string path = dir.file("junk");
   for (int round = 0; round < 100; ++round) {
     write_file(path, pattern(random.word(), random.size(100000)));
-    scute_options o = options();
+    scute_options o = opening();
     scute_pool* pool = nullptr;
     SCUTE_FAILS(SCUTE_E_FORMAT, scute_open(path.c_str(), &o, &pool));
   }

@@ -23,13 +23,14 @@ class stage {
     o.rows = 4;
     o.lanes = 2;
     o.chunk_size = 16 * kib;
+    as_it_is.medium = o.medium;
     f.make(30001);
     ::chmod(f.path.c_str(), 0640);
   }
   int add(uint32_t flags = 0) const { return scute_shield_add(f.path.c_str(), &o, 60000, flags); }
   int adopt() const { return scute_shield_adopt(f.path.c_str(), &o, 0, SCUTE_SHIELD_KEEP); }
-  int remove() const { return scute_shield_remove(f.path.c_str(), &o); }
-  int open() { return scute_shield_open(f.path.c_str(), &o, &f.pool); }
+  int remove() const { return scute_shield_remove(f.path.c_str(), &as_it_is); }
+  int open() { return scute_shield_open(f.path.c_str(), &as_it_is, &f.pool); }
   void change() {
     SCUTE_OKAY(open());
     f.write(100, pattern(2, 5000));
@@ -86,7 +87,7 @@ class stage {
                 static_cast<size_t>(folder.moments()));
   }
 
-  scute_options o;
+  scute_options o, as_it_is = opening();
   shielded f;
 };
 

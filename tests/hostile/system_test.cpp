@@ -189,7 +189,7 @@ TEST(system, NothingIsLeftOpen) {
   for (int i = 0; i < 5; ++i) {
     f.open();
     f.close();
-    scute_options o = options();
+    scute_options o = opening();
     o.layout = "another";
     SCUTE_FAILS(SCUTE_E_LAYOUT, scute_open(f.path.c_str(), &o, &f.pool));
     faults::always(call::ftruncate, EIO);

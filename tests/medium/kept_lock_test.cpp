@@ -226,7 +226,7 @@ TEST(kept_lock, AFileSystemThatKeepsNoneIsRefused) {
   make_file(path);
   in_child([&] {
     // Every process gets every lock.
-    ASSERT_TRUE(filter_calls({{SYS_fcntl, 1, F_OFD_SETLK, 0}}));
+    ASSERT_TRUE(filter_calls({{SYS_fcntl, 1, F_OFD_SETLK, 0}, {SYS_flock, -1, 0, 0}}));
     EXPECT_EQ(SCUTE_E_UNSUPPORTED, code_of_opening(path));
     EXPECT_EQ(SCUTE_E_UNSUPPORTED, code_of_opening(path, medium::access::read));
     try {
@@ -237,6 +237,61 @@ TEST(kept_lock, AFileSystemThatKeepsNoneIsRefused) {
     }
     EXPECT_EQ(dir.count(), 1U);
     EXPECT_FALSE(keeper_is_there());
+  });
+}
+
+// LOCK-6: a file system that grants the locks of bytes to all, or does not know them, and keeps
+// those of files. Processes that find it so exclude each other.
+TEST(kept_lock, OfTheWholeFileWhereBytesAreNotKept) {
+  for (const uint32_t error : {0, EINVAL, EOPNOTSUPP, ENOSYS}) {
+    SCOPED_TRACE(error);
+    const scratch dir;
+    in_child([&] {
+      ASSERT_TRUE(filter_calls({{SYS_fcntl, 1, F_OFD_SETLK, error}}));
+      try_in(dir.file(""));
+      EXPECT_FALSE(keeper_is_there());
+    });
+  }
+}
+
+// LOCK-6: an error that may pass does not choose another kind, which others would not choose.
+TEST(kept_lock, AnErrorChoosesNoKind) {
+  const scratch dir;
+  const std::string path = dir.file("pool");
+  make_file(path);
+  for (const uint32_t error : {EIO, ENOMEM, EINTR}) {
+    SCOPED_TRACE(error);
+    in_child([&] {
+      ASSERT_TRUE(filter_calls({{SYS_fcntl, 1, F_OFD_SETLK, error}}));
+      const int code = code_of_opening(path);
+      EXPECT_TRUE(code == SCUTE_E_IO || code == SCUTE_E_NOMEM) << scute_errorname(code);
+    });
+  }
+}
+
+// Its first opening for writing copies a file of the lower layer up, to another inode. Openers of
+// before and after exclude each other.
+TEST(kept_lock, OfAFileOfALowerLayer) {
+  using enum medium::access;
+  const scratch dir(scratch::disk);
+  in_child([&] {
+    mounts here(dir.file("mounts"));
+    ASSERT_TRUE(here) << "this system allows no mounts, so nothing is tried here";
+    const std::string overlay = here.overlay();
+    ASSERT_NE(overlay, "") << "no overlayfs: " << std::strerror(errno);
+    for (const char* name : {"a", "b"}) {
+      const std::string path = overlay + "/" + name;
+      make_file(here.lower() + "/" + name);
+      {
+        const medium::file_handle reader = open_file(path, read);
+        EXPECT_EQ(SCUTE_OK, code_elsewhere(path, read));
+        EXPECT_EQ(SCUTE_E_BUSY, code_elsewhere(path));  // it has copied it up
+        EXPECT_EQ(SCUTE_E_BUSY, code_of_opening(path));
+        EXPECT_EQ(SCUTE_OK, code_elsewhere(path, read));
+      }
+      const medium::file_handle writer = open_file(path);
+      expect_locked(path);
+    }
   });
 }
 

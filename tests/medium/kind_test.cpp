@@ -91,7 +91,7 @@ TEST(kind, DaxNeedsAFileSystemThatGrantsIt) {
     f.create();
     f.close();
     const size_t files = f.dir.count();
-    scute_options o = options();
+    scute_options o = opening();
     o.medium = SCUTE_MEDIUM_DAX;
     const int e = scute_open(f.path.c_str(), &o, &f.pool);
     EXPECT_EQ(e, grants_map_sync(f.path) ? SCUTE_OK : SCUTE_E_UNSUPPORTED) << scute_errormsg();

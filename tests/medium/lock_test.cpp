@@ -13,7 +13,7 @@ namespace {
 int open_elsewhere(const std::string& path, uint32_t flags) {
   const pid_t child = ::fork();
   if (child == 0) {
-    scute_options o = options();
+    scute_options o = opening();
     o.flags = flags;
     scute_pool* p = nullptr;
     const int e = scute_open(path.c_str(), &o, &p);
@@ -28,7 +28,7 @@ int open_elsewhere(const std::string& path, uint32_t flags) {
 
 // The same in this process.
 int open_here(const std::string& path, uint32_t flags) {
-  scute_options o = options();
+  scute_options o = opening();
   o.flags = flags;
   scute_pool* p = nullptr;
   const int e = scute_open(path.c_str(), &o, &p);
@@ -67,7 +67,7 @@ TEST(lock, AFailedOpenLeavesNoLock) {
   pool_file f;
   f.create();
   f.close();
-  scute_options o = options();
+  scute_options o = opening();
   o.layout = "another";
   SCUTE_FAILS(SCUTE_E_LAYOUT, scute_open(f.path.c_str(), &o, &f.pool));
   SCUTE_OKAY(open_elsewhere(f.path, 0));

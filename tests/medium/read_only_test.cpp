@@ -32,7 +32,7 @@ TEST(read_only, RecoveryLeavesTheFileAlone) {
     ::waitpid(child, &status, 0);
     ASSERT_EQ(status, 0);
     const bytes before = read_file(f.path);
-    scute_options o = options();
+    scute_options o = opening();
     o.medium = medium;
     o.flags = SCUTE_READONLY;
     for (int round = 0; round < 2; ++round) {

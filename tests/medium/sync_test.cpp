@@ -78,7 +78,7 @@ class sync : public testing::Test {
   }
   void TearDown() override { fail_with = 0; }
   void open() {
-    scute_options o = options();
+    scute_options o = opening();
     o.medium = SCUTE_MEDIUM_FILE;
     SCUTE_OKAY(scute_open(f.path.c_str(), &o, &f.pool));
   }
@@ -132,7 +132,7 @@ TEST_F(sync, AccessesAreAtRandomAndWholePoolsAskBeforehand) {
   EXPECT_TRUE(in(soon, data));
   EXPECT_TRUE(in(soon, parity));
   f.close();
-  scute_options o = options();
+  scute_options o = opening();
   o.medium = SCUTE_MEDIUM_RAM;
   forget();
   SCUTE_OKAY(scute_open(f.path.c_str(), &o, &f.pool));
@@ -142,7 +142,7 @@ TEST_F(sync, AccessesAreAtRandomAndWholePoolsAskBeforehand) {
 
 TEST_F(sync, ReadOnlySyncsNothing) {
   f.close();
-  scute_options o = options();
+  scute_options o = opening();
   o.medium = SCUTE_MEDIUM_FILE;
   o.flags = SCUTE_READONLY;
   forget();
@@ -187,7 +187,7 @@ TEST_F(sync, AFailedFenceStopsThePool) {
 TEST_F(sync, CreateAndOpenReportIt) {
   f.close();
   fail_with = EIO;
-  scute_options o = options();
+  scute_options o = opening();
   o.medium = SCUTE_MEDIUM_FILE;
   SCUTE_FAILS(SCUTE_E_IO, scute_open(f.path.c_str(), &o, &f.pool));
   const std::string second = f.dir.file("second");

@@ -58,7 +58,7 @@ class event_log : public testing::Test {
   }
   void reopen(uint32_t flags = 0) {
     f.close();
-    scute_options o = options();
+    scute_options o = opening();
     o.flags = flags;
     listen(o);
     SCUTE_OKAY(scute_open(f.path.c_str(), &o, &f.pool));
@@ -134,7 +134,7 @@ TEST_F(event_log, SuperblocksAtOpenAndFindingsOfCheck) {
   file[4096 + 100] ^= 1;
   write_file(f.path, file);
   seen.reported.clear();
-  scute_options o = options();
+  scute_options o = opening();
   listen(o);
   SCUTE_OKAY(scute_open(f.path.c_str(), &o, &f.pool));
   ASSERT_EQ(seen.reported.size(), 1u) << "reported when open returns";
@@ -360,7 +360,7 @@ TEST_F(event_log, ReadOnlyReportsAndWritesNothing) {
   file[f.offset_of(oid) + 10] ^= 1;
   write_file(f.path, file);
   seen.reported.clear();
-  scute_options o = options();
+  scute_options o = opening();
   o.flags = SCUTE_READONLY;
   listen(o);
   SCUTE_OKAY(scute_open(f.path.c_str(), &o, &f.pool));

@@ -163,7 +163,7 @@ TEST(geometry, OptionsThatMakeNoSense) {
     refused(SCUTE_E_INVALID, [&](auto& o) { o.parity = parity, o.protection = SCUTE_PROTECT_MLP; });
     refused(SCUTE_E_INVALID, [&](auto& o) { o.size = 64 * mib, o.parity = parity, o.rows = 252; });
   }
-  refused(SCUTE_E_INVALID, [](auto& o) { o.protection = static_cast<scute_protection>(4); });
+  refused(SCUTE_E_INVALID, [](auto& o) { o.protection = static_cast<scute_protection>(5); });
   refused(SCUTE_E_INVALID, [](auto& o) { o.checksum = static_cast<scute_checksum>(0); });
   refused(SCUTE_E_INVALID, [](auto& o) { o.engine = static_cast<scute_engine>(9); });
 }

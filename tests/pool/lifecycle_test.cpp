@@ -24,7 +24,7 @@ class lifecycle : public testing::Test {
     return e;
   }
   int open(const std::string& at, uint32_t flags = 0, const char* layout = nullptr) {
-    scute_options o = options();
+    scute_options o = opening();
     o.flags = flags;
     o.layout = layout;
     const int e = scute_open(at.c_str(), &o, &pool);

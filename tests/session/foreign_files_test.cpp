@@ -79,7 +79,7 @@ TEST(foreign_files, AreNotReplacedByASwitch) {
   disk_pool f(with_engine(SCUTE_ENGINE_REDO));
   f.change(1);
   f.close();
-  const scute_options o = on_disk();
+  const scute_options o = opening(0, SCUTE_MEDIUM_FILE);
   write_file(f.log, letter);
   SCUTE_FAILS(SCUTE_E_EXISTS, scute_set_engine(f.path.c_str(), &o, SCUTE_ENGINE_SPEC));
   EXPECT_EQ(read_file(f.log), letter);

@@ -113,7 +113,7 @@ TEST_P(killed_way, AnotherSize) {
   f.change(1);
   f.close();
   unsigned by = 0, on_the_way = 0;
-  scute_options o = on_disk();
+  scute_options o = opening(0, SCUTE_MEDIUM_FILE);
   kill_at_all_times(
       50, [&] { o.log_cap = ++by % 2 == 1 ? mib : 512 * kib; },
       [&] { SCUTE_OKAY_E(scute_set_engine(f.path.c_str(), &o, SCUTE_ENGINE_SPEC)); },

@@ -41,7 +41,7 @@ TEST_P(left_memory, OfPoolsThatWereClosed) {
 TEST_P(left_memory, OfPoolsThatWereNotOpened) {
   pool_file f;
   f.create(options(2 * mib, {SCUTE_PROTECT_MLPC, GetParam()}));
-  scute_options o = options();
+  scute_options o = opening();
   expect_none([&] {
     scute_pool* second = nullptr;
     SCUTE_FAILS(SCUTE_E_BUSY, scute_open(f.path.c_str(), &o, &second));

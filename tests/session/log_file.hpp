@@ -28,7 +28,7 @@ class disk_pool : public pool_file {
     for (unsigned i = 0; i < 4; ++i) objects.push_back(alloc(pattern(i, 300 + i * 900)));
   }
   int open_how(uint32_t flags = 0) {
-    scute_options o = on_disk();
+    scute_options o = opening(0, SCUTE_MEDIUM_FILE);
     o.flags = flags;
     return scute_open(path.c_str(), &o, &pool);
   }

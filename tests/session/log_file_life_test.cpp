@@ -24,7 +24,7 @@ TEST(log_file, OfANewerCopyOfThePoolIsSetAside) {
   for (const bool other_engine : {false, true}) {
     SCOPED_TRACE(other_engine ? "the copy has another engine" : "the copy has engine spec");
     disk_pool f;
-    scute_options o = on_disk();
+    scute_options o = opening(0, SCUTE_MEDIUM_FILE);
     f.change(1);
     f.close();
     if (other_engine) {
@@ -120,7 +120,7 @@ TEST(log_file, ComesAndGoesWithTheEngine) {
   disk_pool f;
   f.change(1);
   f.close();
-  scute_options o = on_disk();
+  scute_options o = opening(0, SCUTE_MEDIUM_FILE);
   for (unsigned round = 2; round < 5; ++round) {
     SCUTE_OKAY(scute_set_engine(f.path.c_str(), &o, SCUTE_ENGINE_LOGFREE));
     EXPECT_EQ(f.dir.count(), 1U);
@@ -158,7 +158,7 @@ TEST(log_file, AKillInASwitch) {
   disk_pool f;
   f.change(1);
   f.close();
-  scute_options o = on_disk();
+  scute_options o = opening(0, SCUTE_MEDIUM_FILE);
   for (unsigned round = 0; round < 24; ++round) {
     const auto to = round % 2 == 0 ? SCUTE_ENGINE_LOGFREE : SCUTE_ENGINE_SPEC;
     child c([&] { SCUTE_OKAY_E(scute_set_engine(f.path.c_str(), &o, to)); });
@@ -180,7 +180,7 @@ TEST(log_file, TwoProcessesDoNotShareIt) {
   disk_pool f;
   in_child([&] {
     scute_pool* second = nullptr;
-    const scute_options o = on_disk();
+    const scute_options o = opening(0, SCUTE_MEDIUM_FILE);
     SCUTE_FAILS(SCUTE_E_BUSY, scute_open(f.path.c_str(), &o, &second));
   });
   f.change(1);

@@ -32,7 +32,7 @@ TEST(log_file_lost, IsMadeAgainWithTheChosenSize) {
   // no caller has chosen another size.
   f.close();
   for (const scute_engine to : {SCUTE_ENGINE_REDO, SCUTE_ENGINE_SPEC}) {
-    const scute_options any = options();
+    const scute_options any = opening();
     SCUTE_OKAY(scute_set_engine(f.path.c_str(), &any, to));
   }
   f.open();

@@ -70,6 +70,8 @@ class mounts {
          ::mount("overlay", root.c_str(), "overlay", 0, (how + ",userxattr").c_str()) == 0);
     return has_overlay_ && magic(root) == overlayfs_magic ? root : "";
   }
+  // Its lower layer.
+  std::string lower() const { return folder_ + "/layers/lower"; }
 
   // The same of a FUSE file system (bindfs); empty if this system has no /dev/fuse for us.
   std::string fuse() {

@@ -69,6 +69,15 @@ inline scute_options options(uint64_t size = mib, pool_kind kind = {},
   return o;
 }
 
+// For opening a pool as it is.
+inline scute_options opening(uint32_t flags = 0, scute_medium medium = SCUTE_MEDIUM_AUTO) {
+  scute_options o;
+  scute_options_init(&o);
+  o.flags = flags;
+  o.medium = medium;
+  return o;
+}
+
 // For suites that run once per protection level, with each engine that has it.
 inline constexpr pool_kind with_spec(scute_protection p, uint32_t rows_of_parity = 0) {
   pool_kind k(p, SCUTE_ENGINE_SPEC, rows_of_parity);
@@ -118,9 +127,7 @@ class pool_file {
     create(options(size, kind, c));
   }
   int try_open(uint32_t flags = 0) {
-    scute_options o;
-    scute_options_init(&o);
-    o.flags = flags;
+    const scute_options o = opening(flags);
     return scute_open(path.c_str(), &o, &pool);
   }
   void open(uint32_t flags = 0) { SCUTE_OKAY(try_open(flags)); }

@@ -20,7 +20,8 @@
 namespace scute::test {
 
 // False, and said so, where this process may not have such threads (CAP_SYS_NICE, RLIMIT_RTPRIO):
-// then the threads have ordinary priorities, and the test shows less.
+// then the threads have ordinary priorities, and the test shows less. (engine/waits_test.cpp shows
+// without any rights that a waiting thread sleeps.)
 inline bool take_priority(int priority) {
   cpu_set_t one;
   CPU_ZERO(&one);

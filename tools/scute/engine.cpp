@@ -24,7 +24,9 @@ struct engine_arguments {
 };
 
 scute_engine engine_of(const engine_arguments& args) {
-  const open_pool pool(args.path, args.options.resolve(), open_pool::how::open_to_read);
+  scute::options options = args.options.resolve();
+  options.log_cap = 0;  // of the next one
+  const open_pool pool(args.path, options, open_pool::how::open_to_read);
   return pool.info().engine;
 }
 

@@ -18,6 +18,8 @@
 #include <cerrno>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace scute_tool {
 
@@ -37,42 +39,24 @@ bool file_is_missing(const std::string& path) {
   return stat(path.c_str(), &status) != 0 && errno == ENOENT;
 }
 
-// Of a pool that is there these are chosen already, and asking for others must not look as if it
-// had helped.
-void require_as_asked(const kv_load_arguments& args, const scute_info& is) {
-  const scute_options o = args.options.resolve().native();
-  const auto differs = [&](const char* name, uint64_t asked, uint64_t got,
-                           const std::string& is_now) {
-    if (asked != got)
+// The library refuses what a pool that exists does not have, except where the default is asked for.
+void require_default(const kv_load_arguments& args, const scute_info& is) {
+  const scute::options asked = args.options.resolve();
+  const auto differs = [&](const char* name, uint64_t wanted, uint64_t has,
+                           const std::string& has_now) {
+    if (args.options.given(name) && wanted != has)
       throw failure(exit_error, args.path,
-                    fmt::format("--{} applies to a new pool, but this one exists already, with {}; "
-                                "omit the option, or load into another file",
-                                name, is_now));
+                    fmt::format("has {} {}, and not the default as asked for; load without --{}, "
+                                "or into another file",
+                                name, has_now, name));
   };
-  const auto number = [](uint64_t n) { return std::to_string(n); };
-  // The defaults ask for nothing.
-  if (args.options.given("size")) differs("size", o.size, is.size, number(is.size));
-  if (args.options.given("protection"))
-    differs("protection", o.protection, is.protection, name_of(is.protection));
-  if (args.options.given("checksum"))
-    differs("checksum", o.checksum, is.checksum, name_of(is.checksum));
-  if (args.options.given("engine") && o.engine != SCUTE_ENGINE_AUTO)
-    differs("engine", o.engine, is.engine, name_of(is.engine));
-  if (args.options.given("rows") && o.rows != 0) differs("rows", o.rows, is.rows, number(is.rows));
-  if (args.options.given("parity") && o.parity != 0)
-    differs("parity", o.parity, is.parity, number(is.parity));
-  if (args.options.given("lanes") && o.lanes != 0)
-    differs("lanes", o.lanes, is.lanes, number(is.lanes));
-  if (args.options.given("chunk_size") && o.chunk_size != 0)
-    differs("chunk-size", o.chunk_size, is.chunk_size, number(is.chunk_size));
-  if (args.options.given("overwrite"))
-    throw failure(exit_error, args.path,
-                  "the pool exists already, and a load does not replace it; use `scute create "
-                  "--overwrite` first, or omit --overwrite");
+  differs("size", asked.size, is.size, std::to_string(is.size));
+  differs("checksum", static_cast<uint64_t>(asked.checksum), is.checksum, name_of(is.checksum));
 }
 
 open_pool open_or_create(const kv_load_arguments& args, bool create, progress& bar) {
-  scute::options options = args.options.resolve();
+  scute::options options =
+      args.options.resolve(create ? pool_options::use::create : pool_options::use::open);
   options.progress = bar.callback();
   if (create && options.layout.empty()) options.layout = default_layout;
   return open_pool(args.path, options,
@@ -86,19 +70,18 @@ exit_code run_kv_load(const kv_load_arguments& args) {
   progress bar(args.load.quiet);
   const bool create = args.create && file_is_missing(args.path);
   open_pool pool = open_or_create(args, create, bar);
-  if (!create) require_as_asked(args, pool.info());
-  const made_file made(args.path), log(args.path + ".log");
+  if (!create) require_default(args, pool.info());
   kv_store store(pool, true);
-  const bool has_log_file = pool.info().log_file != 0;
+  std::vector<made_file> made;
+  if (create) made.emplace_back(args.path);
+  if (create && pool.info().log_file != 0) made.emplace_back(args.path + ".log");
   try {
     return args.load.run("scute kv load", args.path, store, source, stop, bar,
                          [&] { pool.close(); });
   } catch (const failure&) {
     // Under its lock: no other process has it by then.
-    if (create && store.count({}) == 0) {
-      made.remove();
-      if (has_log_file) log.remove();
-    }
+    if (create && store.count({}) == 0)
+      for (const made_file& file : made) file.remove();
     throw;
   }
 }

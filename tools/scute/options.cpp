@@ -25,9 +25,9 @@ constexpr option_text options_table[] = {
      "how a transaction becomes durable: redo writes a log first; logfree writes in place, with "
      "the parity as the undo log (mlpc only); spec writes a sequential log, on a disk PATH.log, "
      "and the data later (default auto: spec on a disk; else logfree with mlpc, or redo without)"},
-    {"protection", "none|ml|mlp|mlpc", false,
+    {"protection", "auto|none|ml|mlp|mlpc", false,
      "how much is protected: ml replicates metadata and logs, mlp adds parity, mlpc adds "
-     "checksums of objects (default mlpc)"},
+     "checksums of objects (default auto: mlpc)"},
     {"checksum", "crc32c|adler32", false, "kind of object checksum (default crc32c)"},
     {"rows", "N", false, "data rows of a zone, 1..1000 (default by size)"},
     {"parity", "P", false,
@@ -67,6 +67,22 @@ bool of_pools_alone(std::string_view name) {
   return false;
 }
 
+scute::options of_session(const scute::options& all) {
+  scute::options o;
+  o.layout = all.layout;
+  o.medium = all.medium;
+  o.readonly = all.readonly;
+  o.policy = all.policy;
+  o.scrub_every = all.scrub_every;
+  o.no_fault_handler = all.no_fault_handler;
+  o.account = all.account;
+  o.lazy_recovery = all.lazy_recovery;
+  o.damaged = all.damaged;
+  o.plain_encoding = all.plain_encoding;
+  o.without_log = all.without_log;
+  return o;
+}
+
 std::string flag_name(std::string name) {
   std::replace(name.begin(), name.end(), '_', '-');
   return "--" + name;
@@ -75,6 +91,7 @@ std::string flag_name(std::string name) {
 }  // namespace
 
 void pool_options::add_to(CLI::App& app, use how) {
+  use_ = how;
   for (const option_text& text : options_table) {
     // An engine may get a new log.
     const bool when_switching = text.when_opening || std::string_view(text.name) == "log_cap";
@@ -102,9 +119,10 @@ bool pool_options::any_given() const {
                      [](const flag& f) { return f.option->count() > 0; });
 }
 
-scute::options pool_options::resolve() const {
+scute::options pool_options::resolve(use how) const {
   scute::options options;
   working_on("environment", [&] { options.apply_env(); });
+  if (how == use::open || how == use::switch_engine) options = of_session(options);
   for (const flag& f : flags_) {
     if (f.option->count() == 0) continue;
     try {

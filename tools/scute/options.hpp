@@ -24,8 +24,9 @@ class pool_options {
   // Was any?
   bool any_given() const;
 
-  // Throws failure.
-  scute::options resolve() const;
+  // The environment's options of new pools count for `create` and `shield` alone. Throws failure.
+  scute::options resolve() const { return resolve(use_); }
+  scute::options resolve(use how) const;
 
  private:
   struct flag {
@@ -33,6 +34,7 @@ class pool_options {
     std::string value;
     CLI::Option* option;
   };
+  use use_ = use::open;
   std::deque<flag> flags_;  // CLI11 keeps addresses of the values
 };
 

@@ -63,6 +63,7 @@ const char* protection_reason(scute_protection protection) {
     case SCUTE_PROTECT_NONE: return "crash consistency only";
     case SCUTE_PROTECT_ML: return "metadata and logs replicated";
     case SCUTE_PROTECT_MLP: return "metadata and logs replicated, parity over every zone";
+    case SCUTE_PROTECT_AUTO:  // only asked for
     case SCUTE_PROTECT_MLPC: break;
   }
   return "metadata and logs replicated, parity over every zone, checksums of objects";

@@ -82,6 +82,7 @@ const char* name_of(scute_engine engine) {
 
 const char* name_of(scute_protection protection) {
   switch (protection) {
+    case SCUTE_PROTECT_AUTO: return "auto";
     case SCUTE_PROTECT_NONE: return "none";
     case SCUTE_PROTECT_ML: return "ml";
     case SCUTE_PROTECT_MLP: return "mlp";

@@ -29,13 +29,7 @@ int kept_lock::take_here(int fd) noexcept {
   }
   if (own < 0) return errno;
   file_ = file_of(own);
-  int e = try_to_lock(own, wanted_);
-  if (e == 0) {
-    const int other = open_again(::gettid(), own, wanted_);
-    if (other >= 0) e = look_if_kept(other, wanted_);
-    if (other >= 0) ::syscall(SYS_close, other);
-    if (e != 0) unlock(own, wanted_);
-  }
+  const int e = take_kept(own, wanted_, false);
   if (e == 0)
     number_ = own;
   else

@@ -91,13 +91,7 @@ bool leave_table() noexcept {
 kept_place lock_here(const request& r) noexcept {
   const int fd = open_again(r.thread, r.fd, r.lock);
   if (fd < 0) return {errno, false, -1};
-  int e = try_to_lock(fd, r.lock);
-  if (e == 0) {
-    const int other = open_again(::gettid(), fd, r.lock);
-    e = other < 0 ? errno : look_if_kept(other, r.lock);  // LOCK-2
-    if (other >= 0) ::syscall(SYS_close, other);
-    if (e != 0) unlock(fd, r.lock);
-  }
+  const int e = take_kept(fd, r.lock, true);
   if (e != 0) ::syscall(SYS_close, fd);
   return {e, true, e == 0 ? fd : -1};
 }

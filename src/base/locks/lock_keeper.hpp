@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The thread that holds the locks of this process: on pools, their logs, stores, and FILE.scute.
 //
-// LOCK-1 A lock belongs to an open file (F_OFD_SETLK) to which no descriptor of the program refers.
-//    A thread of the library, which has a descriptor table of its own, opens the file a second
-//    time, locks and unlocks it. So nothing that the program closes ends a lock, no child keeps the
-//    file locked, and the process's end unlocks it.
+// LOCK-1 A lock belongs to an open file (F_OFD_SETLK, or flock()) to which no descriptor of the
+//    program refers. A thread of the library, which has a descriptor table of its own, opens the
+//    file a second time, locks and unlocks it. So nothing that the program closes ends a lock, no
+//    child keeps the file locked, and the process's end unlocks it.
 // LOCK-2 Each lock is tested: the file is opened again, and a lock of that open file must be
-//    refused. A file system that grants both keeps no locks, and its files are refused
-//    (SCUTE_E_UNSUPPORTED).
+//    refused. A file system that grants both keeps no locks of that kind. If it keeps those of no
+//    kind, its files are refused (SCUTE_E_UNSUPPORTED).
 // LOCK-3 If that thread cannot be made or cannot open the file (below), the lock is on the open
 //    file which the library has anyway, by a registered descriptor (PROC-3). LOCK-2 holds as far as
 //    the file can be opened.
@@ -16,6 +16,10 @@
 //    that asks holds its mutex and no other lock of the library; fork() does not wait for it.
 // LOCK-5 A child of fork() has neither the thread nor the locks. A lock knows its process and does
 //    nothing in another one. The first lock that a child takes makes a thread in the child.
+// LOCK-6 The kind of lock follows from the file system alone, so all processes choose the same one:
+//    bytes (F_OFD_SETLK) if a second open file is refused by them, else the whole file (flock()).
+//    A refusal by another process's lock shows that it keeps bytes. Errors that may pass choose
+//    no kind.
 //
 // On LOCK-1: no child has the open file, whether it was made by fork(), vfork(), posix_spawn() or a
 // system call. A mapping instead of a descriptor would not do: overlayfs and others map a file of a

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -15,9 +16,13 @@
 
 namespace scute::core {
 
+// See lock_keeper.hpp (LOCK-6).
+enum class lock_kind : uint8_t { bytes, whole_file };
+
 struct lock_request {
   int64_t begin = 0, length = 0;  // bytes
   bool alone = true;              // exclusive; else shared
+  bool bytes_only = false;        // the whole file will not do
 
   int flags() const noexcept {
     return (alone ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
@@ -41,31 +46,67 @@ inline int open_again(pid_t thread, int fd, const lock_request& w) noexcept {
   return static_cast<int>(::syscall(SYS_openat, AT_FDCWD, link, w.flags()));
 }
 
+inline int flock_call(int fd, int operation) noexcept {
+  return static_cast<int>(::syscall(SYS_flock, fd, operation | LOCK_NB));
+}
+
 // Locks without waiting. Returns 0; EBUSY: another opening has the lock; or another errno.
-inline int try_to_lock(int fd, const lock_request& w) noexcept {
+inline int try_to_lock(int fd, const lock_request& w, lock_kind kind) noexcept {
   struct flock request;
   const short type = w.alone ? F_WRLCK : F_RDLCK;
-  if (locking_call(fd, F_OFD_SETLK, type, w, request) == 0) return 0;
+  const int result = kind == lock_kind::bytes ? locking_call(fd, F_OFD_SETLK, type, w, request)
+                                              : flock_call(fd, w.alone ? LOCK_EX : LOCK_SH);
+  if (result == 0) return 0;
   return errno == EAGAIN || errno == EACCES ? EBUSY : errno;
 }
 
+// Of either kind.
 inline void unlock(int fd, const lock_request& w) noexcept {
   struct flock request;
   locking_call(fd, F_OFD_SETLK, F_UNLCK, w, request);
+  if (!w.bytes_only) flock_call(fd, LOCK_UN);
 }
 
-// Whether the lock that the calling thread's `fd` has excludes `other`, the same file opened a
-// second time. Returns 0; ENOLCK: it does not; or an errno.
-inline int look_if_kept(int other, const lock_request& w) noexcept {
+// Whether a lock that another open file has excludes `other`. Returns 0; ENOLCK: it does not; or an
+// errno.
+inline int look_if_kept(int other, const lock_request& w, lock_kind kind) noexcept {
   struct flock request;
-  if (!w.alone) {
+  if (!w.alone && kind == lock_kind::bytes) {
     // A process that may only read the file may not request an exclusive lock.
     if (locking_call(other, F_OFD_GETLK, F_WRLCK, w, request) != 0) return errno;
     return request.l_type == F_UNLCK ? ENOLCK : 0;
   }
-  const int e = try_to_lock(other, w);
-  if (e == 0) unlock(other, w);
+  lock_request alone = w;
+  alone.alone = true;
+  const int e = try_to_lock(other, alone, kind);
+  if (e == 0) unlock(other, alone);
   return e == EBUSY ? 0 : e == 0 ? ENOLCK : e;
+}
+inline int look_if_kept(int other, const lock_request& w) noexcept {
+  const int e = look_if_kept(other, w, lock_kind::bytes);
+  return e == ENOLCK ? look_if_kept(other, w, lock_kind::whole_file) : e;
+}
+
+// Locks the file of the calling thread's `fd` without waiting, by the first kind of lock that its
+// file system keeps (LOCK-2, LOCK-6). must_look: a lock that cannot be tested is refused. Returns
+// 0; EBUSY: another opening has the lock; ENOLCK: the file system keeps none; or another errno.
+inline int take_kept(int fd, const lock_request& w, bool must_look) noexcept {
+  for (const lock_kind kind : {lock_kind::bytes, lock_kind::whole_file}) {
+    if (kind == lock_kind::whole_file && w.bytes_only) break;
+    int e = try_to_lock(fd, w, kind);
+    if (e == EINVAL || e == EOPNOTSUPP || e == ENOSYS) continue;  // there is no such kind
+    if (e != 0) return e;
+    const int other = open_again(::gettid(), fd, w);
+    if (other >= 0)
+      e = look_if_kept(other, w, kind);
+    else if (must_look)
+      e = errno;
+    if (other >= 0) ::syscall(SYS_close, other);
+    if (e == 0) return 0;
+    unlock(fd, w);
+    if (e != ENOLCK) return e;
+  }
+  return ENOLCK;
 }
 
 }  // namespace scute::core

@@ -9,7 +9,7 @@
 namespace scute::core {
 namespace {
 
-constexpr lock_request the_byte{locked_bytes, 1, true};
+constexpr lock_request the_byte{locked_bytes, 1, true, true};
 
 }  // namespace
 

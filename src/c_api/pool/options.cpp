@@ -86,7 +86,8 @@ constexpr word engines[] = {{"auto", SCUTE_ENGINE_AUTO},
                             {"redo", SCUTE_ENGINE_REDO},
                             {"logfree", SCUTE_ENGINE_LOGFREE},
                             {"spec", SCUTE_ENGINE_SPEC}};
-constexpr word protections[] = {{"none", SCUTE_PROTECT_NONE},
+constexpr word protections[] = {{"auto", SCUTE_PROTECT_AUTO},
+                                {"none", SCUTE_PROTECT_NONE},
                                 {"ml", SCUTE_PROTECT_ML},
                                 {"mlp", SCUTE_PROTECT_MLP},
                                 {"mlpc", SCUTE_PROTECT_MLPC}};
@@ -143,7 +144,8 @@ constexpr option all_options[] = {
     {"layout", set_text<&scute_options::layout>, "a text"},
     {"medium", set_word<&scute_options::medium, media>, "auto, dax, file or ram"},
     {"engine", set_word<&scute_options::engine, engines>, "auto, redo, logfree or spec"},
-    {"protection", set_word<&scute_options::protection, protections>, "none, ml, mlp or mlpc"},
+    {"protection", set_word<&scute_options::protection, protections>,
+     "auto, none, ml, mlp or mlpc"},
     {"checksum", set_word<&scute_options::checksum, checksums>, "crc32c or adler32"},
     {"rows", set_number<&scute_options::rows>, number},
     {"parity", set_number<&scute_options::parity>, number},
@@ -197,10 +199,10 @@ void scute_options_init(scute_options* options) {
   if (options == nullptr) return;
   *options = {};
   options->struct_size = sizeof *options;
-  options->size = uint64_t{64} << 20;
+  options->size = pool::default_size;
   options->medium = SCUTE_MEDIUM_AUTO;
   options->engine = SCUTE_ENGINE_AUTO;
-  options->protection = SCUTE_PROTECT_MLPC;
+  options->protection = SCUTE_PROTECT_AUTO;
   options->checksum = SCUTE_CHECKSUM_CRC32C;
   options->mode = 0;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cstring>
+#include <utility>
 
 #include "c_api/pool/arguments.hpp"
 #include "c_api/pool/guard.hpp"
@@ -11,14 +12,31 @@ using namespace scute::core;
 
 namespace scute::core::c_api {
 
-scute_options normalise(const scute_options* given) {
+namespace {
+
+// An environment is for many pools, so it says nothing about one that exists, but for its layout.
+scute_options environment(options_for use) {
   scute_options o;
   scute_options_init(&o);
-  if (given == nullptr) {
-    if (const int e = scute_options_from_env(&o); e != SCUTE_OK)
-      throw failure(static_cast<scute_error>(e), scute_errormsg());
-    return o;
-  }
+  const scute_options unset = o;
+  if (const int e = scute_options_from_env(&o); e != SCUTE_OK)
+    throw failure(static_cast<scute_error>(e), scute_errormsg());
+  if (use == options_for::a_new_pool) return o;
+  scute_options session = unset;
+  session.layout = o.layout;
+  session.medium = o.medium;
+  session.flags = o.flags & ~uint32_t{SCUTE_OVERWRITE | SCUTE_PREALLOCATE};
+  session.policy = o.policy;
+  session.scrub_every = o.scrub_every;
+  return session;
+}
+
+}  // namespace
+
+scute_options normalise(const scute_options* given, options_for use) {
+  if (given == nullptr) return environment(use);
+  scute_options o;
+  scute_options_init(&o);
   if (given->struct_size < offsetof(scute_options, progress) ||
       given->struct_size > size_t{4} * sizeof o)
     throw failure(SCUTE_E_INVALID,
@@ -57,7 +75,8 @@ int start(const char* path, const scute_options* options, scute_pool** pool, boo
   return guarded([&] {
     need_path(path);
     need_out(pool, "pool");
-    const scute_options o = normalise(options);
+    const scute_options o =
+        normalise(options, create ? options_for::a_new_pool : options_for::an_existing_pool);
     auto p = std::make_unique<scute_pool>();
     p->in = create ? instance::create(path, o) : instance::open(path, o);
     *pool = p.release();
@@ -122,11 +141,12 @@ int scute_set_engine(const char* path, const scute_options* options, scute_engin
     c_api::need_path(path);
     const pool::engine_facts* to = pool::find_engine(static_cast<uint32_t>(engine));
     if (to == nullptr) throw failure(SCUTE_E_INVALID, "engine must be redo, logfree or spec");
-    const scute_options o = c_api::normalise(options);
+    scute_options o = c_api::normalise(options, c_api::options_for::an_existing_pool);
     if ((o.flags & SCUTE_READONLY) != 0)
       throw failure(SCUTE_E_READONLY, "SCUTE_READONLY is set, so the engine cannot be changed");
+    const uint64_t log_cap = std::exchange(o.log_cap, 0);  // of the log that it gets
     const std::unique_ptr<instance> in = instance::open(path, o);
-    in->set_engine(*to, o.log_cap);
+    in->set_engine(*to, log_cap);
     in->close();
   });
 }

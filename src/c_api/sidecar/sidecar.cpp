@@ -43,7 +43,8 @@ int scute_shield_add(const char* file, const scute_options* options, uint64_t ca
   const uncancelled now;
   return c_api::guarded([&] {
     c_api::need_path(file);
-    shield::add(file, c_api::normalise(options), making_of(capacity, flags));
+    shield::add(file, c_api::normalise(options, c_api::options_for::a_new_pool),
+                making_of(capacity, flags));
     this_thread().refresh();
   });
 }
@@ -53,7 +54,8 @@ int scute_shield_adopt(const char* file, const scute_options* options, uint64_t 
   const uncancelled now;
   return c_api::guarded([&] {
     c_api::need_path(file);
-    shield::adopt(file, c_api::normalise(options), making_of(capacity, flags),
+    shield::adopt(file, c_api::normalise(options, c_api::options_for::a_new_pool),
+                  making_of(capacity, flags),
                   options == nullptr || (flags & SCUTE_SHIELD_KEEP) != 0);
     this_thread().refresh();
   });
@@ -63,7 +65,7 @@ int scute_shield_remove(const char* file, const scute_options* options) {
   const uncancelled now;
   return c_api::guarded([&] {
     c_api::need_path(file);
-    const scute_options o = c_api::normalise(options);
+    const scute_options o = c_api::normalise(options, c_api::options_for::an_existing_pool);
     if ((o.flags & SCUTE_READONLY) != 0)
       throw failure(SCUTE_E_READONLY, "with SCUTE_READONLY a file stays under the shield");
     shield::remove(file, o);

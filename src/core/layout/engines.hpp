@@ -31,6 +31,11 @@ struct engine_facts {
   bool log_in_chunks;
 };
 
+// The protection of a new pool.
+constexpr scute_protection level_of(const scute_options& o) noexcept {
+  return o.protection == SCUTE_PROTECT_AUTO ? SCUTE_PROTECT_MLPC : o.protection;
+}
+
 // In the order in which SCUTE_ENGINE_AUTO searches for one for which the protection suffices, the
 // last one first.
 std::span<const engine_facts> engines() noexcept;

@@ -69,8 +69,8 @@ foreign_plan plan_foreign(const scute_options& o, uint64_t size, uint64_t capaci
     throw failure(SCUTE_E_RANGE, "the capacity is outside the limits; choose 32 TiB at most");
   foreign_plan plan;
   geometry& g = plan.geo;
-  g.parity = o.parity != 0 ? o.parity : o.protection >= SCUTE_PROTECT_MLP ? 1 : 0;
-  g.lane_replicas = o.protection >= SCUTE_PROTECT_ML ? 2 : 1;
+  g.parity = o.parity != 0 ? o.parity : level_of(o) >= SCUTE_PROTECT_MLP ? 1 : 0;
+  g.lane_replicas = level_of(o) >= SCUTE_PROTECT_ML ? 2 : 1;
   g.lane_count = o.lanes != 0 ? o.lanes : lanes_default;
   g.lane_size = lane_size_for(capacity);
   g.lanes_offset = 2 * format::page;

@@ -38,7 +38,7 @@ void derive(geometry& g) noexcept {
 }
 
 const engine_facts& choose_engine(const scute_options& o, bool on_disk) {
-  if (o.engine == SCUTE_ENGINE_AUTO) return automatic_engine(engines(), o.protection, on_disk);
+  if (o.engine == SCUTE_ENGINE_AUTO) return automatic_engine(engines(), level_of(o), on_disk);
   const engine_facts* e = find_engine(static_cast<uint32_t>(o.engine));
   if (e == nullptr) {
     std::string names = "auto";
@@ -46,7 +46,7 @@ const engine_facts& choose_engine(const scute_options& o, bool on_disk) {
       names += (&known == &engines().back() ? " or " : ", ") + std::string(known.name);
     refuse("engine must be " + names);
   }
-  if (o.protection < e->least)
+  if (level_of(o) < e->least)
     refuse("engine " + std::string(e->name) +
            (e->parity_is_log ? " needs parity and checksums, which are its log"
                              : " needs more protection") +
@@ -58,11 +58,11 @@ void require_choices(const scute_options& o) {
   // It is not known yet whether the pool will be on a disk. The limits use the engine that
   // SCUTE_ENGINE_AUTO chooses elsewhere.
   const engine_facts& engine = choose_engine(o, false);
-  if (o.protection < SCUTE_PROTECT_NONE || o.protection > SCUTE_PROTECT_MLPC)
-    refuse("protection must be none, ml, mlp or mlpc");
+  if (o.protection < SCUTE_PROTECT_NONE || o.protection > SCUTE_PROTECT_AUTO)
+    refuse("protection must be auto, none, ml, mlp or mlpc");
   if (o.checksum != SCUTE_CHECKSUM_CRC32C && o.checksum != SCUTE_CHECKSUM_ADLER32)
     refuse("checksum must be crc32c or adler32");
-  const bool with_parity = o.protection >= SCUTE_PROTECT_MLP;
+  const bool with_parity = level_of(o) >= SCUTE_PROTECT_MLP;
   if (o.parity > 4) refuse("parity must be between 1 and 4");
   if (o.parity != 0 && !with_parity) refuse("parity rows need protection mlp or mlpc");
   if (o.parity > engine.parities_max)
@@ -92,11 +92,11 @@ geometry choose_geometry(const scute_options& o) {
                                      " is outside the limits; choose 256 KiB to 64 TiB");
   if (o.size % format::page != 0) refuse("pool size must be a multiple of 4096 bytes");
   require_choices(o);
-  const bool with_parity = o.protection >= SCUTE_PROTECT_MLP;
+  const bool with_parity = level_of(o) >= SCUTE_PROTECT_MLP;
 
   geometry g;
   g.file_size = o.size;
-  g.lane_replicas = o.protection >= SCUTE_PROTECT_ML ? 2 : 1;
+  g.lane_replicas = level_of(o) >= SCUTE_PROTECT_ML ? 2 : 1;
   g.lane_count = o.lanes != 0          ? o.lanes
                  : o.size >= 256 * mib ? 64
                  : o.size >= 16 * mib  ? 32

@@ -13,6 +13,7 @@
 namespace scute::core::pool {
 
 inline constexpr uint64_t kib = 1024, mib = kib * 1024, gib = mib * 1024;
+inline constexpr uint64_t default_size = 64 * mib;  // of a new pool
 
 struct geometry {
   uint64_t file_size = 0;

@@ -196,7 +196,7 @@ std::unique_ptr<instance> instance::format(std::unique_ptr<medium::medium> m,
   sb.rows = g.rows;
   sb.parity = g.parity;
   sb.chunk_size = g.chunk_size;
-  sb.protection = static_cast<uint32_t>(o.protection);
+  sb.protection = static_cast<uint32_t>(pool::level_of(o));
   const pool::engine_facts& chosen = pool::choose_engine(o, in->wants_log_file());
   engine::require_log_to_cap(path, chosen, o.log_cap);
   sb.engine =

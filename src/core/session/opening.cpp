@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Opens an existing pool: reads the superblock, recovers, and applies the options of this session.
 #include <chrono>
-#include <cstring>
 
 #include "core/engine/speculative/log_file/log_in_file.hpp"
 #include "core/medium/mapped_medium.hpp"
 #include "core/repair/repair.hpp"
 #include "core/scrub/suspect_pages.hpp"
+#include "core/session/as_asked.hpp"
 #include "core/session/factory.hpp"
 #include "core/session/instance.hpp"
 #include "core/shared/parity/blocks.hpp"
@@ -28,6 +28,7 @@ uint64_t nanoseconds_since(clock::time_point start) {
 
 std::unique_ptr<instance> instance::open(const std::string& path, const scute_options& o) {
   const auto start = clock::now();
+  require_file_as_asked(path, o);
   std::unique_ptr<instance> in;
   try {
     in = open_accepted(path, o, false);
@@ -86,9 +87,7 @@ std::unique_ptr<instance> instance::attach(std::unique_ptr<medium::medium> m,
   if ((s.sb.protection >= SCUTE_PROTECT_ML ? 2u : 1u) != s.geo.lane_replicas) bad("lane layout");
   if (s.sb.tag == 0) bad("tag");
   s.sb.layout[sizeof s.sb.layout - 1] = '\0';
-  if (o.layout != nullptr && std::strcmp(o.layout, s.sb.layout) != 0)
-    throw failure(SCUTE_E_LAYOUT, path + " has layout \"" + s.sb.layout + "\", not \"" + o.layout +
-                                      "\"; open it with the program that made it");
+  require_as_asked(s, o);
   in->was_clean = s.sb.clean != 0;
   in->look_for_log(*kind, o);
   in->assemble();

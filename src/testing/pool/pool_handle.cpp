@@ -34,9 +34,12 @@ int create_in(model::simulated_memory& m, const scute_options& o, const std::byt
 }
 
 int open_in(model::simulated_memory& m, const scute_options& o, scute_pool** pool) {
+  scute_options as_it_is = o;  // a step may have given it another engine
+  as_it_is.engine = SCUTE_ENGINE_AUTO;
+  as_it_is.log_cap = 0;
   return publish(pool, [&] {
-    return instance::attach(std::make_unique<simulated_medium>(m, 0, o.size), "simulated.pool", o,
-                            place_in(m, o.size));
+    return instance::attach(std::make_unique<simulated_medium>(m, 0, o.size), "simulated.pool",
+                            as_it_is, place_in(m, o.size));
   });
 }
 
