@@ -243,7 +243,7 @@ void session::run(const action& a) {
     }
     case action_kind::get_range:
       if (begin() && checked("get range", scute_tx_get_range(tx_, oid, a.small, a.value % 20000,
-                                                           &from)) == SCUTE_OK)
+                                                             &from)) == SCUTE_OK)
         touch(from, a.value % 20000);
       if (tx_ != nullptr) checked("get", scute_tx_get(tx_, oid, &from));
       break;

@@ -6,7 +6,6 @@
 #include <system_error>
 #include <utility>
 
-
 namespace scute::core::pow {
 namespace {
 

@@ -53,7 +53,7 @@ expect 1 env SCUTE_ROWS=many "$scute" create "$pools/wrong.pool"
 one_error_line
 [ ! -e "$pools/wrong.pool" ] || fail "there is a file"
 
-# What the environment says of new pools is not asked of those that exist.
+# Options of the environment that are for new pools are not asked of those that exist.
 before=$(stat -c %s "$pools/plain.pool")
 for of_new in SIZE=8M ENGINE=spec PROTECTION=none CHECKSUM=adler32 ROWS=9 LANES=3 MODE=0640 OVERWRITE=1 PREALLOCATE=1; do
   expect 0 env "SCUTE_$of_new" "$scute" kv put "$pools/plain.pool" k v

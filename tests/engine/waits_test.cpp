@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A thread that waits for another one sleeps, and continues when the other one releases what it
-// holds (base/locks/waiting.hpp). The tests of real-time priorities need rights that a process may lack;
-// these need none: the calling thread holds each lock for as long as the test wants.
+// holds (base/locks/waiting.hpp). The tests of real-time priorities need rights that a process may
+// lack; these need none: the calling thread holds each lock for as long as the test wants.
 #include <gtest/gtest.h>
 #include <pthread.h>
 
@@ -10,9 +10,9 @@
 #include <functional>
 #include <thread>
 
-#include "base/process/process.hpp"
 #include "base/locks/spin_lock.hpp"
 #include "base/locks/waiting.hpp"
+#include "base/process/process.hpp"
 #include "core/shared/parity/columns.hpp"
 #include "support/pool_file.hpp"
 #include "support/wait.hpp"

@@ -123,7 +123,7 @@ TEST_P(ThreadSlots, WaitingIsNoWork) {
   EXPECT_EQ(served, static_cast<int>(more));
 }
 
-// A thread that is cancelled while it waits for a slot gets one, and ends behind the call.
+// A thread that is cancelled while it waits for a slot gets one, and ends after the call.
 TEST_P(ThreadSlots, WaitingIsNoCancellationPoint) {
   test::in_child([&] {
     store db(path, small());

@@ -124,7 +124,7 @@ TEST(as_asked, AnUncleanPoolIsRefusedBeforeItsRecovery) {
   EXPECT_TRUE(f.read(oid) == pattern(1, 300));
 }
 
-// What the environment says about new pools is for new pools; its layout is for all.
+// Options of the environment are for new pools; its layout is for all.
 TEST(as_asked, TheEnvironmentIsForNewPools) {
   pool_file f;
   f.create(mib);

@@ -178,9 +178,10 @@ void add_lost_log(fact_sheet& facts, const scute_info& info) {
   if (info.lost_logs == 0) return;
   facts.add(
       "lost log",
-      fmt::format("opened without it {}, after session {}{}", time_text(info.lost_log_opened_ns),
-                  count_text(info.lost_log_session),
-                  info.lost_logs == 1 ? "" : fmt::format("; {} times in all", count_text(info.lost_logs))));
+      fmt::format(
+          "opened without it {}, after session {}{}", time_text(info.lost_log_opened_ns),
+          count_text(info.lost_log_session),
+          info.lost_logs == 1 ? "" : fmt::format("; {} times in all", count_text(info.lost_logs))));
   facts.add("may be missing",
             info.lost_log_since_ns == 0
                 ? std::string("commits since the last checkpoint; when that was is unknown")

@@ -14,7 +14,7 @@ namespace scute::core::c_api {
 
 namespace {
 
-// An environment is for many pools, so it says nothing about one that exists, but for its layout.
+// An environment is for many pools, so it says nothing about one that exists, except its layout.
 scute_options environment(options_for use) {
   scute_options o;
   scute_options_init(&o);

@@ -47,7 +47,7 @@ inline constexpr uint32_t guard_mark = 0x10000;
 // A pool of engine spec was opened without its log: what the last such opening knew.
 struct lost_log {
   uint64_t session;    // epoch whose log was lost; 0: never
-  uint64_t since_ns;   // what was committed before that is there (MARK-1); 0: unknown
+  uint64_t since_ns;   // all commits before that are present (MARK-1); 0: unknown
   uint64_t opened_ns;  // when it was opened, CLOCK_REALTIME
   uint64_t times;      // how often that has happened
 };

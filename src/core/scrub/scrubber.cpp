@@ -10,8 +10,8 @@
 #include "base/process/thread_signals.hpp"
 #include "core/heap/heap.hpp"
 #include "core/scrub/replicas.hpp"
-#include "core/shared/pool/library_call.hpp"
 #include "core/shared/marks.hpp"
+#include "core/shared/pool/library_call.hpp"
 
 namespace scute::core::scrub {
 namespace {

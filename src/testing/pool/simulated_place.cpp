@@ -78,7 +78,7 @@ class sized_medium final : public simulated_medium {
   struct piece {
     uint64_t number, at;
     size_t n;
-    // what a reader sees; empty: the piece itself, which is written by then
+    // the bytes that a reader sees; empty: the piece itself, which is written by then
     std::vector<std::byte> before;
   };
   model::simulated_memory& m_;

@@ -152,8 +152,7 @@ bool flush_lines(const void* at, size_t n) noexcept {
   return each_part(at, n, [&](guarded_file& file, uint64_t offset, uint64_t length) {
     // DUR-2. The window's commit is made at once: the flush may reach its file as soon as it is
     // listed.
-    if (window.file != nullptr && window.file != &file && !call.interrupts())
-      commit_window(false);
+    if (window.file != nullptr && window.file != &file && !call.interrupts()) commit_window(false);
     thread_flusher& mine = flusher_of(file);
     std::optional<view::interruption> inner;
     if (call.interrupts()) inner.emplace(mine.by);
