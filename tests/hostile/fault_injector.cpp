@@ -41,6 +41,8 @@ namespace {
 thread_local constinit faults::plan mine{};
 constinit int standing[call_count]{};  // with atomic builtins, see below
 
+constinit uint64_t asked_of_mincore = 0;
+
 // malloc() is called before a sanitizer has made its shadow memory, so nothing on its way may be
 // instrumented; that includes the inline functions of the standard library.
 #define EARLY __attribute__((no_sanitize("address", "undefined", "thread")))
@@ -87,6 +89,9 @@ namespace faults {
 
 void arm(call c, uint64_t nth, int error, bool lasting) {
   mine = {true, true, lasting, false, c, error, nth, {}, false};
+}
+uint64_t residency_asked() {
+  return __atomic_load_n(&asked_of_mincore, __ATOMIC_RELAXED);
 }
 void count() {
   mine = {true, false, false, false, call::memory, 0, 0, {}, false};
@@ -304,6 +309,7 @@ EARLY int posix_fadvise(int fd, off_t at, off_t n, int advice) noexcept {
   return ::syscall(SYS_fadvise64, fd, at, n, advice) == 0 ? 0 : errno;
 }
 EARLY int mincore(void* at, size_t n, unsigned char* to) noexcept {
+  __atomic_fetch_add(&scute::test::asked_of_mincore, n, __ATOMIC_RELAXED);
   const auto result = static_cast<int>(::syscall(SYS_mincore, at, n, to));
   if (result == 0 && lossy_disk::has_dropped(at)) std::memset(to, 0, (n + 4095) / 4096);
   return result;

@@ -63,6 +63,9 @@ class taken_over {
   plan* from_;
 };
 
+// Bytes that mincore() was asked about, by all threads.
+uint64_t residency_asked();
+
 // All calls of that kind by any thread fail, until the error is 0.
 void always(call c, int error);
 

@@ -101,33 +101,49 @@ void composition::drop_cache() const noexcept {
   if (other_ != nullptr) ::posix_fadvise(other_->fd(), 0, 0, POSIX_FADV_DONTNEED);
 }
 
+bool composition::rewrite_pages(const file_handle& file, uint64_t at, uint64_t n, std::byte* mapped,
+                                bool& any) {
+  constexpr uint64_t most = 4096;
+  unsigned char resident[most];
+  std::byte bytes[page];
+  for (uint64_t i = 0; i * page < n; ++i) {
+    if (i % most == 0 &&
+        ::mincore(mapped + i * page, std::min(most * page, n - i * page), resident) != 0)
+      return false;
+    if ((resident[i % most] & 1) == 0) continue;
+    const auto offset = static_cast<off_t>(at + i * page);
+    const ssize_t got = ::pread(file.fd(), bytes, page, offset);
+    if (got <= 0) return false;
+    const auto n_here = static_cast<size_t>(got);
+    if (::pwrite(file.fd(), bytes, n_here, offset) != got) {
+      if (errno != EFBIG) return false;
+      std::memcpy(mapped + i * page, bytes, n_here);  // as store_page() does
+    }
+    any = true;
+  }
+  return true;
+}
+
 bool composition::rewrite_resident(std::byte* base, uint64_t size) const {
   const length_signal_held now;
-  constexpr uint64_t step = uint64_t{4096} * page;
-  std::vector<unsigned char> resident(step / page);
-  std::byte bytes[page];
   bool any = false;
-  for (uint64_t at = 0; at < size; at += step) {
-    const uint64_t n = std::min(step, size - at);
-    if (::mincore(base + at, n, resident.data()) != 0) return false;
-    for (uint64_t i = 0; i * page < n; ++i) {
-      if ((resident[i] & 1) == 0) continue;
-      const part p = find(at + i * page, page);
-      const int fd = p.file->fd();
-      const auto offset = static_cast<off_t>(p.at);
-      // Skips holes: to write them would take space.
-      if (::lseek(fd, offset, SEEK_DATA) != offset) continue;
-      const ssize_t got = ::pread(fd, bytes, page, offset);
-      if (got <= 0) return false;
-      const auto n_here = static_cast<size_t>(got);
-      if (::pwrite(fd, bytes, n_here, offset) != got) {
-        if (errno != EFBIG) return false;
-        std::memcpy(base + at + i * page, bytes, n_here);  // as store_page() does
-      }
-      any = true;
+  const int failed = for_each(0, size, [&](const part& p, uint64_t where) {
+    const uint64_t end = p.at + round_up(p.bytes, page);
+    for (uint64_t at = p.at; at < end;) {
+      const off_t data = ::lseek(p.file->fd(), static_cast<off_t>(at), SEEK_DATA);
+      if (data < 0) return errno == ENXIO ? 0 : errno;  // no data from there on
+      const uint64_t begin = round_down(static_cast<uint64_t>(data), page);
+      if (begin >= end) break;
+      const off_t hole = ::lseek(p.file->fd(), data, SEEK_HOLE);
+      if (hole < 0) return errno;
+      const uint64_t to = std::min(end, round_up(static_cast<uint64_t>(hole), page));
+      if (!rewrite_pages(*p.file, begin, to - begin, base + where + (begin - p.at), any))
+        return errno;
+      at = to;
     }
-  }
-  const int e = any ? sync() : 0;
+    return 0;
+  });
+  const int e = failed != 0 ? failed : any ? sync() : 0;
   if (e != 0) errno = e;
   return e == 0;
 }

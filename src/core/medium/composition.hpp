@@ -95,7 +95,7 @@ class composition {
   void drop_cache() const noexcept;
   // Writes again those pages that the kernel has kept (another process is reading a file, or the
   // file system drops nothing), so that the device has them. base: where everything is mapped.
-  // False with errno.
+  // False with errno. Holes cost nothing, however large they are, and stay holes.
   bool rewrite_resident(std::byte* base, uint64_t size) const;
   // The pages that the kernel knows to be bad, as offsets in the medium.
   std::vector<uint64_t> bad_pages() const;
@@ -104,6 +104,10 @@ class composition {
 
  private:
   bool store_page(const part& p, const std::byte* bytes) const noexcept;
+  // The same for a run of pages that has no holes, as far as the file system knows. any: whether
+  // something was written.
+  static bool rewrite_pages(const file_handle& file, uint64_t at, uint64_t n, std::byte* mapped,
+                            bool& any);
 
   file_handle own_;
   const file_handle* other_ = nullptr;
