@@ -39,6 +39,7 @@ TEST_P(levels, PayloadDamage) {
       EXPECT_EQ(f.read(oid), seen);
       break;
     }
+    case SCUTE_PROTECT_AUTO: FAIL() << "no pool has it";
     case SCUTE_PROTECT_MLPC: EXPECT_TRUE(seen == f.objects[oid]); f.expect_sound();
   }
 }

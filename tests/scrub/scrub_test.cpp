@@ -296,6 +296,7 @@ TEST_P(scrub_levels, WhatIsRepaired) {
       EXPECT_EQ(r.report.lost, 1u);
       EXPECT_EQ(run_scrub(f).report.lost, 1u);  // it is not made to look sound
       break;
+    case SCUTE_PROTECT_AUTO: FAIL() << "no pool has it";
     case SCUTE_PROTECT_MLPC:
       EXPECT_EQ(r.report.repaired, 2u);
       f.expect_sound();
