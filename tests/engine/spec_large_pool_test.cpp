@@ -3,6 +3,9 @@
 // which little is ever touched.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <string>
+
 #include "core/engine/speculative/block_table.hpp"
 #include "support/pool_file.hpp"
 
@@ -24,6 +27,34 @@ TEST(spec_large_pool, SaysWhatObjectsItCanHold) {
     SCUTE_OKAY(scute_open(f.path.c_str(), &o, &f.pool));
     EXPECT_EQ(scute_alloc_max(f), most);
   }
+}
+
+// 5 GiB in --all, alone (tests/CMakeLists.txt). The object is whole after a kill.
+TEST(spec_large_pool, AllocatesInTheSessionThatCreatesIt) {
+  const char* const asked = std::getenv("SCUTE_TEST_MIB");  // NOLINT(concurrency-mt-unsafe)
+  const uint64_t size = (asked == nullptr ? 64 : std::stoull(asked)) * mib;
+  pool_file f(scratch::disk);
+  scute_options o = options(8 * gib, {SCUTE_PROTECT_NONE, SCUTE_ENGINE_SPEC});
+  o.medium = SCUTE_MEDIUM_FILE;
+  f.create(o);
+  ASSERT_LE(size, scute_alloc_max(f));
+  scute_tx* tx = nullptr;
+  scute_oid oid = 0;
+  void* to = nullptr;
+  SCUTE_OKAY(scute_tx_begin(f, &tx));
+  SCUTE_OKAY(scute_tx_alloc(tx, size, 1, &oid, &to));
+  auto* const made = static_cast<unsigned char*>(to);
+  for (const uint64_t at : {uint64_t{0}, size / 2, size - 1}) made[at] = 7;
+  SCUTE_OKAY(scute_tx_commit(tx));
+  f.in().abandon();
+  f.close();
+  o.flags = 0;
+  SCUTE_OKAY(scute_open(f.path.c_str(), &o, &f.pool));
+  const void* there = nullptr;
+  SCUTE_OKAY(scute_get_verified(f, oid, &there));
+  const auto* const found = static_cast<const unsigned char*>(there);
+  for (const uint64_t at : {uint64_t{0}, size / 2, size - 1}) EXPECT_EQ(found[at], 7) << at;
+  EXPECT_EQ(found[size / 3], 0);
 }
 
 #if defined(__SANITIZE_THREAD__)
