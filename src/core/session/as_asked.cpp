@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/session/as_asked.hpp"
 
-#include <sys/stat.h>
-
-#include <cstdio>
 #include <cstring>
 #include <iterator>
 
@@ -48,12 +45,6 @@ std::string engine_name(uint32_t id) {
   return e != nullptr ? e->name : std::to_string(id);
 }
 
-std::string octal(mode_t bits) {
-  char text[16];
-  std::snprintf(text, sizeof text, "0%03o", static_cast<unsigned>(bits));
-  return text;
-}
-
 }  // namespace
 
 void require_as_asked(const pool::state& s, const scute_options& o) {
@@ -61,6 +52,10 @@ void require_as_asked(const pool::state& s, const scute_options& o) {
   if (o.layout != nullptr && std::strcmp(o.layout, sb.layout) != 0)
     throw failure(SCUTE_E_LAYOUT, s.path + " has layout \"" + sb.layout + "\", not \"" + o.layout +
                                       "\"; open it with the program that made it");
+  if ((o.flags & SCUTE_OVERWRITE) != 0)
+    throw failure(SCUTE_E_INVALID, s.path +
+                                       " exists, and opening it does not replace it. Leave out "
+                                       "option overwrite, or make a new pool");
   const asking asks(s.path);
   if (o.size != pool::default_size) asks.number("size", sb.file_size, o.size);
   if (o.protection != SCUTE_PROTECT_AUTO)
@@ -79,24 +74,6 @@ void require_as_asked(const pool::state& s, const scute_options& o) {
   asks.number("log_cap", sb.log_cap, o.log_cap,
               ", or give engine spec another log (`scute engine PATH spec --log-cap`, "
               "scute_set_engine())");
-}
-
-void require_file_as_asked(const std::string& path, const scute_options& o) {
-  struct stat st{};
-  if (::stat(path.c_str(), &st) != 0) return;  // opening it says why
-  const asking asks(path);
-  if ((o.flags & SCUTE_OVERWRITE) != 0)
-    throw failure(SCUTE_E_INVALID, path +
-                                       " exists, and opening it does not replace it. Leave out "
-                                       "option overwrite, or make a new pool");
-  constexpr uint64_t block = 512;
-  if ((o.flags & SCUTE_PREALLOCATE) != 0 &&
-      static_cast<uint64_t>(st.st_blocks) * block < static_cast<uint64_t>(st.st_size))
-    throw failure(SCUTE_E_INVALID, path +
-                                       " does not have all of its blocks. To open it, leave out "
-                                       "option preallocate, or run `fallocate` on the closed file");
-  if (o.mode != 0 && o.mode != (st.st_mode & 0777U))
-    asks.differs("mode", octal(st.st_mode & 0777U), octal(o.mode), ", or use chmod");
 }
 
 }  // namespace scute::core

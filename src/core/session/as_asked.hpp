@@ -3,10 +3,10 @@
 //
 // ASKED-1 An option of a new pool that is neither at its default nor true of an existing pool
 //    refuses to open it (SCUTE_E_INVALID), before anything is changed. The message says the option
-//    that the pool has. An option at its default asks for nothing.
+//    that the pool has. An option at its default asks for nothing. `mode` and `preallocate` are
+//    about making a file, as the mode of open(2) is: the umask may have changed the one, and a
+//    repair may have punched a hole into the other.
 #pragma once
-
-#include <string>
 
 #include "core/shared/state.hpp"
 #include "scute/scute.h"
@@ -15,7 +15,5 @@ namespace scute::core {
 
 // By the superblock and the geometry. Another layout is SCUTE_E_LAYOUT.
 void require_as_asked(const pool::state& s, const scute_options& o);
-// By the file: its permission bits and its blocks.
-void require_file_as_asked(const std::string& path, const scute_options& o);
 
 }  // namespace scute::core

@@ -28,7 +28,6 @@ uint64_t nanoseconds_since(clock::time_point start) {
 
 std::unique_ptr<instance> instance::open(const std::string& path, const scute_options& o) {
   const auto start = clock::now();
-  require_file_as_asked(path, o);
   std::unique_ptr<instance> in;
   try {
     in = open_accepted(path, o, false);
