@@ -22,7 +22,7 @@ small="--size 4194304"
   has '^FAILED mlpc/N20/8bit/1e-04 .*had to survive'
   has '^  repeat: .*--only mlpc/N20/8bit/1e-04 --trial 0$'
   expect 1 rest $small --trials 1 --levels mlpc --rows 20 --bits 8 --rates 1e-7 --drill forgetful
-  has '^FAILED mlpc/N20/8bit/1e-07 .*passes over the object'
+  has '^FAILED mlpc/N20/8bit/1e-07 .*skips the object'
   expect 0 rest $small --only mlpc/N20/8bit/1e-04 --trial 1
   has '^mlpc  *1 '
 

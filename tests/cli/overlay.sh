@@ -17,7 +17,7 @@ equal "$(stat -f -c %T root)" overlayfs
 records 200 >records.tsv
 busy() {
   expect 5 "$scute" "$@"
-  in_err 'is open in another process\|is being made by another process\|is kept by'
+  in_err 'is open in another process\|is being made by another process\|is in use by'
 }
 
 # hold COMMAND...: runs it, with what comes to its standard input, until let_go.
