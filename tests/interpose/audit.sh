@@ -48,7 +48,7 @@ for wrong in "$pools/no/report" "$pools" "$file" ''; do
   [ ! -e begun ] || fail "begun without a place for the report: $wrong"
 done
 expect 1 "$scute" shield audit --output "$file" -- true
-in_err "^scute: $file: it is shielded, so no report is written over it\$"
+in_err "^scute: $file: it is shielded; choose another file for the report\$"
 # No report is written over files that protect a file or hold objects, either.
 "$scute" create "$pools/pool" --size 8M --medium file --engine spec >created || fail "create"
 ln -s "$file.scute" "$pools/link"
