@@ -56,7 +56,7 @@ for own in "$file.scute" "$pools/link" "$pools/pool" "$pools/pool.log" "$pools/g
   before=$(cksum "$own" 2>/dev/null) || before=
   expect 1 "$scute" shield audit --output "$own" -- touch begun
   [ ! -e begun ] || fail "begun without a place for the report: $own"
-  in_err "^scute: $own: it is a file of Scute's, or has the name of one, so no report is written over it\$"
+  in_err "^scute: $own: it is a file of Scute's, or has the name of one; choose another file for the report\$"
   equal "$(cksum "$own" 2>/dev/null || true)" "$before"
 done
 for json in '' --json; do

@@ -67,7 +67,7 @@ for ends in writes_back dies; do
     in_err 'shield run'
   done
   expect 5 timeout "$wait_seconds" "$scute" shield check "$file"
-  in_err 'kept by a .scute shield run'
+  in_err 'in use by a .scute shield run'
   expect 5 timeout "$wait_seconds" "$scute" shield remove "$file"
   expect 5 timeout "$wait_seconds" "$scute" info "$file.scute"
   if [ $ends = writes_back ]; then

@@ -90,7 +90,7 @@ TEST_F(lost_log, StaysOnTheMedium) {
   expect_first();
   f.close();
   for (const scute_engine to : {SCUTE_ENGINE_REDO, SCUTE_ENGINE_SPEC}) {
-    const scute_options any = options();
+    const scute_options any = opening();
     SCUTE_OKAY(scute_set_engine(f.path.c_str(), &any, to));
     f.open();
     expect_first();
