@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# tools/plant: changes find their places by tokens, and each one that has none is named. What was
-# edited in a copy can be recorded.
+# tools/plant: changes find their places by tokens, and each one that has none is named. A copy
+# that was edited can be recorded.
 set -euo pipefail
 export LC_ALL=C
 

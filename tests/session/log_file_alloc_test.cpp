@@ -166,8 +166,8 @@ TEST(log_file, AFloodOfPendingSlotsIsBounded) {
   const scute_counters before = counters(f.pool);
   const scute_oid oid = f.alloc(pattern(1, 30));
   const scute_counters after = counters(f.pool);
-  // By steps, of which each finds room: the log need not grow for it.
-  EXPECT_EQ(info(f.pool).log_file, before_file);
+  // By steps, of which each finds room: the log need not grow for it. (An idle one shrinks.)
+  EXPECT_LE(info(f.pool).log_file, before_file);
   EXPECT_GT(after.fences - before.fences, 50U);
   f.kill();
   f.open();
