@@ -52,14 +52,12 @@ scute_pow::~scute_pow() = default;
 namespace scute::core::c_api {
 namespace {
 
-scute_pow_file& file_of(scute_pow_file* file) {
-  if (file == nullptr) throw failure(SCUTE_E_INVALID, "the file handle is null");
-  return *file;
-}
-
 template <typename Fn>
 int guarded_file(scute_pow_file* file, Fn&& body) noexcept {
-  return guarded_pow(file == nullptr ? nullptr : file->owner, [&] { body(file_of(file)); });
+  if (file == nullptr)
+    return guarded([] { throw failure(SCUTE_E_INVALID, "the file handle is null"); });
+  SCUTE_ASSERT(file->owner != nullptr);
+  return guarded_pow(file->owner, [&] { body(*file); });
 }
 
 void put(scute_pow_file& f, pow::section& s, const void* at) {

@@ -281,6 +281,7 @@ int scute_pow_table_open(scute_pow* store, const char* name, const scute_pow_ser
 
 int scute_pow_table_close(scute_pow_table* table) {
   if (table == nullptr) return SCUTE_OK;
+  SCUTE_ASSERT(table->owner != nullptr);
   return guarded_pow(table->owner, [&] { detach(*table); });
 }
 

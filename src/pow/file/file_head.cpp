@@ -74,7 +74,8 @@ bool left_by_crash(std::span<const file_head, head_copies> copies, const file_he
   const bool torn = !is_before(copies[i]);
   if (torn && i + 1 == copies.size()) return is_mix_with(copies[i], newest, newest.update - 1);
   if (torn && !is_mix(copies[i], newest, copies[i + 1])) return false;
-  return std::all_of(copies.begin() + i + (torn ? 1 : 0), copies.end(), is_before);
+  return std::all_of(copies.begin() + static_cast<ptrdiff_t>(i) + (torn ? 1 : 0), copies.end(),
+                     is_before);
 }
 
 }  // namespace

@@ -11,14 +11,14 @@
 namespace scute::testing {
 using namespace core;
 
-class simulated_medium : public medium::medium {
+class simulated_medium : public core::medium::medium {
  public:
   // A part of the memory, as a file of its own.
   simulated_medium(model::simulated_memory& m, uint64_t from, uint64_t size)
       : memory_(m), from_(from) {
     base_ = m.bytes().data() + from;
     size_ = size;
-    kind_ = scute::core::medium::kind::simulated;
+    kind_ = core::medium::kind::simulated;
     eadr_ = m.eadr();
   }
   // The memory outlives the medium; all of it is accessible again then.
@@ -39,7 +39,7 @@ class simulated_medium : public medium::medium {
     memory_.protect(from_ + offset);
   }
   // Another thread may run before this begins, and none before the page is whole.
-  bool restore_page(scute::core::medium::writer& w, uint64_t offset,
+  bool restore_page(core::medium::writer& w, uint64_t offset,
                     const std::byte* bytes) noexcept override {
     if (memory_.listener != nullptr) memory_.listener->before(from_ + offset, page);
     memory_.unprotect(from_ + offset);
@@ -52,11 +52,10 @@ class simulated_medium : public medium::medium {
   }
 
  protected:
-  void do_stream(scute::core::medium::writer& w, void* dst, const void* src,
-                 size_t n) noexcept override {
+  void do_stream(core::medium::writer& w, void* dst, const void* src, size_t n) noexcept override {
     memory_.stream(offset_of(dst), src, n, number_of(w));
   }
-  void do_flush(scute::core::medium::writer& w, const void* p, size_t n) noexcept override {
+  void do_flush(core::medium::writer& w, const void* p, size_t n) noexcept override {
     // A write-back of a protected page faults as a load does.
     if (memory_.is_protected(offset_of(p)))
       static_cast<void>(*static_cast<const volatile char*>(p));
@@ -65,10 +64,10 @@ class simulated_medium : public medium::medium {
   void do_store(void* dst, const void* src, size_t n) noexcept override {
     memory_.store(offset_of(dst), src, n);
   }
-  void do_fence(scute::core::medium::writer& w) noexcept override { memory_.fence(number_of(w)); }
+  void do_fence(core::medium::writer& w) noexcept override { memory_.fence(number_of(w)); }
 
   // The number by which the listener identifies a writer.
-  unsigned number_of(const scute::core::medium::writer& w) {
+  unsigned number_of(const core::medium::writer& w) {
     for (const auto& [writer, number] : writers_)
       if (writer == &w) return number;
     writers_.push_back({&w, memory_.next_writer()});
@@ -81,7 +80,7 @@ class simulated_medium : public medium::medium {
   }
 
   struct numbered {
-    const scute::core::medium::writer* writer;
+    const core::medium::writer* writer;
     unsigned number;
   };
   model::simulated_memory& memory_;
