@@ -57,13 +57,13 @@ void drain(scute_pool* pool) {
 }
 
 void lose_page(scute_pool* pool, uint64_t offset) {
-  std::byte noise[medium::medium::page];
+  std::byte noise[core::medium::medium::page];
   uint64_t x = offset | 1;
   for (auto& b : noise) {
     x ^= x << 13, x ^= x >> 7, x ^= x << 17;
     b = static_cast<std::byte>(x >> 32);
   }
-  pool->in->pages->lose(round_down(offset, medium::medium::page), noise);
+  pool->in->pages->lose(round_down(offset, core::medium::medium::page), noise);
 }
 
 void prefer_lane(unsigned lane) noexcept {

@@ -14,6 +14,6 @@ namespace scute::testing {
 using namespace core;
 
 // Null if the memory has room only for the pool. Otherwise it has simulated_place_size more bytes.
-std::unique_ptr<medium::log_paths> place_in(model::simulated_memory& m, uint64_t pool_size);
+std::unique_ptr<core::medium::log_paths> place_in(model::simulated_memory& m, uint64_t pool_size);
 
 }  // namespace scute::testing
