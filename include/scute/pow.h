@@ -164,7 +164,7 @@ enum scute_pow_check_flags {
 SCUTE_API int scute_pow_check(scute_pow *store, uint32_t flags, scute_pow_damage_fn report,
                               void *arg, uint64_t *lost);
 
-/* The same, reported in numbers. tell: null: none. */
+/* The same, reported in numbers. report may be null. */
 SCUTE_API int scute_pow_check_details(scute_pow *store, uint32_t flags, scute_pow_details_fn report,
                                       void *arg, uint64_t *lost);
 

@@ -206,7 +206,7 @@ class store {
   }
   /// Cleans all that is worth it, and gives the end of the file back.
   void compact() { detail::check(scute_pow_compact(native_handle())); }
-  /// Reads everything again; calls tell(what, lost). Returns how much is lost. Sections of other
+  /// Reads everything again; calls report(what, lost). Returns how much is lost. Sections of other
   /// threads wait. Throws error: errc::invalid (this thread has one open), errc::busy (one does not
   /// end within some seconds). flags: SCUTE_POW_REPAIR, SCUTE_POW_COMPARE.
   uint64_t check(uint32_t flags = 0, const std::function<void(const char*, bool)>& report = {}) {
@@ -220,7 +220,7 @@ class store {
         const_cast<std::function<void(const char*, bool)>*>(&report), &lost));
     return lost;
   }
-  /// The same; calls tell(damage) with what scute_pow_damage has.
+  /// The same; calls report(damage), with the fields of scute_pow_damage.
   uint64_t check_details(uint32_t flags,
                          const std::function<void(const scute_pow_damage&)>& report) {
     uint64_t lost = 0;
