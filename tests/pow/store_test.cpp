@@ -336,8 +336,8 @@ TEST_P(Store, NothingIsKeptOfLocksUnderWhichAllIsDurable) {
 
 // POW-14: without an index that is free for certain there is another one, and when there is none
 //         what was erased becomes durable.
-// The cleaner ends segments of idle threads under their slots: that is no section. A look that meets
-// such a moment is followed by others (scute_pow_close()).
+// The cleaner ends segments of idle threads under their slots: that is no section. A look that
+// meets such a moment is followed by others (scute_pow_close()).
 TEST_P(Store, ASlotTakenForAMomentIsNoUse) {
   make();
   state& s = db->parts();
