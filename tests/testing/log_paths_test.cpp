@@ -215,29 +215,6 @@ TEST_P(log_paths_test, NamesAndLengths) {
   EXPECT_EQ(place->open(name::named, access::write), nullptr);
 }
 
-// A file that is set aside keeps its name, so a second one cannot get it. It is none of the place's
-// files any more.
-TEST_P(log_paths_test, SettingAside) {
-  for (const bool is_named : {true, false}) {
-    const name n = is_named ? name::named : name::coming;
-    const auto make = [&](uint64_t length) {
-      static_cast<void>(place->make(length));
-      if (is_named) place->give_name();
-    };
-    make(2 * page);
-    place->set_aside(n);
-    EXPECT_EQ(place->open(n, access::write), nullptr);
-    make(3 * page);
-    EXPECT_THROW(place->set_aside(n), core::failure);
-    {
-      const auto m = place->open(n, access::write);
-      ASSERT_NE(m, nullptr) << "it stays where it is";
-      EXPECT_EQ(m->size(), 3 * page);
-    }
-    EXPECT_TRUE(place->remove(n));
-  }
-}
-
 // Nothing goes anywhere.
 TEST_P(log_paths_test, ForReadingOnly) {
   {

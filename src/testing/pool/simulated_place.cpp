@@ -111,24 +111,18 @@ class simulated_place final : public core::medium::log_paths {
     const uint64_t slot = slot_of(name::named) == 1 ? 2 : 1;
     zero(slot, 0, slot_size);
     set(slot, size);
-    set_names(slot_of(name::named), slot);
+    set(0, slot << 32 | slot_of(name::named));
     return file(slot, size);
   }
 
   void give_name() override {
     if (slot_of(name::named) != 0) throw failure(SCUTE_E_EXISTS, "a simulated log has that name");
-    set_names(slot_of(name::coming), 0);
+    set(0, slot_of(name::coming));
   }
-  // No thread reads that file again, so its bytes need no room. Its name is taken.
-  void set_aside(name n) override {
-    const uint64_t taken = aside(n);
-    if ((word(0) & taken) != 0)
-      throw failure(SCUTE_E_EXISTS, "a simulated log was set aside there before");
-    if (slot_of(n) != 0) take_away(n, taken);
-  }
+  void set_aside(name n) override { remove(n); }
   bool remove(name n) noexcept override {
     if (slot_of(n) == 0) return false;
-    take_away(n, 0);
+    set(0, n == name::named ? slot_of(name::coming) << 32 : slot_of(name::named));
     return true;
   }
 
@@ -150,17 +144,8 @@ class simulated_place final : public core::medium::log_paths {
     memory_.flush(folder_ + i * 64, sizeof value, writer_);
     memory_.fence(writer_);
   }
-  // Word 0: the slots of both names, and which names of files that were set aside are taken. A name
-  // changes at once, as by rename().
-  static uint64_t aside(name n) noexcept { return uint64_t{1} << (n == name::named ? 16 : 17); }
-  uint64_t slot_of(name n) const noexcept { return word(0) >> (n == name::named ? 0 : 8) & 0xff; }
-  void set_names(uint64_t named, uint64_t coming, uint64_t taken = 0) {
-    const uint64_t before = word(0) & (aside(name::named) | aside(name::coming));
-    set(0, named | coming << 8 | before | taken);
-  }
-  void take_away(name n, uint64_t taken) {
-    n == name::named ? set_names(0, slot_of(name::coming), taken)
-                     : set_names(slot_of(name::named), 0, taken);
+  uint64_t slot_of(name n) const noexcept {
+    return n == name::named ? word(0) & 0xffffffff : word(0) >> 32;
   }
   uint64_t start_of(uint64_t slot) const noexcept {
     return folder_ + uint64_t{4096} + (slot - 1) * slot_size;
