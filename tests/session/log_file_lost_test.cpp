@@ -173,6 +173,46 @@ TEST(log_file_lost, AFittingOneIsUsedAllTheSame) {
   f.expect_last();
 }
 
+// What is set aside is kept, however often that happens; all that a killed opening made goes.
+TEST(log_file_lost, EachOneThatIsGivenUpIsKept) {
+  disk_pool f;
+  f.change(1);
+  f.close();
+  for (unsigned n = 1; n <= 3; ++n) {
+    SCOPED_TRACE(n);
+    f.open();
+    f.change(f.last + 1);
+    f.kill();
+    write_file(f.log, pattern(n, 5000));
+    SCUTE_OKAY(f.open_how(SCUTE_WITHOUT_LOG));
+    f.check(true);
+    f.kill();
+    SCUTE_OKAY(f.open_how(SCUTE_WITHOUT_LOG));
+    f.close();
+    for (unsigned k = 1; k <= n; ++k)
+      EXPECT_EQ(read_file(f.log + ".foreign" + (k == 1 ? "" : "." + std::to_string(k))),
+                pattern(k, 5000));
+    EXPECT_EQ(f.dir.count(), 2U + n);
+  }
+}
+
+// A hundred at most: an opening does not fill the folder.
+TEST(log_file_lost, NoNameLeftRefusesAndTouchesNothing) {
+  disk_pool f;
+  f.change(1);
+  f.close();
+  for (unsigned k = 1; k <= 100; ++k)
+    write_file(f.log + ".foreign" + (k == 1 ? "" : "." + std::to_string(k)), {1});
+  write_file(f.log, pattern(7, 5000));
+  SCUTE_FAILS(SCUTE_E_EXISTS, f.open_how());
+  f.pool = nullptr;
+  EXPECT_EQ(read_file(f.log), pattern(7, 5000));
+  fs::remove(f.log + ".foreign.50");
+  f.open();
+  f.expect_last();
+  EXPECT_EQ(read_file(f.log + ".foreign.50"), pattern(7, 5000));
+}
+
 // ROOM-9
 void write_much(pool_file& f, std::span<const scute_oid> many) {
   transaction tx(f);

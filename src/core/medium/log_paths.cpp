@@ -17,6 +17,8 @@
 namespace scute::core::medium {
 namespace {
 
+constexpr unsigned asides_max = 100;  // a folder shall not fill
+
 class pool_log_paths final : public log_paths {
  public:
   pool_log_paths(std::string pool, const ownership& as, std::optional<pool_uuid> replaced)
@@ -64,9 +66,14 @@ class pool_log_paths final : public log_paths {
   }
 
   void set_aside(name n) override {
-    const std::string from = path(n), to = from + ".foreign";
+    const std::string from = path(n);
     const uncancelled now;
-    if (rename_to_free(from, to)) return sync_folder();
+    std::string to;
+    for (unsigned k = 1; k <= asides_max; ++k) {
+      to = from + ".foreign" + (k == 1 ? "" : "." + std::to_string(k));
+      if (rename_to_free(from, to)) return sync_folder();
+      if (errno != EEXIST) break;
+    }
     throw failure(
         SCUTE_E_EXISTS,
         from + " is not the log of this pool and cannot be moved away: it cannot be renamed to " +

@@ -45,7 +45,8 @@ class log_paths {
   virtual std::unique_ptr<medium> make(uint64_t size) = 0;
   // PLACE-2. Throws SCUTE_E_EXISTS if a file has the name.
   virtual void give_name() = 0;
-  // Gives the file an unused name, which a message reports. Throws SCUTE_E_EXISTS.
+  // Gives the file an unused name: its own and ".foreign", or ".foreign.2" and so on. Throws
+  // SCUTE_E_EXISTS if a hundred of them are taken, or it cannot be renamed.
   virtual void set_aside(name n) = 0;
   // OURS-1. False if a file still has that name, or none had it.
   virtual bool remove(name n) noexcept = 0;

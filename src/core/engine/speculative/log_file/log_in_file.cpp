@@ -178,11 +178,11 @@ std::unique_ptr<log_in_file> log_in_file::find(pool::state& s, bool clean) {
 
 bool log_in_file::give_up(pool::state& s) {
   if (s.log_paths == nullptr) no_place(s);
-  constexpr log_paths::name both[] = {log_paths::name::named, log_paths::name::coming};
-  for (const auto n : both)
+  for (const auto n : {log_paths::name::named, log_paths::name::coming})
     if (look(s, n, false).fits()) return true;
-  for (const auto n : both)
-    if (look(s, n, false).is_there()) s.log_paths->set_aside(n);
+  if (look(s, log_paths::name::named, false).is_there())
+    s.log_paths->set_aside(log_paths::name::named);
+  make_way(s, log_paths::name::coming);
   return false;
 }
 
