@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a crash leaves of the three copies of the head page is no damage, and all else is (HEAD-1).
+// Differences between the three copies of the head page are damage unless a crash leaves them
+// (HEAD-1).
 #include <cstring>
 #include <vector>
 

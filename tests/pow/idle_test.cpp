@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a store costs in which no section writes: nothing that grows with its size.
+// The cost of a store in which no section writes does not grow with its size.
 #include <gtest/gtest.h>
 
 #include <memory>

@@ -173,7 +173,8 @@ TEST(log_file_lost, AFittingOneIsUsedAllTheSame) {
   f.expect_last();
 }
 
-// What is set aside is kept, however often that happens; all that a killed opening made goes.
+// Files that are set aside are kept, however many. The files that a killed opening made are
+// removed.
 TEST(log_file_lost, EachOneThatIsGivenUpIsKept) {
   disk_pool f;
   f.change(1);

@@ -76,9 +76,9 @@ void print_text(const scute_report& report, const findings& found, const repaire
   }
   if (gave_up)
     fmt::print(
-        "given up with the log: what was committed in the time that `may be missing` names below. "
-        "Each of these\ntransactions may be present, missing, or present in part; compare what the "
-        "program wrote last\nwith what it finds\n");
+        "given up with the log: the commits of the time that `may be missing` names below. Each of "
+        "these\ntransactions may be present, missing, or present in part; compare the program's "
+        "last writes with\nthe data\n");
   fact_sheet facts;
   facts.add("objects", fmt::format("{} with {}", count_text(report.objects),
                                    exact_size_text(report.object_bytes)));

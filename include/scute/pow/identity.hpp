@@ -62,14 +62,15 @@ struct array_of<T[N]> {
 template <class T, size_t N>
 struct array_of<std::array<T, N>> : array_of<T[N]> {};
 
-/// Nothing but its name tells it from another type.
+/// Only its name distinguishes it from another type.
 template <class T>
 consteval void require_name() {
-  static_assert(type_number<T> != 0,
-                "scute: a persist-on-write store cannot see the fields of this type (it has a "
-                "constructor, a base class, private members, a union or a codec), so it needs a "
-                "name by which it is told from others: SCUTE_TYPE(type, \"name\") at global scope, "
-                "or a member scute_type");
+  static_assert(
+      type_number<T> != 0,
+      "scute: a persist-on-write store cannot see the fields of this type (it has a "
+      "constructor, a base class, private members, a union or a codec), so it needs a "
+      "name that distinguishes it from others: SCUTE_TYPE(type, \"name\") at global scope, "
+      "or a member scute_type");
 }
 
 template <class T>

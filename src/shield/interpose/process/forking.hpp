@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What happens before and after a fork() of the program (LIFE-2).
+// The work before and after a fork() of the program (LIFE-2).
 //
 // FORK-1 A fork at any time in which a view is open is handled. The constructors of libraries may
 //    open files and fork before the runtime's constructor, and their destructors after the
