@@ -11,6 +11,7 @@ namespace {
 constexpr uint64_t few_max = 256;  // allowed subsets that are tried one after the other
 // allowed subsets that are all tried, but in a shuffled order
 constexpr uint64_t many_max = 128 * 1024;
+constexpr size_t stores_many = 256;  // with more, every second subset is random
 
 // A seeded walk through all of [0, n): the step has no factor in common with n.
 uint64_t nth_of_walk(uint64_t i, uint64_t n, uint64_t seed) noexcept {
@@ -91,6 +92,11 @@ model::persistence_model::choice variants::make(uint64_t variant) const {
   variant -= 2;
   const uint64_t by_store = 4 * stores_.size();
   const uint64_t by_atom = 2 * atoms_.size();
+  // No budget gets through all of so many stores, and few of them may matter.
+  if (allowed_ == 0 && stores_.size() > stores_many) {
+    if (variant % 2 != 0 || variant >= 2 * by_store) return random(variant);
+    return structured(nth_of_walk(variant / 2, by_store, seed_));
+  }
   if (variant < by_store) return structured(nth_of_walk(variant, by_store, seed_));
   variant -= by_store;
   if (variant < 2 * by_atom && variant % 2 == 0)

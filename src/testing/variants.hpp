@@ -10,7 +10,8 @@
 //               then one atom alone, one atom missing, mixed with
 //                 random subsets of various densities;
 //               then all subsets in a shuffled order, if that is possible at all
-//   too many    as for many, but random subsets without end instead of all subsets
+//   too many    as for many, but random subsets without end instead of all subsets; if there are
+//               very many stores, these come from the start, by turns with the mixture
 #pragma once
 
 #include <cstdint>
