@@ -246,6 +246,60 @@ TEST(log_file_length, RoomForALargeTransactionGoesBack) {
   }
 }
 
+// LOGFILE-6: the pool was killed after a transaction that its log had grown for, and its log was
+// copied in part. The newest transactions are in what is missing.
+TEST(log_file_length, AGrownOneThatIsCutShortIsRefused) {
+  disk_pool f;
+  f.change(1);
+  const uint64_t before = fs::file_size(f.log);
+  std::vector<scute_oid> many;
+  for (unsigned i = 0; i < 12; ++i) many.push_back(f.alloc(pattern(i, 40000)));
+  f.in().idle.stop();
+  write_much(f, many);
+  f.kill();
+  const bytes pool = read_file(f.path), log = read_file(f.log);
+  ASSERT_GT(log.size(), before);
+  unsigned cuts = 0;
+  for (uint64_t size = before; size < log.size(); size += page, ++cuts) {
+    write_file(f.log, {log.begin(), log.begin() + static_cast<long>(size)});
+    SCUTE_FAILS(SCUTE_E_TRUNCATED, f.open_how());
+    f.pool = nullptr;
+    ASSERT_EQ(fs::file_size(f.log), size) << "nothing is changed";
+  }
+  EXPECT_GT(cuts, 3U);
+  EXPECT_EQ(read_file(f.path), pool);
+  write_file(f.log, log);
+  f.open();
+  for (const scute_oid oid : many) EXPECT_EQ(f.read(oid), bytes(40000, 7));
+  f.expect_sound();
+  // It is closed properly with the length that it was made with.
+  f.close();
+  EXPECT_EQ(fs::file_size(f.log), before);
+  f.open();
+  f.expect_sound();
+}
+
+// A lost or damaged copy of the head takes nothing with it.
+TEST(log_file_length, EitherCopyOfItsHeadIsEnough) {
+  for (const uint64_t damaged : {uint64_t{0}, page}) {
+    disk_pool f;
+    f.change(1);
+    std::vector<scute_oid> many;
+    for (unsigned i = 0; i < 12; ++i) many.push_back(f.alloc(pattern(i, 40000)));
+    f.in().idle.stop();
+    write_much(f, many);
+    EXPECT_EQ(f.check(true).damaged, 0U) << "its two copies may differ";
+    write_much(f, many);
+    f.kill();
+    bytes log = read_file(f.log);
+    std::fill_n(log.begin() + static_cast<long>(damaged), page, static_cast<unsigned char>(0xee));
+    write_file(f.log, log);
+    f.open();
+    for (const scute_oid oid : many) EXPECT_EQ(f.read(oid), bytes(40000, 7));
+    f.expect_sound();
+  }
+}
+
 // The pool's thread looks until nothing is left, and then no more (IDLE-1). Here the test is that
 // thread.
 void look_to_the_end(disk_pool& f) {

@@ -202,6 +202,10 @@ bool checkpoint::round(size_t blocks) {
   for (const uint64_t b : taken_)
     if (!checkpoint_block(b, highest)) table_.put_back(b);
   taken_.clear();
+  if (whole_ns_ != noted_ns_) {
+    const locked hold(s_.service_mutex);
+    pool::mark_checkpoint(s_, w_, noted_ns_ = whole_ns_);
+  }
   w_.fence(fence_site::checkpoint);
   // These records alone have the ranges in place whose older records the truncation point passes.
   if (std::exchange(renewed_, false) && log_.is_apart())

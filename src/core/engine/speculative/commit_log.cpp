@@ -28,8 +28,9 @@ commit_log::commit_log(pool::state& s, log_location& location, const segment_lis
   segment_list made = list;
   made.chunks.resize(list.kept);
   made_with_ = made.segments(s.geo).size();
-  per_chunk_ = s.geo.chunk_size / segment_size_;
-  const size_t most = location.chunks_max() * per_chunk_;
+  const size_t per_chunk = s.geo.chunk_size / segment_size_;
+  at_ease_ = location.chunks_at_ease() * per_chunk / layout_.copies();
+  const size_t most = location.chunks_max() * per_chunk;
   uses_.reserve(most);
   uses_.resize(all.size());
   count_.store(all.size(), std::memory_order_relaxed);

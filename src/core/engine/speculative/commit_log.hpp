@@ -258,8 +258,7 @@ class commit_log {
     return busy_.load(std::memory_order_relaxed) * 2 >= made_with_;
   }
   bool is_nearly_full() const noexcept {
-    const size_t most = std::max(count_.load(std::memory_order_relaxed),
-                                 location_.chunks_at_ease() * per_chunk_ / layout_.copies());
+    const size_t most = std::max(count_.load(std::memory_order_relaxed), at_ease_);
     return busy_.load(std::memory_order_relaxed) * 4 >= most * 3;
   }
   size_t segments() const noexcept { return count_.load(std::memory_order_relaxed); }
@@ -315,7 +314,7 @@ class commit_log {
       counted_;  // by lane: bytes that its own writer has counted, and the other one as well
   uint64_t segment_size_;
   size_t made_with_;  // segments that are not taken off
-  size_t per_chunk_;  // segments
+  size_t at_ease_;    // segments of log_location::chunks_at_ease()
   log::segment_layout layout_;
   std::deque<lane_end> lanes_;  // the last one is the checkpoint's
   waiting_mutex mutex_;

@@ -192,8 +192,8 @@ bool speculative::background() noexcept {
   try {
     room_->keep_less();
     const bool repaired = !s_.lost_log.pending() || scrubber_->repair_lost_pages();
-    if (log_->is_apart()) checkpoint_->note_time(false);
     if (!busy && repaired && checkpoint_->rests()) {
+      if (log_->is_apart()) checkpoint_->note_time(false);
       // Chunks go back by steps, which are a lane's.
       if (!log_->is_apart() || !room_->is_larger()) return false;
       return !room_->take_off(s_.lanes.front()) && !room_->is_reserved();  // ROOM-9

@@ -41,6 +41,19 @@ using medium::log_paths;
 
 }  // namespace
 
+log_in_file::log_in_file(pool::state& s, std::unique_ptr<medium::medium> file, const log_head& head,
+                         frames are) noexcept
+    : s_(s),
+      file_(std::move(file)),
+      length_(file_->size()),
+      w_(*file_),
+      head_(head),
+      was_closed_(static_cast<head_state>(head.state) == head_state::closed) {
+  for (int copy = 0; copy < 2; ++copy) copies_[copy] = head_in(*file_, copy).value_or(head);
+  counts_ = copies_[0].number >= copies_[1].number ? 0 : 1;
+  head_.chunks = are == frames::void_ ? head.kept : static_cast<uint32_t>(whole_chunks());
+}
+
 // ---- making -------------------------------------------------------------------------------------
 
 void log_in_file::make(pool::state& s, uint64_t cap, uint64_t epoch) {
@@ -237,34 +250,50 @@ void log_in_file::renew_first_pages() {
   fence();
 }
 
+void log_in_file::stream_copy(int copy) {
+  w_.stream(file_->base() + log_head_at[copy], &copies_[copy], sizeof copies_[copy],
+            medium::purpose::log);
+}
+
+// The copy that counts may only be streamed, or be in the page cache, from a dead process. The
+// fence makes the length of the file durable as well.
+void log_in_file::make_head_durable() {
+  if (copies_[counts_].checksum != checksum_of(copies_[counts_])) return;  // of a new file
+  stream_copy(counts_);
+  fence();
+  durable_ = true;
+}
+
 // LOGFILE-3
+void log_in_file::write_next_head() {
+  ++head_.number;
+  head_.checksum = checksum_of(head_);
+  counts_ = 1 - counts_;
+  copies_[counts_] = head_;
+  durable_ = false;
+  stream_copy(counts_);
+}
+
 void log_in_file::write_head(uint64_t epoch, format::log_file_state state) {
   const locked turn(mutex_);
   if (s_.read_only) return;
-  const std::optional<log_head> first = head_in(*file_, 0), second = head_in(*file_, 1);
-  const int last = first && (!second || first->number >= second->number) ? 0 : 1;
-  // The copy that counts may be only in the page cache, from a dead process, and the other copy is
-  // about to be written.
-  if (const std::optional<log_head>& counts = last == 0 ? first : second; counts && !written_) {
-    w_.stream(file_->base() + log_head_at[last], &*counts, sizeof *counts, medium::purpose::log);
-    fence();
-  }
+  if (!durable_) make_head_durable();
   const bool is_first = !std::exchange(written_, true);
   if (is_first) renew_first_pages();
   head_.epoch = epoch;
   head_.state = static_cast<uint32_t>(state);
   head_.version = state == format::log_file_state::closed ? format::log_file_version_closed
                                                           : format::log_file_version;
-  ++head_.number;
-  head_.checksum = checksum_of(head_);
-  const int order[2] = {1 - last, last};
-  for (const int copy : order) {
-    w_.stream(file_->base() + log_head_at[copy], &head_, sizeof head_, medium::purpose::log);
-    fence();
-  }
+  write_next_head();
+  fence();
+  // The one that counts is written last.
+  const int last = 1 - counts_;
+  copies_[last] = head_;
+  stream_copy(last);
+  fence();
+  durable_ = true;
   // LOGFILE-6
-  const bool are_void = found_ == frames::void_;
-  const uint64_t end = chunk_at(are_void ? head_.kept : whole_chunks());
+  const uint64_t end = chunk_at(head_.chunks);
   if (is_first && file_->size() > end) s_.log_paths->resize(*file_, end);
   length_.store(file_->size(), std::memory_order_relaxed);
 }
@@ -294,11 +323,28 @@ segment_list log_in_file::read() const {
   return list;
 }
 
+// LOGFILE-6
+void log_in_file::write(medium::writer&, segment_list& list) {
+  const auto chunks = static_cast<uint32_t>(list.chunks.size());
+  if (chunks < std::exchange(head_.chunks, chunks)) {
+    write_head(head_.epoch, static_cast<head_state>(head_.state));
+  } else {
+    const locked turn(mutex_);
+    write_next_head();
+  }
+  list.number = head_.number;
+}
+
 // The head has all that is stored of a list.
-std::vector<log_location::list_copy> log_in_file::list_copies(const segment_list&) const {
+std::vector<log_location::list_copy> log_in_file::list_copies(const segment_list&) {
+  const locked turn(mutex_);
+  // No thread reads what is only streamed.
+  if (written_ && !durable_) make_head_durable();
   std::vector<list_copy> all;
-  const auto bytes = std::as_bytes(std::span(&head_, 1));
-  for (const uint64_t at : log_head_at) all.push_back({at, {bytes.begin(), bytes.end()}});
+  for (size_t copy = 0; copy < 2; ++copy) {
+    const auto bytes = std::as_bytes(std::span(&copies_[copy], 1));
+    all.push_back({log_head_at[copy], {bytes.begin(), bytes.end()}});
+  }
   return all;
 }
 
@@ -311,15 +357,26 @@ void log_in_file::keep(medium::writer&, const segment_list&) {
       stream_truncation_point(s_, *this, w_, h);
     fence();
   }
-  write_head(head_.epoch, static_cast<format::log_file_state>(head_.state));
+  write_head(head_.epoch, static_cast<head_state>(head_.state));
 }
 
 // LOGFILE-6
 std::vector<uint64_t> log_in_file::lend(pool::lane&, const segment_list& list, size_t chunks) {
-  std::vector<uint64_t> more;
-  for (size_t i = 0; i < chunks; ++i) more.push_back(chunk_at(list.chunks.size() + i));
-  s_.log_paths->resize(*file_, chunk_at(list.chunks.size() + chunks));
+  const size_t has = list.chunks.size();
+  const auto grow = [&](size_t by) { s_.log_paths->resize(*file_, chunk_at(has + by)); };
+  // Each growth waits for a sync.
+  size_t by = std::min(std::max<size_t>(chunks, head_.kept), chunks_max() - has);
+  try {
+    grow(by);
+  } catch (const failure& e) {
+    if (e.code() != SCUTE_E_NOSPC || by == chunks) throw;
+    grow(by = chunks);
+  }
   length_.store(file_->size(), std::memory_order_relaxed);
+  const locked turn(mutex_);
+  make_head_durable();
+  std::vector<uint64_t> more;
+  for (size_t i = 0; i < by; ++i) more.push_back(chunk_at(has + i));
   return more;
 }
 

@@ -22,24 +22,27 @@
 //   superblock clean, head in use    it fits; nothing in it is needed
 //   superblock with another engine   an older log with the pool's uuid has no owner: it goes
 //
-// The file grows without a sync of its own: the fence of the first transaction that uses the new
-// chunks makes its length durable as well. The head counts the chunks of the log as it was made,
-// and the length of the file says how many there are. A crash leaves:
+// The file grows so: its new length becomes durable, by one sync. Then the other copy of the head
+// counts the new chunks, durably by the fence of the first transaction that uses them. The length
+// of the file says how many chunks there are, and the head how many there are at least: a file that
+// is shorter was cut by another program. A crash leaves:
 //   length as before     no fence had passed since: no acknowledged transaction has a frame there
-//   longer, or partly    as in every segment: frames whole, torn or none; or bytes of an earlier
-//                        growth. These are void by the truncation point, else the chunks had not
-//                        been taken off
-//   cut, or not yet      nothing in these chunks was needed when they were taken off
+//   longer, head before  the same, or the head that counts them is damaged; the frames there are
+//                        whole, torn or none, as in every segment, or of an earlier growth. These
+//                        are void by the truncation point, else the chunks had not been taken off
+//   both                 the frames may be acknowledged
+//   head shorter, file   nothing in these chunks was needed when they were taken off
+//     cut or not yet
 //   closed, not yet cut  nothing in the log is needed; the next opening cuts it
-// A library that goes by the count of the head alone would miss frames. So the head of a session
+// A library that goes by the count of one head alone could miss frames. So the head of a session
 // has version 2, which such a library refuses; a closed log has version 1.
 //
 // LOGFILE-1 A log is whole and durable, with its folder, before a superblock that needs it is. A
 //    superblock that does not need it is durable before the log is removed.
 // LOGFILE-2 An unclean pool continues with the log of its uuid that fits its epoch, and with no
-//    other. If that is missing, foreign, older, newer or cut short, the opening is refused with
-//    nothing changed, unless the caller gives the log up (SCUTE_WITHOUT_LOG). A clean pool needs
-//    nothing of a log; one that does not fit is made again.
+//    other. If that is missing, foreign, older, newer or cut short (LOGFILE-6), the opening is
+//    refused with nothing changed, unless the caller gives the log up (SCUTE_WITHOUT_LOG). A clean
+//    pool needs nothing of a log; one that does not fit is made again.
 // LOGFILE-3 The head names the next epoch, durably, before the superblock does, and says `in use`
 //    before anything is appended. Its two copies lie on different pages. Each is durable before the
 //    other one is written, and the one that counts is written last.
@@ -49,10 +52,11 @@
 // LOGFILE-5 The bytes that recovery rests on are stored in this file again, and synced, before the
 //    pool changes: a page of it may be only in the page cache, from a dead process. A page that
 //    cannot be read is written as a whole first (file_pages.hpp).
-// LOGFILE-6 The chunks of the log are those that lie whole within its file, whatever number its
-//    head counts. The file grows by zeros, with blocks for them. It is cut when nothing in the
-//    chunks is needed: by the session, when all of them are void; by an opening, only if the pool
-//    was closed properly.
+// LOGFILE-6 The chunks of the log are those that lie whole within its file, and a head never counts
+//    more of them than are durable. The fence that acknowledges a frame in a chunk makes a head
+//    that counts it durable. The file grows by zeros, with blocks for them. It is cut when both
+//    heads durably count fewer: by the session, when all chunks after these are void; by an
+//    opening, only if the pool was closed properly.
 // LOGFILE-7 No file is removed, or replaced, because of its name (OURS-1). A call that needs a name
 //    reads the file that has it. A file that a pool or program may need, or that is no log, is set
 //    aside, or the call is refused. A call that needs no name leaves a file that is no log alone.
@@ -70,6 +74,7 @@
 // over.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 
 #include "core/engine/speculative/log_file/log_location.hpp"
@@ -114,17 +119,18 @@ class log_in_file final : public log_location {
 
   medium::medium& target() const noexcept override { return *file_; }
   bool is_apart() const noexcept override { return true; }
-  size_t chunks_at_ease() const noexcept override { return size_t{4} * head_.kept; }
+  size_t chunks_at_ease() const noexcept override {
+    return std::min(size_t{4} * head_.kept, chunks_max());
+  }
   bool was_closed() const noexcept override { return was_closed_; }
   uint64_t truncation_at(uint64_t which, uint32_t copy) const noexcept override {
     return format::log_file_truncation_offset + copy * format::page + which * 64;
   }
   uint32_t truncation_copies() const noexcept override { return 2; }
   segment_list read() const override;
-  // The length of the file says it (LOGFILE-6).
-  void write(medium::writer&, segment_list& list) override { list.number = head_.number; }
+  void write(medium::writer& w, segment_list& list) override;
   void keep(medium::writer& w, const segment_list& list) override;
-  std::vector<list_copy> list_copies(const segment_list& list) const override;
+  std::vector<list_copy> list_copies(const segment_list& list) override;
   size_t chunks_max() const noexcept override { return head_.kept + (size_t{1} << 13); }
   std::vector<uint64_t> lend(pool::lane& l, const segment_list& list, size_t chunks) override;
   void retain(const segment_list&) override {}
@@ -139,16 +145,7 @@ class log_in_file final : public log_location {
   // needed: the pool was not closed properly.
   enum class frames : bool { void_, needed };
   log_in_file(pool::state& s, std::unique_ptr<medium::medium> file,
-              const format::log_file_head& head, frames are) noexcept
-      : s_(s),
-        file_(std::move(file)),
-        length_(file_->size()),
-        w_(*file_),
-        head_(head),
-        was_closed_(head.state == static_cast<uint32_t>(format::log_file_state::closed)),
-        found_(are) {
-    head_.chunks = head_.kept;
-  }
+              const format::log_file_head& head, frames are) noexcept;
 
   static std::unique_ptr<log_in_file> make_anew(pool::state& s);
   uint64_t chunk_at(uint64_t i) const noexcept {
@@ -156,18 +153,23 @@ class log_in_file final : public log_location {
   }
   uint64_t whole_chunks() const noexcept;
   void renew_first_pages();
+  void stream_copy(int copy);
+  void make_head_durable();
+  void write_next_head();
   void write_head(uint64_t epoch, format::log_file_state state);
   void fence();
 
   pool::state& s_;
   std::unique_ptr<medium::medium> file_;
   std::atomic<uint64_t> length_;
-  waiting_mutex mutex_;  // of the two below
+  waiting_mutex mutex_;  // of a thread that writes a head
   medium::writer w_;
-  format::log_file_head head_;
+  format::log_file_head head_;       // the next one
+  format::log_file_head copies_[2];  // as they were found, or streamed
+  int counts_ = 0;                   // which of them counts
   const bool was_closed_;
-  const frames found_;
-  bool written_ = false;  // by this session, or by none
+  bool durable_ = false;  // the one that counts, as far as is known
+  bool written_ = false;  // by this session
 };
 
 }  // namespace scute::core::engine

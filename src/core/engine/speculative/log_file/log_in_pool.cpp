@@ -21,7 +21,7 @@ void log_in_pool::keep(medium::writer& w, const segment_list& list) {
   keep_list(s_, w, list);
 }
 
-std::vector<log_location::list_copy> log_in_pool::list_copies(const segment_list& list) const {
+std::vector<log_location::list_copy> log_in_pool::list_copies(const segment_list& list) {
   std::vector<list_copy> all;
   for (const uint64_t at : engine::list_copies(s_, list)) all.push_back({at, list_image(s_, list)});
   return all;

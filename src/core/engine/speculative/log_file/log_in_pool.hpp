@@ -22,7 +22,7 @@ class log_in_pool : public log_location {
   segment_list read() const override;
   void write(medium::writer& w, segment_list& list) override { write_list(s_, w, list); }
   void keep(medium::writer& w, const segment_list& list) override;
-  std::vector<list_copy> list_copies(const segment_list& list) const override;
+  std::vector<list_copy> list_copies(const segment_list& list) override;
   size_t chunks_max() const noexcept override { return engine::chunks_max(s_); }
   std::vector<uint64_t> lend(pool::lane& l, const segment_list&, size_t chunks) override {
     return heap_.lend(l, chunks);

@@ -30,7 +30,8 @@ class log_location {
 
   // The list that counts. Throws failure(SCUTE_E_CORRUPT) if no list makes sense.
   virtual segment_list read() const = 0;
-  // Writes the list, durably (LIST-1 to LIST-3). At most chunks_max() chunks.
+  // Writes the list: durably (LIST-1 to LIST-3), or a longer one durably by the fence that
+  // acknowledges a frame in its chunks (LOGFILE-6). At most chunks_max() chunks.
   virtual void write(medium::writer& w, segment_list& list) = 0;
   // Makes the list and the truncation point that were found durable in their places.
   virtual void keep(medium::writer& w, const segment_list& list) = 0;
@@ -44,9 +45,9 @@ class log_location {
     uint64_t offset;
     std::vector<std::byte> bytes;
   };
-  virtual std::vector<list_copy> list_copies(const segment_list& list) const = 0;
+  virtual std::vector<list_copy> list_copies(const segment_list& list) = 0;
 
-  // Lends so many more chunks for this list. Runs allocator steps in the lane. Throws
+  // Lends so many more chunks for this list, or more. Runs allocator steps in the lane. Throws
   // SCUTE_E_NOSPC.
   virtual std::vector<uint64_t> lend(pool::lane& l, const segment_list& list, size_t chunks) = 0;
   // The listed chunks stay lent; chunks that were listed before and are not now have no owner.

@@ -36,7 +36,7 @@ bool log_room::grow(pool::lane& l, const commit_log::need& n) {
   const size_t segments = log_.segments();
   {
     const locked turn(list_mutex_);
-    if (list_.chunks.size() > location_.chunks_at_ease()) return false;
+    if (list_.chunks.size() >= location_.chunks_at_ease()) return false;
   }
   try {
     if (log_.segments() == segments) lend(l, n);
@@ -111,6 +111,7 @@ void log_room::lend_segments(pool::lane& l, uint64_t segments) {
 }
 
 void log_room::shrink(pool::lane& l) noexcept {
+  if (log_.is_apart()) return;
   const uint64_t truncation_point = log_.truncation_point();
   if (looked_at_.exchange(truncation_point, std::memory_order_relaxed) != truncation_point)
     take_off(l);

@@ -6,12 +6,13 @@
 //
 //   lent by the heap --listed durably--> segments of the log
 //   segments of the log --all free, list without them durable--> back to the heap
+// (A log in a file of its own is lent chunks by the file: LOGFILE-6, ROOM-10.)
 //
 // ROOM-1 Chunks are in the durable list before a segment in them is taken, and back at the heap
 //    after a list without them is durable. So a crash leaves them in the list, or lent and
 //    unlisted; the next open takes the latter back.
-// ROOM-2 No thread lends from within an allocator step: the heap's lock is held there. So there is
-//    always room for steps: two segments for each lane, its present one and the next one, are never
+// ROOM-2 The heap lends nothing within an allocator step, which holds its lock. So there is always
+//    room for steps: two segments for each lane, its present one and the next one, are never
 //    reserved.
 // ROOM-3 Room for ranges in place is reserved twice: the undo records from before a checkpoint are
 //    void only after it.
@@ -30,13 +31,14 @@
 //    for each segment that any lane begins. So no commit waits for a checkpoint of the whole pool.
 //    A truncation point that others hold back does not cost a checkpoint with each commit. (Where
 //    each checkpoint costs syncs of two files it is one of all blocks, and rare: ROOM-10.)
-// ROOM-9 A log in a file of its own has its original length when nothing is in it any more. A
-//    closing and the background see to that, since a next commit may never come. So the background
+// ROOM-9 A log in a file of its own has its original length when it is idle. A closing and the
+//    background see to that; a commit does not, since it would soon grow again. So the background
 //    looks again as long as the file is longer (IDLE-1), unless room for ranges in place is
 //    reserved.
-// ROOM-10 A log in a file grows without a sync (LOGFILE-6). So it grows before a commit waits for a
-//    checkpoint, which takes two: up to four times its size, and from there on by what one
-//    transaction alone needs. Where the file system is full the commit waits.
+// ROOM-10 A log in a file grows, with one sync of that file (LOGFILE-6), before a commit waits for
+//    a checkpoint, which syncs two: up to four times its size, and from there on by what one
+//    transaction alone needs. Each time it grows by as much as it was made with, so syncs are few.
+//    Where the file system is full the commit waits.
 //
 // On ROOM-9: such room may be reserved for long. The end of the ranges, or the failure to open
 // them, wakes the background, as lending does.
@@ -89,7 +91,7 @@ class log_room {
   // chunk is left. To be called outside of steps, in the lane's thread, with nothing planned in the
   // lane. For a log in a file of its own: any thread, and any lane.
   bool take_off(pool::lane& l) noexcept;
-  // The same, once for each truncation point.
+  // The same, once for each truncation point; not for a log in a file of its own (ROOM-9).
   void shrink(pool::lane& l) noexcept;
 
   // Checkpoints everything and does the same, and repeats that while other lanes have something in
