@@ -74,12 +74,25 @@ one_error_line
 # A replacement that was whole when its maker died.
 rm -f "$pool" "$pools/disk"
 expect 0 "$scute" create "$pool" --size 4M
+for command in 'kv put' 'create --size 4M --overwrite'; do
+  cp "$pool" "$pool.scute-new"
+  printf SCUTENEW >>"$pool.scute-new"
+  # shellcheck disable=SC2086
+  case $command in
+    kv*) expect 0 "$scute" $command "$pool" k v ;;
+    *) expect 0 "$scute" $command "$pool" ;;
+  esac
+  only a.pool
+done
+# A copy that its user made is no leftover.
 cp "$pool" "$pool.scute-new"
 expect 0 "$scute" kv put "$pool" k v
-only a.pool
-cp "$pool" "$pool.scute-new"
-expect 0 "$scute" create "$pool" --size 4M --overwrite
-only a.pool
+expect 1 "$scute" create "$pool" --size 4M --overwrite
+grep -q "a.pool.scute-new" err || fail "it names another file: $(cat err)"
+expect 0 "$scute" kv get "$pool" k
+cmp -s "$pool" "$pool.scute-new" && fail "k was put into the copy"
+only $'a.pool\na.pool.scute-new'
+rm "$pool.scute-new"
 # A file whose maker is running is left alone.
 mkfifo feed
 cp "$pool" "$pool.scute-new"

@@ -5,10 +5,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstring>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "codec/checksum/crc32c.hpp"
 #include "support/pool_file.hpp"
 
 namespace scute::test {
@@ -18,6 +22,22 @@ inline scute_options on_disk(scute_protection p = SCUTE_PROTECT_MLPC) {
   o.medium = SCUTE_MEDIUM_FILE;
   o.lanes = 4;
   return o;
+}
+
+// Changes the head of a log, in both copies.
+inline void edit_head(const std::string& log,
+                      const std::function<void(format::log_file_head&)>& how) {
+  bytes all = read_file(log);
+  for (const uint64_t at : {uint64_t{0}, uint64_t{4096}}) {
+    format::log_file_head h;
+    std::memcpy(&h, all.data() + at, sizeof h);
+    how(h);
+    constexpr size_t before = offsetof(format::log_file_head, version);
+    h.checksum =
+        codec::crc32c(0, reinterpret_cast<const std::byte*>(&h) + before, sizeof h - before);
+    std::memcpy(all.data() + at, &h, sizeof h);
+  }
+  write_file(log, all);
 }
 
 class disk_pool : public pool_file {

@@ -31,19 +31,6 @@ void edit_superblock(const std::string& path, const std::function<void(format::s
     std::memcpy(all.data() + at, &sb, sizeof sb);
   write_file(path, all);
 }
-void edit_head(const std::string& log, const std::function<void(format::log_file_head&)>& how) {
-  bytes all = read_file(log);
-  for (const uint64_t at : {uint64_t{0}, uint64_t{4096}}) {
-    format::log_file_head h;
-    std::memcpy(&h, all.data() + at, sizeof h);
-    how(h);
-    constexpr size_t before = offsetof(format::log_file_head, version);
-    h.checksum =
-        codec::crc32c(0, reinterpret_cast<const std::byte*>(&h) + before, sizeof h - before);
-    std::memcpy(all.data() + at, &h, sizeof h);
-  }
-  write_file(log, all);
-}
 template <typename T>
 void put(T& to, uint64_t number, uint64_t before) {
   session_number n{number, before, 0, 0};

@@ -24,6 +24,7 @@
 #include "core/file/content_lock.hpp"
 #include "core/file/descriptor.hpp"
 #include "core/file/new_file.hpp"
+#include "core/file/our_file.hpp"
 
 namespace scute::core::medium {
 namespace {
@@ -108,12 +109,15 @@ file_handle file_handle::open(const std::string& path, access wanted) {
   if (::fstat(fd, &st) != 0) throw_errno("examine " + path, errno);
   if (!S_ISREG(st.st_mode))
     throw failure(SCUTE_E_FORMAT, path + " is not a regular file, so it is no pool");
-  f.size_ = static_cast<uint64_t>(st.st_size);
   f.look_for_supervisor();
   f.lock(wanted);
   f.look_for_supervisor();
   require_there(fd, path);
   if (!read_only) remove_leftover(path);
+  // A file that is only read keeps the mark of OURS-4.
+  if (!read_only && !unmark_finished(fd)) throw_errno("write " + path, errno);
+  if (::fstat(fd, &st) != 0) throw_errno("examine " + path, errno);
+  f.size_ = static_cast<uint64_t>(st.st_size);
   return f;
 }
 

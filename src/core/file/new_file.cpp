@@ -55,11 +55,17 @@ std::string link_text(const std::string& path) {
 // Reports that another file has the temporary name.
 [[noreturn]] void taken(const std::string& path) {
   const std::string name = temporary_name(path);
-  if (is_ours(name)) busy(path);
+  const descriptor file(open_registered(name.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
+  kept_lock alone;
+  if (file.get() >= 0 &&
+      (is_unfinished(file.get()) ||
+       (is_ours(file.get()) && alone.take(file.get(), of_content(access::write)) == EBUSY)))
+    busy(path);
   errno = EEXIST;
   throw failure(SCUTE_E_EXISTS,
-                name + " is not a file of Scute's, but Scute needs that name to create " + path +
-                    "; move the file elsewhere");
+                name +
+                    " is no file that Scute left unfinished, but Scute needs that name to create " +
+                    path + "; move the file elsewhere");
 }
 
 }  // namespace
@@ -101,16 +107,16 @@ void refuse_dangling(scute_error code, const std::string& path) {
 
 void remove_leftover(const std::string& path) noexcept {
   try {
-    const std::string name = temporary_name(followed(path));
+    const std::string to = followed(path), name = temporary_name(to);
     const descriptor file(
         open_registered(name.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
-    struct stat st{};
-    if (file.get() < 0 || ::fstat(file.get(), &st) != 0 || !S_ISREG(st.st_mode)) return;
-    // A file with two names is complete: its maker died between giving it the second one and
-    // removing the first.
+    if (file.get() < 0) return;
+    // The caller may have it locked by its other name: its maker died between giving it that one
+    // and removing the first.
     kept_lock alone;
-    if (st.st_nlink == 1 && alone.take(file.get(), of_content(access::write)) != 0) return;
-    if (is_ours(file.get())) unlink_named(file.get(), name);
+    if (!still_named(file.get(), to) && alone.take(file.get(), of_content(access::write)) != 0)
+      return;
+    if (is_unfinished(file.get())) unlink_named(file.get(), name);
   } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): it stays for the next one
   }
 }
@@ -127,6 +133,8 @@ new_file::new_file(std::string path, const ownership& as, bool replace)
   // A user who may write to a folder may be unable to read it.
   if (folder_.get() < 0 && errno != EACCES) throw_errno("create " + path_, errno);
   remove_leftover(path_);
+  struct stat st{};
+  if (replace && ::lstat(temporary_name(path_).c_str(), &st) == 0) taken(path_);
   const unsigned mode = as.kept ? S_IRUSR | S_IWUSR : as.mode;  // until it has its owner
   file_.reset(open_registered(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, mode));
   // Without /proc the file could never get a name.
@@ -181,7 +189,10 @@ file_handle new_file::open(uint64_t size) const {
   if (fd < 0) throw_errno("open " + path_, errno);
   file_handle f = file_handle::adopt(fd, std::move(path), size, lock_);
   const length_signal_held now;
-  if (::ftruncate(f.fd(), static_cast<off_t>(size)) == 0) return f;
+  if (::ftruncate(f.fd(), static_cast<off_t>(size)) == 0) {
+    if (replace_ || !temporary_.empty()) mark_unfinished(f.fd(), size);
+    return f;
+  }
   rlimit limit{};
   if (errno == EFBIG && ::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < size) {
     errno = EFBIG;
@@ -203,6 +214,7 @@ void new_file::publish() {
     refuse_unlockable(path_);
   }
   try {
+    if (!unmark_finished(file_.get())) throw_errno("write " + path_, errno);
     sync_folder();
   } catch (...) {
     const int keep = errno;

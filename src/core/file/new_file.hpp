@@ -9,8 +9,8 @@
 //    name temporary_name(path).
 // FILE-3 The maker locks it before another process can take it for a leftover, or notices and
 //    begins again: a lockable file of the temporary name has no maker. The next creation or opening
-//    at this path removes it, under its lock, if it is ours and still has that name (OURS-1,
-//    OURS-2).
+//    at this path removes it, under its lock, if it is unfinished and still has that name (OURS-2,
+//    OURS-4).
 // FILE-4 A replacement replaces the file at the end of symbolic links, and the links stay: a user
 //    has made them so that the pool lies elsewhere. temporary_name() is then that of this file. A
 //    link that leads nowhere is neither followed nor replaced.
@@ -21,15 +21,16 @@
 //    space treat each name of a file as a file of its own, with its own locks. There a rename gives
 //    the name, and the file stays locked.
 //
-// About FILE-3: a file that cannot be locked is left alone, and so is a foreign one; a creation
-// that needs its name is refused.
+// About FILE-3: a file that cannot be locked is left alone. So is one that is not unfinished, such
+// as a user's copy of a pool. A creation that needs its name is refused.
 //
 // A crash leaves these files at path and temporary_name(path); the next step follows:
 //
 //   in the making          as before, nothing (FILE-2: or the unfinished file, FILE-3 removes it)
-//   replacement complete   the old pool, the complete new one: FILE-3 removes it
-//   published              the new pool, nothing. After a power failure before publish() returned
-//                          it may be the state before; either is a complete pool
+//   replacement complete   the old pool, the complete new one with its mark: FILE-3 removes it
+//   published              the new pool, perhaps with its mark, nothing. After a power failure
+//                          before publish() returned it may be the state before; either is a
+//                          complete pool
 #pragma once
 
 #include <memory>
@@ -52,7 +53,7 @@ class new_file {
   new_file(const new_file&) = delete;
   new_file& operator=(const new_file&) = delete;
 
-  // Opens the same file again, with the same lock, and makes it `size` bytes long.
+  // Opens the same file again, with the same lock, and makes it `size` bytes long: whole pages.
   file_handle open(uint64_t size) const;
 
   // Gives the file its name. If this throws, nothing has changed at path; except that if a

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/process/thread_signals.hpp"
 #include "core/file/descriptor.hpp"
 
 namespace scute::core::medium {
@@ -25,6 +26,18 @@ bool has_mark(int fd, off_t at) noexcept {
   return is(pool_mark) || is(log_mark) || is(store_mark) || is(making_mark);
 }
 
+bool has_making_mark(int fd, off_t at) noexcept {
+  char some[mark_size];
+  return at >= 0 && ::pread(fd, some, sizeof some, at) == ssize_t{sizeof some} &&
+         std::memcmp(some, making_mark, mark_size) == 0;
+}
+
+// Where the mark at the end of a file is; -1: it has none.
+off_t end_mark(int fd, const struct stat& st) noexcept {
+  const off_t at = st.st_size - off_t{mark_size};
+  return at % file_page == 0 && has_making_mark(fd, at) ? at : -1;
+}
+
 bool has_only_zeros(int fd, off_t size) noexcept {
   std::array<char, 16384> some{};
   for (off_t at = 0; at < size;) {
@@ -33,13 +46,21 @@ bool has_only_zeros(int fd, off_t size) noexcept {
     if (data < 0 && errno == ENXIO) break;
     errno = 0;
     at = std::max(at, data);
-    const ssize_t got = ::pread(fd, some.data(), some.size(), at);
+    if (at >= size) break;
+    const auto n = std::min(some.size(), static_cast<size_t>(size - at));
+    const ssize_t got = ::pread(fd, some.data(), n, at);
     if (got < 0) return false;
     if (got == 0) break;
     if (std::any_of(some.begin(), some.begin() + got, [](char c) { return c != 0; })) return false;
     at += got;
   }
   return true;
+}
+
+bool has_our_bytes(int fd, off_t size) noexcept {
+  const auto has = [&](off_t at) { return at + off_t{mark_size} <= size && has_mark(fd, at); };
+  return has(0) || has(file_page) || has(size / file_page * file_page - file_page) ||
+         has_only_zeros(fd, size);
 }
 
 }  // namespace
@@ -49,10 +70,7 @@ bool is_ours(int fd) noexcept {
   struct stat st{};
   errno = 0;
   if (::fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) return false;
-  if (!has_mark(fd, 0) && !has_mark(fd, file_page) &&
-      !has_mark(fd, st.st_size / file_page * file_page - file_page) &&
-      !has_only_zeros(fd, st.st_size))
-    return false;
+  if (!has_our_bytes(fd, st.st_size)) return false;
   errno = keep;
   return true;
 }
@@ -60,6 +78,25 @@ bool is_ours(int fd) noexcept {
 bool is_ours(const std::string& path) noexcept {
   const descriptor file(open_registered(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   return file.get() >= 0 && is_ours(file.get());
+}
+
+void mark_unfinished(int fd, uint64_t size) noexcept {
+  const length_signal_held now;
+  if (::pwrite(fd, making_mark, mark_size, static_cast<off_t>(size)) != ssize_t{mark_size})
+    static_cast<void>(::ftruncate(fd, static_cast<off_t>(size)));
+}
+
+bool is_unfinished(int fd) noexcept {
+  struct stat st{};
+  if (::fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) return false;
+  return has_making_mark(fd, 0) || end_mark(fd, st) >= 0 || has_only_zeros(fd, st.st_size);
+}
+
+bool unmark_finished(int fd) noexcept {
+  struct stat st{};
+  if (::fstat(fd, &st) != 0) return false;
+  const off_t size = end_mark(fd, st);
+  return size < 0 || !has_our_bytes(fd, size) || (::ftruncate(fd, size) == 0 && ::fsync(fd) == 0);
 }
 
 bool still_named(int fd, const std::string& name) noexcept {

@@ -48,7 +48,7 @@ class log_paths {
   // Gives the file an unused name: its own and ".foreign", or ".foreign.2" and so on. Throws
   // SCUTE_E_EXISTS if a hundred of them are taken, or it cannot be renamed.
   virtual void set_aside(name n) = 0;
-  // OURS-1. False if a file still has that name, or none had it.
+  // OURS-1. Returns false with errno if a file still has that name, or none had it (ENOENT).
   virtual bool remove(name n) noexcept = 0;
   // Changes the size of the open file. New bytes are zeros and have blocks. The size is durable
   // when the next fence of the medium is. Throws SCUTE_E_NOSPC.

@@ -2,6 +2,7 @@
 #include "testing/pool/simulated_place.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -121,7 +122,10 @@ class simulated_place final : public core::medium::log_paths {
   }
   void set_aside(name n) override { remove(n); }
   bool remove(name n) noexcept override {
-    if (slot_of(n) == 0) return false;
+    if (slot_of(n) == 0) {
+      errno = ENOENT;
+      return false;
+    }
     set(0, n == name::named ? slot_of(name::coming) << 32 : slot_of(name::named));
     return true;
   }

@@ -105,8 +105,7 @@ void log_in_file::name(pool::state& s) {
   }
   // Removes the log of the pool that was here before.
   if (s.log_paths == nullptr || !s.log_paths->replaced()) return;
-  if (look(s, log_paths::name::named, true).is_replaced(s))
-    s.log_paths->remove(log_paths::name::named);
+  if (look(s, log_paths::name::named, true).is_replaced(s)) make_way(s, log_paths::name::named);
 }
 
 void log_in_file::name_unopened(log_paths& paths, const format::superblock& sb) {
@@ -136,13 +135,16 @@ void log_in_file::remove_unopened(log_paths& paths, const format::superblock& sb
     try {
       const std::unique_ptr<medium::medium> file = paths.open(n, medium::access::read);
       const std::optional<log_head> h = file == nullptr ? std::nullopt : newest_head(*file);
-      return h && std::memcmp(h->uuid, sb.uuid, sizeof h->uuid) == 0;
+      // A log of a newer library stays: it may hold what this one cannot read.
+      return h && std::memcmp(h->uuid, sb.uuid, sizeof h->uuid) == 0 &&
+             h->version <= format::log_file_version;
     } catch (const failure&) {
       return false;  // no log
     }
   };
   for (const auto n : {log_paths::name::named, log_paths::name::coming})
-    if (is_its(n) && !paths.remove(n)) throw_errno("remove " + paths.path(n), errno);
+    if (is_its(n) && !paths.remove(n))
+      if (const int e = errno; e != ENOENT) throw_errno("remove " + paths.path(n), e);
 }
 
 void log_in_file::remove_stale(pool::state& s) noexcept {
@@ -150,12 +152,7 @@ void log_in_file::remove_stale(pool::state& s) noexcept {
     return;
   clear_coming(s);
   try {
-    const candidate c = look(s, log_paths::name::named, true);
-    if (!c.is_of(s)) return;
-    if (c.is_void(s))
-      s.log_paths->remove(log_paths::name::named);
-    else
-      s.log_paths->set_aside(log_paths::name::named);
+    if (look(s, log_paths::name::named, true).is_of(s)) make_way(s, log_paths::name::named);
   } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): it does no harm there
   }
 }

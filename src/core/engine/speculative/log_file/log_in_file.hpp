@@ -88,16 +88,17 @@ class log_in_file final : public log_location {
   // pool or program (LOGFILE-7); then nothing is made.
   static void make(pool::state& s, uint64_t cap, uint64_t epoch);
   // Names the log that was made, if the superblock, which is durable, needs it. If a pool has
-  // replaced another one and needs no log, removes the other one's.
+  // replaced another one and needs no log, removes the other one's, or sets it aside if a newer
+  // library has written it.
   static void name(pool::state& s);
   // For a pool that is not open and is to be replaced. Its log may only have the name `coming` yet,
   // which the new pool's log needs.
   static void name_unopened(medium::log_paths& paths, const format::superblock& sb);
-  // For a pool that is going to be removed, and has nothing in its log: removes the log. Throws
-  // SCUTE_E_IO.
+  // For a pool that is going to be removed, and has nothing in its log: removes the log, unless a
+  // newer library has written it. Throws the failure of that.
   static void remove_unopened(medium::log_paths& paths, const format::superblock& sb);
-  // The superblock, which is durable, needs no log in a file: removes one that the pool had
-  // (LOGFILE-2).
+  // The superblock, which is durable, needs no log in a file: removes one that the pool had, or
+  // sets it aside if a pool may need it (LOGFILE-2).
   static void remove_stale(pool::state& s) noexcept;
 
   // The log that fits (LOGFILE-2), with its name. If none fits: an unclean pool is refused; a clean
