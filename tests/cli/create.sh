@@ -153,6 +153,14 @@ equal "$(wc -l <err)" 1
 rm "$pools/large.pool"
 expect 0 "$scute" create "$pools/large.pool" --size 1M
 silent
+# Also by a load that makes it.
+printf 'a\t1\n' >one.tsv
+load=("$scute" kv load "$pools/loaded.pool" one.tsv --create --engine redo)
+expect 0 "${load[@]}" --size $((room / 4096 * 4096 + (64 << 20)))
+in_err 'the file system has .* free, which is less than this pool of .* may use'
+rm "$pools/loaded.pool"
+expect 0 "${load[@]}" --size 1M
+! grep -q 'free, which' err || fail "it warns of too little room"
 
 # Names of any length: it works, or the message says how long a name may be; nothing is left of what
 # failed.

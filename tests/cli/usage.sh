@@ -42,9 +42,15 @@ expect 1 "$scute" info "$pools/x.pool" --first 1 --second 2
 in_err ' --first 1 --second 2$'
 expect 1 "$scute" kv load --frob 3 a b c
 in_err ' --frob .*c$'
+expect 1 "$scute" engine "$pools/x.pool" --bogus x
+in_err '^scute engine: not expected here: --bogus'
+expect 1 "$scute" kv get --bogus
+in_err ' --bogus$'
 # A word that is none of a few: the error names them, without the later checks.
 expect 1 "$scute" engine "$pools/x.pool" foo
-in_err 'foo not in {redo,logfree,spec}$'
+in_err '"foo" is not redo, logfree or spec$'
+expect 1 "$scute" inject "$pools/x.pool" --kind flip --bits 7
+in_err '"7" is not 1, 8, 16, 32 or 64$'
 
 # A file of the other kind is named, with the command for it.
 printf 'a\t1\n' | expect 0 "$scute" pow kv load "$pools/kind.pow" - --create --quiet

@@ -6,13 +6,7 @@
 #include "output.hpp"
 #include "pool_facts.hpp"
 #include "progress.hpp"
-#include "standard_streams.hpp"
-#include "text.hpp"
 
-#include <sys/stat.h>
-#include <sys/statvfs.h>
-
-#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -26,20 +20,6 @@ struct create_arguments {
   bool json = false;
   bool quiet = false;
 };
-
-// A sparse file may be larger than the free space; that shows only when it is used.
-void warn_of_little_room(const std::string& path, uint64_t size) {
-  struct statvfs fs{};
-  struct stat file{};
-  if (::statvfs(path.c_str(), &fs) != 0 || ::stat(path.c_str(), &file) != 0) return;
-  const uint64_t has = static_cast<uint64_t>(file.st_blocks) * 512;
-  const uint64_t free = static_cast<uint64_t>(fs.f_bavail) * fs.f_frsize;
-  if (size - std::min(size, has) <= free) return;
-  print_error(
-      "scute: {}: the file system has {} free, which is less than this pool of {} may use; make "
-      "room there, or choose a smaller --size (--preallocate reserves all of it now)\n",
-      path, size_text(free), size_text(size));
-}
 
 void run_create(const create_arguments& args) {
   progress bar(args.quiet);

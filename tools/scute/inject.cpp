@@ -169,7 +169,7 @@ void add_inject(CLI::App& root, exit_code&) {
       "--rate", args->rate, "probability that each bit of the region is hit, instead of --count");
   rate->check(fraction())->type_name("R")->excludes(count)->excludes(offset);
   app->add_option("--bits", args->bits, "width of a flip (default 1)")
-      ->check(CLI::IsMember({1, 8, 16, 32, 64}).description(""))
+      ->check(one_of({"1", "8", "16", "32", "64"}))
       ->type_name("1|8|16|32|64");
   app->add_option("--length", args->length, "bytes of a scribble: 64, 100K (default 64)")
       ->transform(size_value())

@@ -8,6 +8,7 @@
 #include "made_file.hpp"
 #include "options.hpp"
 #include "output.hpp"
+#include "pool_facts.hpp"
 #include "standard_streams.hpp"
 #include "text.hpp"
 
@@ -71,6 +72,8 @@ exit_code run_kv_load(const kv_load_arguments& args) {
   const bool create = args.create && file_is_missing(args.path);
   open_pool pool = open_or_create(args, create, bar);
   if (!create) require_default(args, pool.info());
+  if (create && !args.load.quiet && !args.options.given("preallocate"))
+    warn_of_little_room(args.path, pool.info().size);
   kv_store store(pool, true);
   std::vector<made_file> made;
   if (create) made.emplace_back(args.path);

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -85,10 +86,13 @@ int report_usage(const CLI::App& app, const CLI::ParseError& error) {
   const std::string name = command_name(app, "scute");
   const std::string word = unknown_command(app);
   std::string why = word.empty() ? error.what() : fmt::format("there is no command \"{}\"", word);
-  // In the order in which they were given; what() has them the other way round.
-  if (const std::vector<std::string> extra = app.remaining(true);
-      word.empty() && !extra.empty() &&
-      error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError))
+  // In the order in which they were given; what() has them the other way round. The value of an
+  // unknown option is taken for an argument, of which CLI11 complains first.
+  const std::vector<std::string> extra = app.remaining(true);
+  const bool is_of_extra =
+      error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError) ||
+      std::ranges::any_of(extra, [](std::string_view x) { return x.size() > 1 && x[0] == '-'; });
+  if (word.empty() && !extra.empty() && is_of_extra)
     why = fmt::format("not expected here: {}", fmt::join(extra, " "));
   print_error("{}: {}\nTry `{} --help`.\n", name, why, name);
   return exit_error;

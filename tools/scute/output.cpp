@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace scute_tool {
 
 void print_json(const json& document) {
@@ -13,7 +15,15 @@ void print_json(const json& document) {
 }
 
 CLI::Validator one_of(const std::vector<std::string>& values) {
-  return CLI::IsMember(values).description("");
+  return CLI::Validator(
+      [values](const std::string& text) {
+        const auto last = values.end() - 1;
+        return std::find(values.begin(), values.end(), text) != values.end()
+                   ? std::string()
+                   : fmt::format("\"{}\" is not {} or {}", text,
+                                 fmt::join(values.begin(), last, ", "), *last);
+      },
+      "");
 }
 
 void add_pool_path(CLI::App& app, std::string& path) {

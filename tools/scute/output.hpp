@@ -15,7 +15,7 @@ using json = nlohmann::ordered_json;
 // Bytes that are not UTF-8 (in a path, in a message) become U+FFFD.
 void print_json(const json& document);
 
-// For options whose type_name() says already what they take.
+// For options whose type_name() says already what they take. At least two values.
 CLI::Validator one_of(const std::vector<std::string>& values);
 
 void add_pool_path(CLI::App& app, std::string& path);

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "pool_facts.hpp"
 
+#include "standard_streams.hpp"
+
 #include <fmt/format.h>
 
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/vfs.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -172,6 +177,19 @@ json geometry_json(const std::string& path, const scute_info& info) {
           {"overhead", info.overhead},
           {"overhead_percent", overhead_percent(info)},
           {"tag", info.tag}};
+}
+
+void warn_of_little_room(const std::string& path, uint64_t size) {
+  struct statvfs fs{};
+  struct stat file{};
+  if (::statvfs(path.c_str(), &fs) != 0 || ::stat(path.c_str(), &file) != 0) return;
+  const uint64_t has = static_cast<uint64_t>(file.st_blocks) * 512;
+  const uint64_t free = static_cast<uint64_t>(fs.f_bavail) * fs.f_frsize;
+  if (size - std::min(size, has) <= free) return;
+  print_error(
+      "scute: {}: the file system has {} free, which is less than this pool of {} may use; make "
+      "room there, or choose a smaller --size (--preallocate reserves all of it now)\n",
+      path, size_text(free), size_text(size));
 }
 
 void add_lost_log(fact_sheet& facts, const scute_info& info) {

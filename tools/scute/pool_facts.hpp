@@ -7,6 +7,7 @@
 
 #include <scute/scute.h>
 
+#include <cstdint>
 #include <string>
 
 namespace scute_tool {
@@ -14,6 +15,10 @@ namespace scute_tool {
 // The options with which the pool was made, and how this machine reaches it.
 fact_sheet geometry_facts(const std::string& path, const scute_info& info);
 json geometry_json(const std::string& path, const scute_info& info);
+
+// A sparse pool may be larger than the free space of its file system. That shows only when it is
+// used, so this says it on stderr.
+void warn_of_little_room(const std::string& path, uint64_t size);
 
 // How the last session ended and what this one had to repair.
 void add_session_facts(fact_sheet& facts, const scute_info& info);
