@@ -170,7 +170,7 @@ rm "$pool.log"
 expect 1 "$scute" check "$pool" --without-log
 in_err 'without-log requires --repair'
 refused 3 "is missing"
-in_err 'scute check --repair --without-log'
+in_err "\`scute check $pool --repair --without-log\`"
 expect 3 "$scute" check "$pool" --repair --without-log
 in_out '^given up with the log: '
 in_out '^lost log  *opened without it 2.*, after session'

@@ -258,3 +258,26 @@ mkdir "$pools/copy"
 ln "$pools/there/other" "$pools/there/other.scute" "$pools/copy"
 expect 0 "$scute" shield check --repair --damaged "$pools/copy/other"
 rm -r "$pools/copy"
+
+# Without its log, after a kill: the message names both files, and the command that continues.
+rm -rf "$pools"/*
+head -c 300000 /dev/urandom >"$file"
+"$scute" shield add "$file" --rows 10 --engine spec --medium file >add.out || fail "shield add"
+"${run[@]}" python3 -c 'import os, signal, sys
+fd = os.open(sys.argv[1], os.O_RDWR)
+os.pwrite(fd, b"x", 70000)
+os.fsync(fd)
+for process in (os.getppid(), os.getpid()): os.kill(process, signal.SIGKILL)' "$file" >/dev/null 2>&1 || true
+is_unclean() { "$scute" shield list "$file" | grep -q '^unclean'; }
+wait_until is_unclean
+[ -f "$file.scute.log" ] || fail "it has no log"
+rm "$file.scute.log"
+cp "$file" now
+refused "$file.scute: its log $file.scute.log is missing"
+in_err "\`scute shield check $file --repair --without-log\`"
+expect 3 "$scute" shield check "$file"
+in_err "its log $file.scute.log is missing"
+read -ra continue < <(sed -n 's/.*`scute \(shield check [^`]*\)`.*/\1/p' err)
+expect "0 3" env SCUTE_MEDIUM=file "$scute" "${continue[@]}"
+expect 0 "${run[@]}" cat "$file"
+sound "$file"

@@ -6,6 +6,7 @@
 
 #include <scute/error.hpp>
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -29,7 +30,8 @@ class failure : public std::runtime_error {
     return path.find('/') == std::string::npos ? "./" + path : path;
   }
 
-  // The library's messages name the file, and the line begins with it already: says it once.
+  // The library's messages name the file, and the line begins with it already: says it once. A
+  // command in a message, between backquotes, keeps it.
   static std::string without(const std::string& what, std::string why) {
     const std::string path = library_path(what);
     if (why.starts_with(path + ": ")) why.erase(0, path.size() + 2);
@@ -40,8 +42,9 @@ class failure : public std::runtime_error {
       const size_t end = at + path.size();
       // (A point in the name of another file, as that of its log, ends nothing.)
       const size_t last = why.compare(end, 1, ".") == 0 ? end + 1 : end;
+      const bool in_command = std::count(why.begin(), why.begin() + static_cast<long>(at), '`') % 2 != 0;
       const bool whole =
-          (at == 0 || why[at - 1] == ' ' || why[at - 1] == '(') &&
+          !in_command && (at == 0 || why[at - 1] == ' ' || why[at - 1] == '(') &&
           (last == why.size() ||
            std::string_view(last == end ? " :;,)" : " ").find(why[last]) != std::string_view::npos);
       if (whole) why.replace(at, path.size(), instead);

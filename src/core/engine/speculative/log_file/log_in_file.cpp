@@ -15,6 +15,7 @@
 #include "core/engine/speculative/log_file/file_pages.hpp"
 #include "core/engine/speculative/log_file/log_candidate.hpp"
 #include "core/engine/speculative/recovery/truncation_point.hpp"
+#include "core/medium/user_file.hpp"
 #include "core/shared/pool/session_number.hpp"
 
 namespace scute::core::engine {
@@ -23,6 +24,14 @@ namespace {
 using candidate = log_candidate;
 using medium::log_paths;
 
+// The command that continues without the log. A user knows a sidecar by the file that it protects.
+std::string command_without(const pool::state& s) {
+  const std::string protects =
+      (s.sb.incompat & format::incompat_foreign) != 0 ? medium::user_file_of(s.path) : "";
+  return "`scute " + (protects.empty() ? "check " + s.path : "shield check " + protects) +
+         " --repair --without-log`";
+}
+
 [[noreturn]] void refuse(const pool::state& s, const std::string& file, const candidate& c) {
   throw failure(
       c.code,
@@ -30,8 +39,8 @@ using medium::log_paths;
           ". The pool was not closed properly, and the transactions of its last moments are in "
           "that file alone; without them the pool is not consistent. Restore the log next to the "
           "pool (both files of the same moment belong together), or restore both from a backup. To "
-          "continue without these transactions: `scute check --repair "
-          "--without-log` (SCUTE_WITHOUT_LOG). Nothing was changed");
+          "continue without these transactions: " +
+          command_without(s) + " (SCUTE_WITHOUT_LOG). Nothing was changed");
 }
 
 [[noreturn]] void no_place(const pool::state& s) {
