@@ -15,7 +15,6 @@
 #include "core/engine/speculative/log_file/file_pages.hpp"
 #include "core/engine/speculative/log_file/log_candidate.hpp"
 #include "core/engine/speculative/recovery/truncation_point.hpp"
-#include "core/medium/user_file.hpp"
 #include "core/shared/pool/session_number.hpp"
 
 namespace scute::core::engine {
@@ -26,9 +25,7 @@ using medium::log_paths;
 
 // The command that continues without the log. A user knows a sidecar by the file that it protects.
 std::string command_without(const pool::state& s) {
-  const std::string protects =
-      (s.sb.incompat & format::incompat_foreign) != 0 ? medium::user_file_of(s.path) : "";
-  return "`scute " + (protects.empty() ? "check " + s.path : "shield check " + protects) +
+  return "`scute " + (s.user == nullptr ? "check " + s.path : "shield check " + s.user->path()) +
          " --repair --without-log`";
 }
 
