@@ -42,8 +42,8 @@ inline void edit_head(const std::string& log,
 
 class disk_pool : public pool_file {
  public:
-  explicit disk_pool(const scute_options& o = on_disk())
-      : pool_file(scratch::disk), log(path + ".log") {
+  explicit disk_pool(const scute_options& o = on_disk(), scratch::where w = scratch::disk)
+      : pool_file(w), log(path + ".log") {
     create(o);
     for (unsigned i = 0; i < 4; ++i) objects.push_back(alloc(pattern(i, 300 + i * 900)));
   }

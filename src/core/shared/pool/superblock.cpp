@@ -25,6 +25,9 @@ static_assert(std::equal(std::begin(format::log_file_magic), std::end(format::lo
                          medium::log_mark));
 
 constexpr uint64_t behind_max = 2;  // SB-1
+// For so many sessions the recovery of one may be under way, if no thread makes it. (After more a
+// torn copy counts as damage, and is rewritten.)
+constexpr uint64_t sessions_unresolved_max = 64;
 
 // SB-3. Each session writes the superblock when it begins and when it ends, at least.
 bool torn(const format::superblock& copy, const format::superblock& newest) noexcept {
@@ -52,15 +55,18 @@ bool torn(const format::superblock& copy, const format::superblock& newest) noex
   if (foreign) return true;
   for (uint64_t back = 0; back <= behind_max + 1; ++back)
     for (uint64_t e = 0; e <= behind_max + 1; ++e)
-      for (const uint32_t clean : {0u, 1u})
-        for (const uint64_t resolved :
-             {newest.resolved_epoch, copy.resolved_epoch, newest.epoch, newest.epoch - 1}) {
-          rest.sequence = newest.sequence + 1 - back;
-          rest.epoch = newest.epoch + 1 - e;
-          rest.clean = clean;
+      for (const uint32_t clean : {0u, 1u}) {
+        rest.sequence = newest.sequence + 1 - back;
+        rest.epoch = newest.epoch + 1 - e;
+        rest.clean = clean;
+        const auto fits = [&](uint64_t resolved) {
           rest.resolved_epoch = resolved;
-          if (superblock_checksum(rest) == copy.checksum) return true;
-        }
+          return superblock_checksum(rest) == copy.checksum;
+        };
+        if (fits(newest.resolved_epoch) || fits(copy.resolved_epoch)) return true;
+        for (uint64_t k = 0; k <= std::min(newest.epoch, sessions_unresolved_max); ++k)
+          if (fits(newest.epoch - k)) return true;
+      }
   return false;
 }
 
