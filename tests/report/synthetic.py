@@ -166,6 +166,8 @@ for threads in (1, 8):
                                ("pwrite", "fdatasync", 110)):
         add("kv_put", 256, threads, system, config, us * 1e3 * threads, p50_ns=us * 0.9e3 * threads,
             p99_ns=us * 3e3 * threads, file_system="ext4")
+for system, config, us in (("scute", "spec-mlpc", 4.6), ("lmdb", "writemap", 1.5), ("sqlite", "wal-full", 2), ("rocksdb", "sync", 3)):
+    add("kv_load", 256, 1, system, config, us * 1e3, p50_ns=us * 0.9e3, p99_ns=us * 3e3, file_system="ext4")
 for i, config in enumerate(("default", "scrub-tenth", "scrub-twentieth", "conservative")):
     for work in ("policy_ordered_map", "policy_hash_map"):
         add(work, 1000, 1, "scute", config, 900 + 90 * i, untested=[0.5, 0.05, 0.025, 0.0][i])

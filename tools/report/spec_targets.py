@@ -74,3 +74,8 @@ def _disk(rows: Rows) -> Iterator[TargetResult]:
         yield TargetResult(f"{NAME} kv_put {units.threads(threads)}",
                       f"throughput over that of the best of {', '.join(DISK_PEERS)}" + (f" ({best.name})" if best else ""),
                       1.4, best.ns / own.ns if own is not None and best is not None else None)
+    # Each loads the same 100,000 records into an empty store, a thousand to a transaction.
+    at = rows.where(work="kv_load", size=SIZE).filter(lambda r: r.file_system != "tmpfs")
+    own, peer = at.first(name=NAME), at.first(name="sqlite")
+    yield TargetResult(f"{NAME} kv_load", "time of a bulk load over sqlite's", 3.0,
+                  own.ns / peer.ns if own is not None and peer is not None else None, at_most=True)
