@@ -4,6 +4,7 @@
 
 expect 0 crossing --size 4194304 --trials "$(budget 4 12)" --seed $RANDOM
 has '^result: all promises were kept'
+has "^chunks of [0-9]* KiB$"
 expect 0 crossing --size 4194304 --trials "$(budget 4 12)" --parity 2 --seed $RANDOM
 # With engine spec objects that were not checkpointed may be refused, and are never wrong.
 expect 0 crossing --engine spec --size 4194304 --trials 16 --seed $RANDOM

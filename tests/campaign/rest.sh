@@ -29,7 +29,7 @@ small="--size 4194304"
   # A zone descriptor that decodes without a damaged row that counts: the zone is lost, the pool
   # opens.
   for level in mlp mlpc; do
-    expect 0 rest --seed 9 --size 16777216 --only $level/N20/1bit/1e-04 --trial 1
+    expect 0 rest --seed 9 --size 16777216 --chunk-size 65536 --only $level/N20/1bit/1e-04 --trial 1
   done
 
   # A file under the shield, with what protects it: every page is compared with what the file holds

@@ -88,7 +88,7 @@ for drill in "${!sees[@]}"; do
     grep -q "^FAILED: .*${sees[$drill]}" out || fail "not explained: $said"
     pool=$(sed -n 's/^  the pool  *//p' out)
     [ -s "$pool" ] || fail "the pool of a failed run is gone: $said"
-    grep -q "^  repeat .*--seed .*--engine $engine" out || fail "no command to repeat: $said"
+    grep -q "^  repeat .*--seed .*--engine $engine.* --chunk-size [1-9]" out || fail "no command to repeat: $said"
   done
 done
 

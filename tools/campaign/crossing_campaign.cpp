@@ -81,6 +81,7 @@ class crossings {
     o.protection = SCUTE_PROTECT_MLPC;
     o.parity = how_.parity;
     o.rows = how_.rows;
+    o.chunk_size = how_.chunk_size;
     scute_pool* pool = nullptr;
     need(scute_create(path_.c_str(), &o, &pool));
     dice random(how_.seed);
@@ -304,9 +305,9 @@ bool run_crossings(const crossing_settings& how) {
     line.clear();
     fmt::print(
         "FAILED trial {}: {}\n  repeat: scute-campaign crossing{} --parity {} --rows {} --size {} "
-        "--seed {} --trial {}\n",
+        "--seed {} --chunk-size {} --trial {}\n",
         k, wrong, how.engine == SCUTE_ENGINE_SPEC ? " --engine spec" : "", how.parity, how.rows,
-        how.size, how.seed, k);
+        how.size, how.seed, how.chunk_size, k);
   }
   line.clear();
   fmt::print(

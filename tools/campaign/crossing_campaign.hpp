@@ -24,6 +24,7 @@ struct crossing_settings {
   uint64_t seed = 1;
   uint32_t rows = 6;
   uint32_t parity = 1;
+  uint32_t chunk_size = 0;  // 0: not drawn yet
   scute_engine engine = SCUTE_ENGINE_LOGFREE;
   unsigned trials = 40;
   int trial = -1;  // one of them; -1: all

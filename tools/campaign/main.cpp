@@ -3,6 +3,7 @@
 // over pools at rest, and over a live workload; bytes that came back, that were refused, and that
 // were silently wrong.
 #include "crossing_campaign.hpp"
+#include "dice.hpp"
 #include "live_campaign.hpp"
 #include "log_campaign.hpp"
 #include "overwriting.hpp"
@@ -133,6 +134,18 @@ int report_broken(uint64_t trials, const char* none, const char* some) {
   return trials == 0 ? 0 : exit_broken;
 }
 
+void add_chunk_size(CLI::App* app, uint32_t& into) {
+  add_number(app, "--chunk-size", into,
+             "bytes of a chunk, a power of two from 16384 to 262144 (default: by the seed)");
+}
+
+// Draws it unless it is given.
+void draw_chunk_size(uint32_t& chunk_size, uint64_t seed, uint64_t pool_size) {
+  if (chunk_size == 0) chunk_size = scute_tools::drawn_chunk_size(seed, pool_size);
+  fmt::print("chunks of {} KiB\n", chunk_size >> 10);
+  std::fflush(stdout);
+}
+
 void add_variant(CLI::App* app, variant& kind) {
   static const std::map<std::string, scute_engine> engines{{"auto", SCUTE_ENGINE_AUTO},
                                                            {"redo", SCUTE_ENGINE_REDO},
@@ -145,6 +158,7 @@ void add_variant(CLI::App* app, variant& kind) {
                   "parity rows of such pools, with engine logfree or spec (default 1)")
       ->check(CLI::Range(1, 4).description(""))
       ->type_name("P");
+  add_chunk_size(app, kind.chunk_size);
 }
 
 int run_rest(rest_arguments a) {
@@ -154,6 +168,7 @@ int run_rest(rest_arguments a) {
   }
   if (a.how.shielded) a.how.levels = {SCUTE_PROTECT_MLPC};
   a.how.spoil = a.spoil();
+  draw_chunk_size(a.how.kind.chunk_size, a.how.seed, a.how.size);
   const std::vector<cell> cells = grid(a.how);
   const workplace place(a.dir);
   a.how.folder = place.folder();
@@ -214,6 +229,7 @@ int run_live_campaigns(live_arguments a) {
   a.how.pages = !a.no_pages;
   a.how.checks = a.repair_by != "scrub";
   a.how.scrubs = a.repair_by != "check";
+  draw_chunk_size(a.how.kind.chunk_size, a.how.seed, a.how.size);
   const workplace place(a.dir);
   a.how.folder = place.folder();
   bool kept = true;
@@ -257,6 +273,7 @@ struct crossing_arguments : arguments {
 
 int run_crossing_campaign(crossing_arguments a) {
   a.how.spoil = a.spoil();
+  draw_chunk_size(a.how.chunk_size, a.how.seed, a.how.size);
   const workplace place(a.dir);
   a.how.folder = place.folder();
   return report_kept(run_crossings(a.how));
@@ -275,6 +292,7 @@ void add_crossing(CLI::App& root, int& status) {
   app->add_option("--parity", a->how.parity, "parity rows (default 1)")
       ->check(CLI::Range(1, 4).description(""))
       ->type_name("P");
+  add_chunk_size(app, a->how.chunk_size);
   add_number(app, "--rows", a->how.rows, "data rows (default 6)");
   add_number(app, "--size", a->how.size, "size of the pool in bytes (default 8 MiB)");
   add_number(app, "--trials", a->how.trials, "number of trials (default 40)");
@@ -340,6 +358,7 @@ struct overwrite_arguments : arguments {
 int run_overwrite(overwrite_arguments a) {
   a.how.how.spoil = a.spoil();
   a.how.kills = !a.no_kills;
+  draw_chunk_size(a.how.how.kind.chunk_size, a.how.how.seed, a.how.how.size);
   choose(a.how.shapes, shape_names, a.shapes);
   const workplace place(a.dir);
   a.how.how.folder = place.folder();
@@ -356,6 +375,7 @@ void add_overwrite(CLI::App& root, int& status) {
   how.size = 4u << 20;
   add_list(app, "--parity", a->how.parities, "parity rows (default 1,2,3,4)")
       ->check(CLI::Range(1, 4).description(""));
+  add_chunk_size(app, how.kind.chunk_size);
   add_list(app, "--rows", a->how.rows, "data rows (default 20)");
   add_list(app, "--shapes", a->shapes, "where the pages are (default pages,table,columns,rows)")
       ->check(in({shape_names.begin(), shape_names.end()}));

@@ -182,7 +182,8 @@ uint64_t run_overwriting(const overwriting_settings& how) {
   for (const uint32_t parity : how.parities)
     for (const uint32_t rows : how.rows) {
       settings one = how.how;
-      one.kind = {SCUTE_ENGINE_LOGFREE, parity};
+      one.kind.engine = SCUTE_ENGINE_LOGFREE;
+      one.kind.parity = parity;
       one.full = true;
       image made(one, SCUTE_PROTECT_MLPC, rows);
       overwriting o(made, how, parity);
@@ -199,8 +200,8 @@ uint64_t run_overwriting(const overwriting_settings& how) {
           if (failed++ == 0)
             first = fmt::format(
                 "  trial {}: {}\n  repeat: ./dev explore --campaign overwrite --seed {} --size {} "
-                "--parity {} --rows {} --shapes {} --trial {}{}\n",
-                k, wrong, one.seed, one.size, parity, rows, name, k,
+                "--parity {} --rows {} --shapes {} --chunk-size {} --trial {}{}\n",
+                k, wrong, one.seed, one.size, parity, rows, name, one.kind.chunk_size, k,
                 how.kills ? "" : " --no-kills");
         }
         line.clear();

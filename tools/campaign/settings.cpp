@@ -17,6 +17,7 @@ std::string variant::arguments() const {
             : engine == SCUTE_ENGINE_SPEC ? " --engine spec"
                                           : " --engine logfree";
   if (parity != 0) text += fmt::format(" --parity {}", parity);
+  if (chunk_size != 0) text += fmt::format(" --chunk-size {}", chunk_size);
   return text;
 }
 

@@ -27,9 +27,11 @@ struct cell {
 // for, and one row of parity.
 struct variant {
   scute_engine engine = SCUTE_ENGINE_AUTO;
-  uint32_t parity = 0;  // 0: by default
+  uint32_t parity = 0;      // 0: by default
+  uint32_t chunk_size = 0;  // of all levels; 0: not drawn yet
 
   void apply(scute_protection level, scute_options& o) const noexcept {
+    o.chunk_size = chunk_size;
     if (level == SCUTE_PROTECT_MLPC || engine == SCUTE_ENGINE_SPEC) o.engine = engine;
     if (level != SCUTE_PROTECT_MLPC) return;
     o.parity = parity;

@@ -44,6 +44,15 @@ class dice {
   uint64_t state_;
 };
 
+// A size of chunks for a pool of that size: 16 KiB to 256 KiB, such that it has 64 of them. With
+// small chunks most objects are spans, with large ones they are slots.
+inline uint32_t drawn_chunk_size(uint64_t seed, uint64_t pool_size) noexcept {
+  constexpr uint64_t least = 16 << 10, most = 256 << 10;
+  unsigned kinds = 1;
+  while (least << kinds <= std::min(most, pool_size / 64)) ++kinds;
+  return static_cast<uint32_t>(least << dice(mix(seed, pool_size)).below(kinds));
+}
+
 // Bytes [offset, offset + n) of the endless text with that key.
 inline void fill(void* to, uint64_t key, uint64_t offset, uint64_t n) noexcept {
   auto* out = static_cast<unsigned char*>(to);

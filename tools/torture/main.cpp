@@ -2,6 +2,7 @@
 // main.cpp: scute-torture: worker processes on one pool, killed with SIGKILL at random instants,
 // and a model outside of the pool that says what must be there afterwards.
 #include "campaign.hpp"
+#include "dice.hpp"
 #include "drill.hpp"
 #include "last_words.hpp"
 #include "pow_campaign.hpp"
@@ -80,8 +81,8 @@ int run(settings how) {
   // Complains before anything is made.
   if (how.workload == "pow")
     pow_campaign::check(how);
-  else
-    how.pool();
+  else if (how.chunk_size == 0)
+    how.chunk_size = scute_tools::drawn_chunk_size(how.seed, how.pool().size);
   workplace place(how);
   if (how.workload == "pow") {
     if (!how.drill.empty() && how.drill != "stale")
@@ -100,7 +101,7 @@ int run(settings how) {
   set_last_words(kept);
   catch_signals();
   if (how.keep) place.keep();
-  fmt::print("{}, seed {}\n", c.path(), how.seed);
+  fmt::print("{}, seed {}, chunks of {} KiB\n", c.path(), how.seed, how.chunk_size >> 10);
   std::fflush(stdout);
   c.prepare();
   std::string failure;
@@ -157,6 +158,9 @@ int main(int argc, char** argv) {
   app.add_option("--parity", how.parity,
                  "rows of parity, 1 to 4, more than one with engines logfree and spec (default: by "
                  "protection)")
+      ->type_name("N");
+  app.add_option("--chunk-size", how.chunk_size,
+                 "bytes of a chunk, a power of two from 16384 to 262144 (default: by the seed)")
       ->type_name("N");
   app.add_option("--seed", how.seed,
                  "repeats the actions and the waits; the moment of a kill still varies "

@@ -12,6 +12,7 @@ std::string settings::command() const {
                       engine, size);
   if (lanes != 0) text += fmt::format(" --lanes {}", lanes);
   if (parity != 0) text += fmt::format(" --parity {}", parity);
+  if (chunk_size != 0) text += fmt::format(" --chunk-size {}", chunk_size);
   if (!dir.empty()) text += fmt::format(" --dir {}", dir);
   if (kills != 0) text += fmt::format(" --kills {}", kills);
   if (seconds != 0) text += fmt::format(" --seconds {}", seconds);

@@ -23,8 +23,9 @@ struct settings {
   uint64_t kills = 0;  // 0: no limit
   double seconds = 0;  // 0: no limit
   unsigned threads = 4;
-  unsigned lanes = 0;   // 0: by the pool's size
-  unsigned parity = 0;  // rows; 0: as the library chooses
+  unsigned lanes = 0;       // 0: by the pool's size
+  unsigned parity = 0;      // rows; 0: as the library chooses
+  uint32_t chunk_size = 0;  // 0: not drawn yet
   bool keep = false;
   bool quiet = false;
 
@@ -34,6 +35,7 @@ struct settings {
     o.set("medium", medium).set("protection", protection).set("engine", engine).set("size", size);
     o.lanes = lanes;
     o.parity = parity;
+    o.chunk_size = chunk_size;
     return o;
   }
 
