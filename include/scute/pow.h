@@ -131,8 +131,9 @@ SCUTE_API int scute_pow_open(const char *path, const scute_pow_options *options,
 /* Makes everything durable and lets go of the file. The handle and those of its tables are void
  * then, unless they are kept. SCUTE_E_INVALID: this thread has a section open. SCUTE_E_BUSY: a
  * section of another thread, or a call (also the one whose callback this is) does not end within
- * half a second. In both cases nothing is done, and the store stays open. After SCUTE_E_IO the
- * store is closed all the same. A kept handle that is closed already: SCUTE_OK. */
+ * half a second. Calls of other threads that begin meanwhile wait. In both cases nothing is done,
+ * and the store stays open. After SCUTE_E_IO the store is closed all the same. A kept handle that
+ * is closed already: SCUTE_OK. */
 SCUTE_API int scute_pow_close(scute_pow *store);
 /* The handle, and those of its tables, stay good until as many scute_pow_drop(). Once the store is
  * closed, calls with them are SCUTE_E_INVALID; until then nothing changes. To be called while the

@@ -10,6 +10,7 @@
 #include <string>
 #include <thread>
 
+#include "c_api/pow/calls.hpp"
 #include "files.hpp"
 #include "support/wait.hpp"
 
@@ -167,6 +168,25 @@ TEST_F(Closing, EndsBesideEveryCall) {
     return e != SCUTE_OK ? e : scute_pow_table_close(table_);
   });
 }
+// CALLS-1: sections of many threads overlap all the time. The closing lets no further one begin.
+TEST_F(Closing, EndsBesideSectionsThatOverlap) {
+  std::vector<std::thread> threads;
+  std::atomic<uint64_t> ended = 0;
+  for (unsigned i = 0; i < 8; ++i)
+    threads.emplace_back([&] {
+      for (scute_pow_section* s = nullptr;
+           scute_pow_begin(store_, SCUTE_POW_STRICT, &s) == SCUTE_OK; ++ended) {
+        test::pause(std::chrono::milliseconds(5));
+        EXPECT_EQ(scute_pow_commit(s), SCUTE_OK);
+      }
+    });
+  test::wait_until([&] { return ended >= 16; });
+  int e = SCUTE_E_BUSY;
+  for (int i = 0; i < 10 && e == SCUTE_E_BUSY; ++i) e = scute_pow_close(store_);
+  EXPECT_EQ(e, SCUTE_OK);
+  while (e == SCUTE_E_BUSY) e = scute_pow_close(store_);
+  for (std::thread& t : threads) t.join();
+}
 // A section that ends wakes a thread that waits for its place.
 TEST_F(Closing, EndsBesideThreadsThatWaitForAPlace) {
   std::vector<std::thread> threads;
@@ -216,6 +236,87 @@ TEST_F(Closing, LeavesKeptHandlesThatRefuse) {
 TEST_F(Closing, KeepsNothing) {
   EXPECT_EQ(scute_pow_keep(nullptr), SCUTE_E_INVALID);
   scute_pow_drop(nullptr);
+}
+
+// The parts of a closing, one by one. The store has no objects, and begins nothing by itself.
+using core::c_api::store_calls;
+using outcome = store_calls::outcome;
+constexpr auto yes = [] { return true; };
+constexpr auto no = [] { return false; };
+
+// CALLS-4.
+TEST(StoreCalls, AThreadThatTheClosingWaitsForEnters) {
+  store_calls calls;
+  bool with_section = false, in_a_call = false;
+  EXPECT_EQ(
+      calls.close(
+          [&] {
+            std::thread([&] { with_section = store_calls::call(calls, yes).is_open(); }).join();
+            return false;
+          },
+          yes),
+      outcome::objects);
+  EXPECT_TRUE(with_section);
+  const store_calls::call outer(calls, no);
+  store_calls other;
+  const store_calls::call between(other, no);
+  const auto nested = [&] { return in_a_call = store_calls::call(calls, no).is_open(); };
+  std::thread([&] { EXPECT_EQ(calls.close(no, yes), outcome::calls); }).join();
+  EXPECT_TRUE(nested());
+  in_a_call = false;
+  // It is this thread that is in a call, while another one closes.
+  std::atomic<bool> closing = false;
+  std::atomic<bool> may_give_up = false;
+  std::thread closer([&] {
+    EXPECT_EQ(calls.close(no,
+                          [&] {
+                            closing = true;
+                            return may_give_up.load();
+                          }),
+              outcome::calls);
+  });
+  test::wait_until([&] { return closing.load(); });
+  EXPECT_TRUE(nested());
+  may_give_up = true;
+  closer.join();
+  EXPECT_FALSE(calls.is_closed());
+}
+// CALLS-4: a call of a thread that had a section, and has ended it inside.
+TEST(StoreCalls, ACallIsAwaitedThatHasEndedItsSection) {
+  store_calls calls;
+  std::optional<store_calls::call> inside;
+  EXPECT_EQ(calls.close(
+                [&] {
+                  if (!inside) inside.emplace(calls, yes);
+                  return true;
+                },
+                yes),
+            outcome::calls);
+  inside.reset();
+  EXPECT_EQ(calls.close(yes, yes), outcome::closed);
+  EXPECT_FALSE(store_calls::call(calls, no).is_open());
+}
+// CALLS-5.
+TEST(StoreCalls, ACallThatHasWaitedIsInsideBeforeTheNextClosing) {
+  store_calls calls;
+  std::atomic<bool> may_leave = false;
+  std::thread waiter;
+  const auto begin_to_wait = [&] {
+    std::atomic<pid_t> task = 0;
+    waiter = std::thread([&, &calls = calls] {
+      task = ::gettid();
+      const store_calls::call in(calls, no);
+      EXPECT_TRUE(in.is_open());
+      test::wait_until([&] { return may_leave.load(); });
+    });
+    test::wait_until([&] { return task != 0 && test::sleeps(task); });
+    return false;
+  };
+  EXPECT_EQ(calls.close(begin_to_wait, yes), outcome::objects);
+  EXPECT_EQ(calls.close(yes, yes), outcome::calls);
+  may_leave = true;
+  waiter.join();
+  EXPECT_EQ(calls.close(yes, yes), outcome::closed);
 }
 
 // The faces of a store that another thread closes: errors, and the objects stay.

@@ -17,7 +17,7 @@ int refuse_closed() noexcept {
 
 namespace {
 
-// The calls and sections of other threads get this time to end.
+// The calls and sections of other threads get this time to end. Further ones wait meanwhile.
 constexpr std::chrono::milliseconds close_waits{500};
 
 // The caller holds close_lock. Null: it was closed before.
@@ -27,15 +27,13 @@ std::unique_ptr<pow::store> take_out(scute_pow& p) {
   if (pow::section::of_thread(s) != nullptr)
     throw failure(SCUTE_E_INVALID, "this thread has a section of the store open");
   const auto until = std::chrono::steady_clock::now() + close_waits;
-  for (unsigned turns = 0;;) {
-    bool sections = false;
-    if (p.calls.close([&] { return !(sections = s.is_in_use()); })) break;
-    if (std::chrono::steady_clock::now() >= until)
-      throw failure(SCUTE_E_BUSY, (sections ? "another thread has a section of " + s.name + " open"
-                                            : "a call on " + s.name + " has not returned") +
-                                      "; close it when all have ended");
-    spin_pause(turns);
-  }
+  const auto now = p.calls.close([&] { return !s.is_in_use(); },
+                                 [&] { return std::chrono::steady_clock::now() >= until; });
+  if (now != store_calls::outcome::closed)
+    throw failure(SCUTE_E_BUSY, (now == store_calls::outcome::objects
+                                     ? "another thread has a section of " + s.name + " open"
+                                     : "a call on " + s.name + " has not returned") +
+                                    "; close it when all have ended");
   p.parts.store(nullptr, std::memory_order_release);
   return std::move(p.in);
 }

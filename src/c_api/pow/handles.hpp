@@ -70,11 +70,13 @@ int guarded_short(scute_pow* store, Fn&& body) noexcept {
     return guarded(body);
   if (inherited(store)) [[unlikely]]
     return refuse_inherited();
-  if (!store->calls.enter()) [[unlikely]]
+  const store_calls::call in(store->calls, [store] {
+    const pow::state* const s = store->parts.load(std::memory_order_acquire);
+    return s != nullptr && pow::section::of_thread(*s) != nullptr;
+  });
+  if (!in.is_open()) [[unlikely]]
     return refuse_closed();
-  const int result = guarded(body);
-  store->calls.leave();
-  return result;
+  return guarded(body);
 }
 // Calls body(section); the section is this thread's.
 template <typename Fn>
