@@ -41,7 +41,8 @@ void refuse_other(const file_head& h, const std::string& name, const demand& ask
 }
 
 uint64_t most_segments(const file_head& h, uint64_t max_size) {
-  return max_size <= first_segment ? 0 : (max_size - first_segment) / h.segment_size;
+  const uint64_t most = max_size <= first_segment ? 0 : (max_size - first_segment) / h.segment_size;
+  return std::min(most, segments_max(h.segment_size));
 }
 
 }  // namespace
@@ -126,7 +127,8 @@ std::unique_ptr<store> store::open(std::unique_ptr<medium::medium> m, const std:
   std::unique_ptr<store> made(new store(std::move(m), name, w));
   state& s = made->s_;
   uint32_t damaged = 0;
-  s.head = read_head(*s.medium, file_size, name, damaged, w.recovery.salvage);
+  s.head =
+      read_head(*s.medium, file_size, name, damaged, w.recovery.salvage ? w.limit.max_size : 0);
   refuse_other(s.head, name, w.asked, s.read_only);
   made->clean_ = s.head.clean != 0;
   if (!made->clean_) s.medium->refresh();

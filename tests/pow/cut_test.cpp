@@ -4,11 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <filesystem>
 #include <map>
 #include <string>
 
 #include "files.hpp"
+#include "pow/file/file_head.hpp"
 
 namespace scute::pow {
 namespace {
@@ -110,6 +112,40 @@ TEST_P(Cut, UsedSegmentsAreMissing) {
     }
     EXPECT_GT(most, 200U);
   }
+}
+
+// A head that says more than the file has, and than there can be.
+TEST_P(Cut, TheHeadSaysTooMuch) {
+  namespace format = core::pow;
+  make(SCUTE_POW_ALWAYS, 40);
+  auto bytes = test::read_file(path);
+  const auto old = [&] {
+    format::file_head h{};
+    std::memcpy(&h, bytes.data(), sizeof h);
+    return h;
+  }();
+  const uint64_t all = uint64_t{1} << 32, size = old.segment_size;
+  for (const uint64_t segments :
+       {old.segments + 1000, all - 2, all - 1, all, all + 1, UINT64_MAX / size, UINT64_MAX,
+        (UINT64_MAX - format::first_segment) / size + 1 + old.segments})
+    for (const uint64_t segment_size : {size, all}) {
+      if (segment_size == all && segments < all - 2) continue;
+      format::file_head h = old;
+      h.segments = segments;
+      h.segment_size = segment_size;
+      h.checksum = head_checksum(h);
+      for (uint32_t i = 0; i < format::head_copies; ++i)
+        std::memcpy(bytes.data() + i * format::head_page, &h, sizeof h);
+      test::write_file(path, bytes);
+      const bool possible = segments == old.segments + 1000;
+      for (const uint32_t flags :
+           {0U, uint32_t{SCUTE_POW_SALVAGE}, uint32_t{SCUTE_POW_SALVAGE | SCUTE_POW_READONLY}}) {
+        EXPECT_EQ(code_of([&] { found(chosen(SCUTE_POW_ALWAYS, flags)); }),
+                  possible ? errc::truncated : errc::corrupt)
+            << segments << " of " << segment_size << ", flags " << flags;
+        EXPECT_TRUE(test::read_file(path) == bytes);
+      }
+    }
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ bool makes_sense(const file_head& h) noexcept {
   const bool sealed = h.protect == static_cast<uint32_t>(protection::sealed);
   return (!sealed || h.segment_size >= sealed_least) &&
          h.segment_size >= (tracks ? tracks_least : head_page) && h.segment_size % head_page == 0 &&
-         h.segment_size <= uint64_t{1} << 32 && h.segments <= uint64_t{1} << 32 &&
+         h.segment_size <= uint64_t{1} << 32 && h.segments <= segments_max(h.segment_size) &&
          h.protect <= static_cast<uint32_t>(protection::always) &&
          h.last_valid_count <= last_valid_max && h.decided <= h.session && h.clean <= 1;
 }
@@ -92,7 +92,7 @@ uint64_t salt_of(const file_head& h) noexcept {
 }
 
 file_head read_head(const medium::medium& m, uint64_t file_size, const std::string& name,
-                    uint32_t& damaged, bool shorter) {
+                    uint32_t& damaged, uint64_t longest) {
   bool ours = false;
   auto newest = std::make_unique<std::optional<file_head>>();
   auto copies = std::make_unique<file_head[]>(head_copies);
@@ -121,11 +121,12 @@ file_head read_head(const medium::medium& m, uint64_t file_size, const std::stri
     throw failure(SCUTE_E_CORRUPT, "none of the three head pages of " + name +
                                        " is whole, so its contents cannot be read");
   const file_head& h = **newest;
-  if (!shorter &&
-      (file_size < first_segment || h.segments > (file_size - first_segment) / h.segment_size))
-    throw failure(
-        SCUTE_E_TRUNCATED,
-        name + " is shorter than its head page says; open it with salvage to get the rest");
+  const uint64_t size = first_segment + h.segments * h.segment_size;
+  if (size > std::max(file_size, longest))
+    throw failure(SCUTE_E_TRUNCATED, name + " has " + std::to_string(file_size) + " bytes, and " +
+                                         std::to_string(size) +
+                                         " as its head page says; open it with salvage, and with a "
+                                         "max_size of at least as many, to get the rest");
   damaged = 0;
   if (left_by_crash(std::span<const file_head, head_copies>(copies.get(), head_copies), h))
     return h;

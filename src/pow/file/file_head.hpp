@@ -27,9 +27,9 @@ uint64_t salt_of(const file_head& h) noexcept;
 // Reads the newest copy. Throws failure: SCUTE_E_FORMAT (no copy is one of ours), SCUTE_E_VERSION
 // (a newer library's), SCUTE_E_CORRUPT (ours, and no copy is complete), SCUTE_E_TRUNCATED (more
 // segments than bytes). damaged: the number of copies that differ from the newest, unless a crash
-// has left them so. shorter: accepts a file with fewer bytes than its segments need.
+// has left them so. longest: up to this size the segments may need more bytes than there are.
 file_head read_head(const medium::medium& m, uint64_t file_size, const std::string& name,
-                    uint32_t& damaged, bool shorter = false);
+                    uint32_t& damaged, uint64_t longest = 0);
 // Makes all copies equal to h, durably: either the head that read_head() has found, or that of a
 // new file.
 void align_heads(medium::writer& w, const file_head& h);

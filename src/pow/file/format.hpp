@@ -102,6 +102,9 @@
 //                              decision
 #pragma once
 
+#include <scute/scute.h>
+
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -117,6 +120,10 @@ inline constexpr uint64_t first_segment = 4 * head_page;
 inline constexpr uint64_t tracks_least =
     9 * head_page;  // bytes of a segment that lies on nine pages side by side
 inline constexpr uint64_t segments_least = 6;  // of a file
+// Their numbers have 32 bits, of which the highest is none.
+constexpr uint64_t segments_max(uint64_t segment_size) noexcept {
+  return std::min<uint64_t>(0xffffffffU, (SCUTE_SIZE_MAX - first_segment) / segment_size);
+}
 inline constexpr uint64_t segments_spare = 4;  // that a file which was compacted has
 inline constexpr uint32_t lanes_max = 128;     // that of the cleaner included
 
