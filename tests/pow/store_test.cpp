@@ -75,7 +75,7 @@ TEST_P(Store, HeadPages) {
   // Right checksums, and geometry that no library has written.
   std::ranges::copy(sound, bytes.begin());
   change_heads([](file_head& h) { h.segments = h.segment_size = uint64_t{1} << 32; });
-  EXPECT_EQ(open_fails(), SCUTE_E_TRUNCATED);
+  EXPECT_EQ(open_fails(), SCUTE_E_CORRUPT);
   std::ranges::copy(sound, bytes.begin());
   change_heads([](file_head& h) {
     h.protect = static_cast<uint32_t>(protection::always);
