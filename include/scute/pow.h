@@ -337,7 +337,7 @@ SCUTE_API int scute_pow_epoch(scute_pow_file *file, const void *s);
  * stored from the same address. */
 SCUTE_API int scute_pow_count(scute_pow_file *file, uint64_t *count);
 SCUTE_API int scute_pow_load(scute_pow_file *file, uint64_t index, const void **bytes);
-/* It is at s from now on. */
+/* It is at s from now on. SCUTE_E_EXISTS: it has an address already, or another object has s. */
 SCUTE_API int scute_pow_adopt(scute_pow_file *file, uint64_t index, const void *s);
 
 #ifdef __cplusplus

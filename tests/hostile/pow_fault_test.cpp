@@ -258,5 +258,29 @@ TEST_P(pow_fault, EveryCall) {
   EXPECT_GT(hits, 0U);
 }
 
+// An object of the paper's calls has one number, however often there was no memory for it.
+TEST(paper_fault, AnObjectIsCountedOnce) {
+  const scratch folder;
+  scute_pow* store = nullptr;
+  scute_pow_file* file = nullptr;
+  ASSERT_EQ(scute_pow_open(folder.file("s.pow").c_str(), nullptr, &store), SCUTE_OK);
+  ASSERT_EQ(scute_pow_alloc(store, "objects", sizeof(uint64_t), &file), SCUTE_OK);
+  uint64_t objects[50] = {}, count = 0, failed = 0;
+  for (uint64_t made = 0; made < std::size(objects); ++made) {
+    for (uint64_t nth = 1;; ++nth) {
+      faults::arm(call::memory, nth, ENOMEM);
+      const int e = scute_pow_store(file, &objects[made]);
+      faults::disarm();
+      if (e == SCUTE_OK) break;
+      ASSERT_EQ(e, SCUTE_E_NOMEM) << scute_errormsg();
+      ++failed;
+    }
+    EXPECT_EQ(scute_pow_count(file, &count), SCUTE_OK);
+    EXPECT_EQ(count, made + 1);
+  }
+  EXPECT_GT(failed, 50U);
+  EXPECT_EQ(scute_pow_close(store), SCUTE_OK);
+}
+
 }  // namespace
 }  // namespace scute::test

@@ -4,6 +4,7 @@
 #include <scute/pow.h>
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -146,6 +147,69 @@ TEST(Paper, AbortedObjects) {
     ASSERT_EQ(scute_pow_open(path.c_str(), nullptr, &store), SCUTE_OK);
     ASSERT_EQ(scute_pow_alloc(store, "file", sizeof one, &file), SCUTE_OK);
   }
+}
+
+// One object has one address.
+TEST(Paper, AnObjectIsAdoptedOnce) {
+  const scratch folder;
+  const std::string path = folder.file("list.pow");
+  scute_pow* store = nullptr;
+  scute_pow_file* file = nullptr;
+  const uint64_t words[3] = {1, 2, 3};
+  ASSERT_EQ(scute_pow_open(path.c_str(), nullptr, &store), SCUTE_OK);
+  ASSERT_EQ(scute_pow_alloc(store, "file", sizeof words[0], &file), SCUTE_OK);
+  for (int i = 0; i < 2; ++i) ASSERT_EQ(scute_pow_store(file, &words[i]), SCUTE_OK);
+  EXPECT_EQ(scute_pow_adopt(file, 0, &words[2]), SCUTE_E_EXISTS) << "it was stored from words[0]";
+  ASSERT_EQ(scute_pow_close(store), SCUTE_OK);
+  ASSERT_EQ(scute_pow_open(path.c_str(), nullptr, &store), SCUTE_OK);
+  ASSERT_EQ(scute_pow_alloc(store, "file", sizeof words[0], &file), SCUTE_OK);
+  EXPECT_EQ(scute_pow_adopt(file, 0, &words[0]), SCUTE_OK);
+  EXPECT_EQ(scute_pow_adopt(file, 0, &words[0]), SCUTE_E_EXISTS);
+  EXPECT_EQ(scute_pow_adopt(file, 0, &words[2]), SCUTE_E_EXISTS);
+  EXPECT_EQ(scute_pow_adopt(file, 1, &words[0]), SCUTE_E_EXISTS);
+  EXPECT_EQ(scute_pow_adopt(file, 1, &words[2]), SCUTE_OK);
+  ASSERT_EQ(scute_pow_close(store), SCUTE_OK);
+}
+
+// A file may have an object with any index. Its memory is that of one object.
+TEST(Paper, AHighIndexTakesNoMemory) {
+  constexpr uint64_t high = 20'000'000;
+  const scratch folder;
+  const std::string path = folder.file("list.pow");
+  scute_pow* store = nullptr;
+  scute_pow_table* table = nullptr;
+  scute_pow_file* file = nullptr;
+  scute_pow_section* s = nullptr;
+  scute_pow_serializer k{};
+  k.struct_size = sizeof k;
+  k.type = 0x616c6c00;  // as scute_pow_alloc() names it
+  k.size = 8;
+  k.chooses_indexes = 1;
+  k.encode = [](void*, uint64_t index, void* to) { std::memcpy(to, &index, 8); };
+  k.load = [](void*, uint64_t, const void*, uint32_t) { return 0; };
+  ASSERT_EQ(scute_pow_open(path.c_str(), nullptr, &store), SCUTE_OK);
+  ASSERT_EQ(scute_pow_table_open(store, "file", &k, &table), SCUTE_OK);
+  ASSERT_EQ(scute_pow_begin(store, SCUTE_POW_STRICT, &s), SCUTE_OK);
+  uint64_t id = 0;
+  ASSERT_EQ(scute_pow_new(s, table, high, &id), SCUTE_OK);
+  ASSERT_EQ(scute_pow_commit(s), SCUTE_OK);
+  ASSERT_EQ(scute_pow_close(store), SCUTE_OK);
+  ASSERT_EQ(scute_pow_open(path.c_str(), nullptr, &store), SCUTE_OK);
+  const auto used = [] {
+    const auto m = ::mallinfo2();
+    return m.uordblks + m.hblkhd;
+  };
+  const size_t before = used();
+  ASSERT_EQ(scute_pow_alloc(store, "file", 8, &file), SCUTE_OK);
+  EXPECT_LT(used(), before + (size_t{1} << 20));
+  uint64_t count = 0;
+  const void* bytes = nullptr;
+  EXPECT_EQ(scute_pow_count(file, &count), SCUTE_OK);
+  EXPECT_EQ(count, high + 1);
+  EXPECT_EQ(scute_pow_load(file, high - 1, &bytes), SCUTE_E_FREED);
+  ASSERT_EQ(scute_pow_load(file, high, &bytes), SCUTE_OK);
+  EXPECT_EQ(std::memcmp(bytes, &high, sizeof high), 0);
+  ASSERT_EQ(scute_pow_close(store), SCUTE_OK);
 }
 
 // Objects are made by other threads while this one writes its own.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The calls of ENTS, Table 1: files of objects that are identified by their addresses.
+#include <algorithm>
 #include <cstring>
 #include <unordered_map>
 
@@ -18,12 +19,12 @@ struct scute_pow_file final : pow::serializer {
   // Threads under other locks may make objects meanwhile.
   void encode(uint64_t index, std::byte* to, uint32_t) override {
     const locked guard(lock);
-    const object& o = objects[index];
+    const object& o = objects.at(index);
     std::memcpy(to, o.at != nullptr ? o.at : o.found.data(), table->size);
   }
   void load(uint64_t index, uint32_t, const std::byte* bytes, uint32_t n) override {
-    if (objects.size() <= index) objects.resize(index + 1);
     objects[index].found.assign(bytes, bytes + n);
+    count = std::max(count, index + 1);
   }
 
   scute_pow* owner = nullptr;
@@ -33,16 +34,30 @@ struct scute_pow_file final : pow::serializer {
     const pow::entry* const e = table->find(index);
     return e != nullptr && (e->state.load(std::memory_order_relaxed) & pow::entry_live) != 0;
   }
-  const object& object_at(uint64_t index) const SCUTE_REQUIRES(lock) {
-    if (index >= objects.size())
-      throw failure(SCUTE_E_RANGE, "the file has " + std::to_string(objects.size()) + " objects");
+  object& object_at(uint64_t index) SCUTE_REQUIRES(lock) {
+    if (index >= count)
+      throw failure(SCUTE_E_RANGE, "the file has " + std::to_string(count) + " objects");
     if (!is_there(index))
       throw failure(SCUTE_E_FREED,
                     "object " + std::to_string(index) + " was made in a section that was aborted");
-    return objects[index];
+    return objects.at(index);
+  }
+  // The number of the object at this address, which gets one if need be.
+  uint64_t index_of(const void* at) SCUTE_REQUIRES(lock) {
+    const auto [there, made] = indexes.try_emplace(at, count);
+    if (!made) return there->second;
+    try {
+      objects.try_emplace(count, object{at, {}});
+    } catch (...) {
+      indexes.erase(there);
+      throw;
+    }
+    return count++;
   }
 
-  std::vector<object> objects;
+  // Those that are there: a file may name any index, and aborted sections leave some out.
+  std::unordered_map<uint64_t, object> objects;
+  uint64_t count = 0;  // above all indexes
   std::unordered_map<const void*, uint64_t> indexes;
 };
 
@@ -62,20 +77,11 @@ int guarded_file(scute_pow_file* file, Fn&& body) noexcept {
 
 void put(scute_pow_file& f, pow::section& s, const void* at) {
   uint64_t index = 0;
-  bool known = false;
   {
     const locked guard(f.lock);
-    const auto there = f.indexes.find(at);
-    known = there != f.indexes.end();
-    if (known) {
-      index = there->second;
-    } else {
-      index = f.objects.size();
-      f.objects.push_back({at, {}});
-      f.indexes.emplace(at, index);
-    }
+    index = f.index_of(at);
   }
-  if (known && f.is_there(index))
+  if (f.is_there(index))
     s.edit(*f.table, index, pow::section::any_tag);
   else
     s.insert(*f.table, index);
@@ -132,7 +138,7 @@ int scute_pow_epoch(scute_pow_file* file, const void* s) {
 int scute_pow_count(scute_pow_file* file, uint64_t* count) {
   return guarded_file(file, [&](scute_pow_file& f) {
     const locked guard(f.lock);
-    need_out(count, "count") = f.objects.size();
+    need_out(count, "count") = f.count;
   });
 }
 
@@ -149,11 +155,12 @@ int scute_pow_adopt(scute_pow_file* file, uint64_t index, const void* s) {
   return guarded_file(file, [&](scute_pow_file& f) {
     need_out(static_cast<const char*>(s), "s");
     const locked guard(f.lock);
-    static_cast<void>(f.object_at(index));
+    scute_pow_file::object& o = f.object_at(index);
+    if (o.at != nullptr)
+      throw failure(SCUTE_E_EXISTS,
+                    "object " + std::to_string(index) + " of the file has an address already");
     if (!f.indexes.try_emplace(s, index).second)
       throw failure(SCUTE_E_EXISTS, "another object of the file is at this address");
-    scute_pow_file::object& o = f.objects[index];
-    if (o.at != nullptr) f.indexes.erase(o.at);
     o.at = s;
     o.found = {};
   });
