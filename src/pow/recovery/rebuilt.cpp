@@ -91,29 +91,6 @@ class rebuilding {
     doubtful_.emplace_back(page);
     std::copy(there + from, there + n, doubtful_.back().data() + from);
   }
-  // POW-20: whether the XOR of several of these pages is zero. (One page of zeros does no harm: an
-  // even number of members remains, for whose sum no checksum is right.)
-  static bool cancel_out(const std::vector<std::vector<std::byte>>& all) {
-    struct row {
-      std::vector<std::byte> bytes;
-      size_t at;      // of the first byte that is not zero
-      std::byte bit;  // one of its bits, which no later row has
-    };
-    std::vector<row> rows;  // the pages, made independent of those before
-    bool zeros = false;
-    for (std::vector<std::byte> sum : all) {
-      for (const row& r : rows)
-        if ((sum[r.at] & r.bit) != std::byte{0}) codec::xor_into(sum.data(), r.bytes.data(), page);
-      const auto first = std::ranges::find_if(sum, [](std::byte b) { return b != std::byte{0}; });
-      if (first != sum.end()) {
-        const auto bits = static_cast<unsigned>(*first);
-        rows.push_back({sum, static_cast<size_t>(first - sum.begin()), std::byte(bits & -bits)});
-      } else if (std::exchange(zeros, true) || !rows.empty()) {
-        return true;
-      }
-    }
-    return false;
-  }
   void replace(uint64_t p) {
     const uint64_t end = std::min(summed(mine_), (p + 1) * page);
     const uint64_t from = p == 0 ? log::line_size : p * page;
@@ -192,6 +169,34 @@ class rebuilding {
 };
 
 }  // namespace
+
+bool cancel_out(const std::vector<std::vector<std::byte>>& pages) {
+  struct row {
+    std::vector<std::byte> bytes;
+    size_t at;      // of the first byte that is not zero
+    std::byte bit;  // one of its bits, which no later row has
+  };
+  const auto first_of = [](const std::vector<std::byte>& page) {
+    return std::ranges::find_if(page, [](std::byte b) { return b != std::byte{0}; });
+  };
+  std::vector<row> rows;  // the pages, made independent of those before
+  bool zeros = false;
+  for (std::vector<std::byte> sum : pages) {
+    if (first_of(sum) == sum.end()) {
+      if (std::exchange(zeros, true)) return true;
+      continue;
+    }
+    for (const row& r : rows)
+      if ((sum[r.at] & r.bit) != std::byte{0})
+        codec::xor_into(sum.data(), r.bytes.data(), sum.size());
+    const auto first = first_of(sum);
+    if (first == sum.end()) return true;
+    const auto bits = static_cast<unsigned>(*first);
+    const auto at = static_cast<size_t>(first - sum.begin());
+    rows.push_back({std::move(sum), at, std::byte(bits & -bits)});
+  }
+  return false;
+}
 
 rebuilt rebuild(const state& s, uint32_t seal, const seal_table& t, uint32_t which) {
   return rebuilding(s, seal, t, which).run();

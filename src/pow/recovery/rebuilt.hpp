@@ -20,4 +20,8 @@ struct rebuilt {
 // Rebuilds member `which` of the seal's table t. Reads only.
 rebuilt rebuild(const state& s, uint32_t seal, const seal_table& t, uint32_t which);
 
+// POW-20: whether the XOR of several of these pages is zero, in whatever order they come. (One page
+// of zeros does no harm: an even number of members remains, for whose sum no checksum is right.)
+bool cancel_out(const std::vector<std::vector<std::byte>>& pages);
+
 }  // namespace scute::core::pow
