@@ -81,10 +81,11 @@ class rebuilding {
     if (p * page >= size) return;
     const uint64_t n = std::min(page, size - p * page);
     std::byte there[page];
-    if (!read(base, p * page, n, there))
+    if (!read(base, p * page, n, there)) {
       known_[p] = false;
-    else
-      codec::xor_into(others_.data() + p * page, there, n);
+      return;
+    }
+    codec::xor_into(others_.data() + p * page, there, n);
     if (!broken) return;
     // Its first line may have come from the table.
     const uint64_t from = p == 0 ? log::line_size : 0;
