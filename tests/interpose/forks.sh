@@ -2,6 +2,7 @@
 # Forks at the beginning and at the end of a program. If a library's constructor or destructor
 # forks, the child sees what its parent sees, with --page-in as well (FORK-1). The end of the
 # process waits for a fork that is under way on another thread, and does not hang (FORK-2, PROC-6).
+# A file whose forks could not be handled is not opened (FORK-1).
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 file=$pools/file
@@ -9,6 +10,8 @@ pages=64
 # A library that the program needs: its constructor runs before the runtime's, its destructor after.
 cat >early.c <<'C'
 #define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -35,6 +38,24 @@ char *early_map(void) {
   at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   must(at != MAP_FAILED && close(fd) == 0);
   return at;
+}
+// There is no memory for the handlers that stay, first in the runtime's constructor and then at the
+// first opening.
+int refusals_left = 2;
+int __register_atfork(void (*before)(void), void (*parent)(void), void (*child)(void),
+                      void *library) {
+  int (*next)(void (*)(void), void (*)(void), void (*)(void), void *);
+  const char *const what = getenv("FORKS_HOW");
+  if (library == NULL && what != NULL && strcmp(what, "refused") == 0 && refusals_left-- > 0)
+    return ENOMEM;
+  *(void **)&next = dlsym(RTLD_NEXT, "__register_atfork");
+  must(next != NULL);
+  return next(before, parent, child, library);
+}
+void early_refused(void) {
+  must(refusals_left == 1);
+  must(open(getenv("FORKS_FILE"), O_RDWR) == -1 && errno == ENOMEM);
+  must(refusals_left == 0);
 }
 // A child that has all pages.
 static void fork_here(void) {
@@ -87,6 +108,7 @@ cat >forks.c <<'C'
 #include "support/wait.h"
 
 char *early_map(void);
+void early_refused(void);
 extern volatile int fork_is_under_way;
 
 static void *forks(void *unused) {
@@ -96,6 +118,7 @@ static void *forks(void *unused) {
 int main(void) {
   const char *how = getenv("FORKS_HOW");
   if (strcmp(how, "constructor") == 0) return 0;
+  if (strcmp(how, "refused") == 0) early_refused();
   char *at = early_map();
   if (strcmp(how, "exit") == 0) {
     pthread_t thread;
@@ -147,13 +170,14 @@ FORKS_HOW=pool FORKS_FILE=$pools/pool expect 0 timeout -k 1 "$wait_seconds" ./po
 expect 0 "$scute" check "$pools/pool"
 
 for options in "" --page-in; do
-  for how in exit constructor destructor; do
+  for how in exit constructor destructor refused; do
     numbered "$file" "$pages"
     cp "$file" wanted
     # shellcheck disable=SC2086
     FORKS_HOW=$how FORKS_FILE=$file expect 0 timeout -k 1 "$wait_seconds" \
       "$scute" shield run $options -- ./forks
     case $how in
+      refused) ;;
       exit) printf stored | dd of=wanted bs=1 seek=100 conv=notrunc status=none ;;
       *) in_out '^child sees all$' ;;
     esac

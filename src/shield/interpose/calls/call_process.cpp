@@ -17,6 +17,7 @@
 #include <cstdarg>
 #include <cstdio>
 
+#include "base/failure.hpp"
 #include "shield/interpose/calls/next_calls.hpp"
 #include "shield/interpose/descriptors/descriptors.hpp"
 #include "shield/interpose/descriptors/guarded_file.hpp"
@@ -53,7 +54,11 @@ namespace {
 #endif
   own_tables();
   own_handlers();
-  handle_forks();
+  try {
+    handle_forks();
+  } catch (const scute::core::
+               failure&) {  // NOLINT(bugprone-empty-catch): the first opening tries it again
+  }
 }
 
 // Runs after the other constructors of this library.

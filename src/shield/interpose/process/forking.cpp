@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "shield/interpose/process/forking.hpp"
 
+#include "base/failure.hpp"
 #include "base/process/process.hpp"
 #include "shield/interpose/descriptors/descriptors.hpp"
 #include "shield/interpose/descriptors/guarded_file.hpp"
@@ -16,13 +17,10 @@
 #include "shield/interpose/stores/durability.hpp"
 #include "shield/interpose/stores/store_guard.hpp"
 
-// Of the C library, which declares neither.
-// NOLINTBEGIN(bugprone-reserved-identifier)
-extern "C" {
-[[gnu::visibility("hidden")]] extern void* __dso_handle;
-int __register_atfork(void (*before)(), void (*parent)(), void (*child)(), void* library) noexcept;
-}
-// NOLINTEND(bugprone-reserved-identifier)
+// Of the C library, which does not declare it.
+// NOLINTNEXTLINE(bugprone-reserved-identifier)
+extern "C" int __register_atfork(void (*before)(), void (*parent)(), void (*child)(),
+                                 void* library) noexcept;
 
 namespace scute::core::interpose {
 
@@ -52,15 +50,15 @@ void end_fork_in_child() noexcept {
   let_deferred_signals_come();
 }
 
-void handle_forks() noexcept {
-  static const bool done = [] {
+void handle_forks() {
+  [[maybe_unused]] static const bool done = [] {
     // CRIT-2: the last registered handler is called first, so our mutex is taken before the
     // library's.
     static_cast<void>(process_tables());
-    void* const owner = nullptr;
-    return __register_atfork(&begin_fork, &end_fork_in_parent, &end_fork_in_child, owner) == 0;
+    const int e = __register_atfork(&begin_fork, &end_fork_in_parent, &end_fork_in_child, nullptr);
+    if (e != 0) throw_errno("register handlers of fork()", e);
+    return true;
   }();
-  static_cast<void>(done);
 }
 
 }  // namespace scute::core::interpose

@@ -15,8 +15,8 @@
 
 namespace scute::core::interpose {
 
-// FORK-1. Further calls do nothing.
-void handle_forks() noexcept;
+// FORK-1. Once it has done so, further calls do nothing. Throws failure (no memory).
+void handle_forks();
 
 // For _Fork(), which runs no handlers: before it, and after it in the parent and in the child.
 void begin_fork() noexcept;
