@@ -78,6 +78,15 @@ printf 'x\n' >sites/room.txt
 refused 'sites/room.txt:1: a line of a change begins with'
 cp sites.kept sites/room.txt
 
+# A source that nothing is planted in any more has no copy. Other files stay.
+mkdir copies/gone
+printf '#include "planted/planted.hpp"\nint x;\n' | tee copies/gone/old.cpp >copies/room/old.hpp
+echo 'int x;' >copies/room/mine.cpp
+printf '\377' >copies/room/bytes
+plant
+[ ! -e copies/gone/old.cpp ] && [ ! -e copies/room/old.hpp ] || complain "a stale copy is there"
+[ -e copies/room/mine.cpp ] && [ -e copies/room/bytes ] && [ -e copies/room/file.cpp ] || complain "another file is gone"
+
 # Recorded: a change of the source, and one of the copy.
 plant
 sed -i 's/n > 1/n > 2/' src/room/file.cpp

@@ -5,8 +5,8 @@
   python3 tools/plant SOURCES SITES COPIES --record FILE...   take over what was edited in copies
 
 SOURCES is src/. SITES is a folder of text files, one for each room of src/; tests/planted/sites
-has them. COPIES gets a copy of each source that they name. A copy that does not change is not
-written again, so that it is not compiled again either.
+has them. COPIES gets a copy of each source that they name, and loses those of other sources. A copy
+that does not change is not written again, so that it is not compiled again either.
 
 A text file has changes, each with a blank line before it:
 
@@ -149,6 +149,11 @@ def write(path, text):
         path.write_text(text)
 
 
+def is_copy(path):
+    with path.open("rb") as file:
+        return file.read(len(HEADER)) == HEADER.encode()
+
+
 def main():
     parser = argparse.ArgumentParser(prog="plant", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sources", type=Path)
@@ -188,6 +193,9 @@ def main():
         raise Misfit("\n".join(misfits))
     for source, text in copies.items():
         write(args.copies / source, text)
+    for path in args.copies.rglob("*"):
+        if path.is_file() and str(path.relative_to(args.copies)) not in copies and is_copy(path):
+            path.unlink()
 
 
 if __name__ == "__main__":
