@@ -201,8 +201,7 @@ void make_foreign_spans(pool::state& s, pool::lane& l, uint64_t size, scute_prog
 }
 
 void grow_foreign_spans(pool::state& s, heap& h, step_engine& e, pool::lane& l, uint64_t size) {
-  for (uint64_t i = 0; i < s.geo.zone_count; ++i) {
-    const uint64_t z = i;  // FOREIGN-4
+  for (uint64_t z = 0; z < s.geo.zone_count; ++z) {  // FOREIGN-4
     const object o = h.zones().span_object(h.zones().get(z).chunks[s.foreign->first]);
     const uint64_t before = format::meta_size(h.zones().read_header(o).meta);
     const uint64_t after = s.foreign->object_size(z, size);

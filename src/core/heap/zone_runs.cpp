@@ -29,8 +29,7 @@ void zone_table::make_run(pool::lane& l, step_engine& e, chunk_record& c, uint32
                     headers[i] = sealed;
                     patches[i + 1] = metadata_patch(sealed.next, &headers[i], sizeof headers[i]);
                   });
-  std::span<const pool::patch> step{patches, count + 1};
-  e.step(l, step);
+  e.step(l, {patches, count + 1});
   become_run(c, generation, slot_size, count);
 }
 

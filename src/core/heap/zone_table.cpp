@@ -318,9 +318,8 @@ int zone_table::extend(pool::lane& l, step_engine& e, uint64_t zi, uint32_t chun
     patches[to - from] = metadata_patch(g.zone_offset(zi), &d, sizeof d);
     s_.used_end[zi].store(g.chunk_base + (uint64_t{to} << g.chunk_shift),
                           std::memory_order_release);
-    std::span<const pool::patch> step{patches, to - from + 1};
     const bool later = pends(e);
-    if (!later) e.step(l, step);
+    if (!later) e.step(l, {patches, to - from + 1});
     for (uint32_t i = from; i < to; ++i)
       if (z.chunks[i].kind.load() == use::virgin) z.chunks[i].kind.store(use::free);
     if (later) {

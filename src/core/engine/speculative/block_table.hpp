@@ -169,7 +169,6 @@ void block_table::clean(uint64_t b, Fn&& fn) noexcept {
         fn(at + begin * line, n * line);
         left &= ~mask(begin, begin + n);
       }
-      p.dirty = 0;
       p = {};
     }
     rows_[b * words_ + w] = 0;

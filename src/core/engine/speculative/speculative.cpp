@@ -112,8 +112,7 @@ void speculative::start() {
   find_log();  // of a log that an engine switch has made
   location.retain(list);
   const uint64_t truncation_point = find_truncation_point(s_, location, list);
-  const uint64_t recovered = recovered_;  // UNRES-4
-  const uint64_t checkpoint_lsn = unclean_          ? std::max(recovered, truncation_point)
+  const uint64_t checkpoint_lsn = unclean_ ? std::max(recovered_, truncation_point)  // UNRES-4
                                   : checkpoint_lsn_ ? *checkpoint_lsn_
                                                     : find_start_lsn(location, list);
   log_ = std::make_unique<commit_log>(
