@@ -155,6 +155,32 @@ TEST(goal, OneOfAnEngineThatAnOlderLibraryHasGivenIsNone) {
   }
 }
 
+// GOAL-2, GOAL-3, ASKED-1: a goal that does not count is no engine of the pool.
+TEST(goal, OneThatDoesNotCountIsNotAsAsked) {
+  for (const scute_engine engine : {SCUTE_ENGINE_REDO, SCUTE_ENGINE_LOGFREE}) {
+    scute_options o = on_disk();
+    o.engine = engine;
+    disk_pool f(o);
+    f.close();
+    set_goal(f.path, SCUTE_ENGINE_SPEC);
+    const auto open_as = [&](scute_engine asked, uint32_t flags) {
+      scute_options how = opening(flags, SCUTE_MEDIUM_FILE);
+      how.engine = asked;
+      const int e = scute_open(f.path.c_str(), &how, &f.pool);
+      if (e == SCUTE_OK)
+        f.close();
+      else
+        f.pool = nullptr;
+      return e;
+    };
+    EXPECT_EQ(open_as(SCUTE_ENGINE_SPEC, SCUTE_READONLY), SCUTE_E_INVALID);
+    EXPECT_EQ(open_as(engine, SCUTE_READONLY), SCUTE_OK);
+    const bool is_lender = engine == SCUTE_ENGINE_REDO;
+    EXPECT_EQ(open_as(is_lender ? engine : SCUTE_ENGINE_SPEC, 0), SCUTE_E_INVALID);
+    EXPECT_EQ(open_as(is_lender ? SCUTE_ENGINE_SPEC : engine, 0), SCUTE_OK);
+  }
+}
+
 // Without room for the log the pool waits, and loses nothing.
 TEST(goal, StaysWhileTheLogCannotBeMade) {
   scute_options o = on_disk();

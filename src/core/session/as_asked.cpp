@@ -47,7 +47,8 @@ std::string engine_name(uint32_t id) {
 
 }  // namespace
 
-void require_as_asked(const pool::state& s, const scute_options& o) {
+void require_as_asked(const pool::state& s, const scute_options& o,
+                      const pool::engine_facts* goal) {
   const format::superblock& sb = s.sb;
   if (o.layout != nullptr && std::strcmp(o.layout, sb.layout) != 0)
     throw failure(SCUTE_E_LAYOUT, s.path + " has layout \"" + sb.layout + "\", not \"" + o.layout +
@@ -62,10 +63,10 @@ void require_as_asked(const pool::state& s, const scute_options& o) {
     asks.word("protection", protections, sb.protection, static_cast<uint32_t>(o.protection));
   if (o.checksum != SCUTE_CHECKSUM_CRC32C && o.checksum != 0)
     asks.word("checksum", checksums, sb.checksum_kind, static_cast<uint32_t>(o.checksum));
-  // A pool with a goal is about to get that engine back.
-  const auto engine = static_cast<uint32_t>(o.engine);
-  if (o.engine != SCUTE_ENGINE_AUTO && engine != sb.engine && engine != sb.goal)
-    asks.differs("engine", engine_name(sb.engine), engine_name(engine),
+  const auto engine = static_cast<uint32_t>(o.engine),
+             has = goal != nullptr ? static_cast<uint32_t>(goal->id) : sb.engine;
+  if (o.engine != SCUTE_ENGINE_AUTO && engine != has)
+    asks.differs("engine", engine_name(has), engine_name(engine),
                  ", or give it another engine (`scute engine`, scute_set_engine())");
   asks.number("rows", s.foreign ? sb.foreign.rows : s.geo.rows, o.rows);
   asks.number("parity", s.geo.parity, o.parity);

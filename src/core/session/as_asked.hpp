@@ -8,12 +8,14 @@
 //    repair may have punched a hole into the other.
 #pragma once
 
+#include "core/layout/engines.hpp"
 #include "core/shared/state.hpp"
 #include "scute/scute.h"
 
 namespace scute::core {
 
-// By the superblock and the geometry. Another layout is SCUTE_E_LAYOUT.
-void require_as_asked(const pool::state& s, const scute_options& o);
+// By the superblock and the geometry. goal: the engine that the opening gives the pool; null: it
+// keeps its own. Another layout is SCUTE_E_LAYOUT.
+void require_as_asked(const pool::state& s, const scute_options& o, const pool::engine_facts* goal);
 
 }  // namespace scute::core

@@ -125,6 +125,15 @@ bool instance::wants_log_file() const noexcept {
   return s.log_paths != nullptr && s.log_paths->is_wanted(*s.medium);
 }
 
+// GOAL-2, GOAL-3
+const pool::engine_facts* instance::goal_of(const pool::state& s) noexcept {
+  const pool::engine_facts* const goal = pool::find_engine(s.sb.goal);
+  const auto lender = static_cast<uint32_t>(pool::lender_of_logs(s.geo.parity).id);
+  const bool counts =
+      !s.read_only && goal != nullptr && goal->log_in_chunks && s.sb.engine == lender;
+  return counts ? goal : nullptr;
+}
+
 // GOAL-1
 void instance::report_goal(const pool::engine_facts* goal) noexcept {
   s.sb.goal = goal == nullptr ? 0 : static_cast<uint32_t>(goal->id);
@@ -140,9 +149,7 @@ void instance::look_for_log(const pool::engine_facts& kind, const scute_options&
   s.salt = pool::pool_salt(s.sb);
   if (s.read_only) return;
   if (!kind.log_in_chunks) {
-    const pool::engine_facts* const goal = pool::find_engine(s.sb.goal);
-    const bool is_lender = kind.id == pool::lender_of_logs(s.geo.parity).id;
-    if (goal != nullptr && goal->log_in_chunks && is_lender) goal_ = goal;
+    goal_ = goal_of(s);
     return;
   }
   const bool apart = (s.sb.incompat & format::incompat_log_file) != 0;

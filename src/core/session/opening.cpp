@@ -86,7 +86,7 @@ std::unique_ptr<instance> instance::attach(std::unique_ptr<medium::medium> m,
   if ((s.sb.protection >= SCUTE_PROTECT_ML ? 2u : 1u) != s.geo.lane_replicas) bad("lane layout");
   if (s.sb.tag == 0) bad("tag");
   s.sb.layout[sizeof s.sb.layout - 1] = '\0';
-  require_as_asked(s, o);
+  require_as_asked(s, o, goal_of(s));
   in->was_clean = s.sb.clean != 0;
   in->look_for_log(*kind, o);
   in->assemble();
