@@ -32,11 +32,12 @@ superblock superblock_of(const std::string& path) {
   }
   return newest;
 }
-void set_goal(const std::string& path, uint32_t goal) {
+void set_goal(const std::string& path, uint32_t goal, uint64_t log_cap = 0) {
   bytes file = read_file(path);
   for (const size_t at : {size_t{0}, size_t{4096}, file.size() - 4096}) {
     superblock sb = in_copy(file, at);
     sb.goal = goal;
+    sb.log_cap = log_cap;
     sb.checksum = core::pool::superblock_checksum(sb);
     std::memcpy(file.data() + at, &sb, sizeof sb);
   }
@@ -118,10 +119,13 @@ TEST_P(killed_way, AnotherSize) {
       50, [&] { o.log_cap = ++by % 2 == 1 ? mib : 512 * kib; },
       [&] { SCUTE_OKAY_E(scute_set_engine(f.path.c_str(), &o, SCUTE_ENGINE_SPEC)); },
       [&] {
-        on_the_way += superblock_of(f.path).engine != SCUTE_ENGINE_SPEC;
+        const superblock left = superblock_of(f.path);
+        const bool is_away = left.engine != SCUTE_ENGINE_SPEC;
+        on_the_way += is_away;
         f.open();
         EXPECT_EQ(f.info().engine, SCUTE_ENGINE_SPEC);
         EXPECT_EQ(superblock_of(f.path).goal, 0U);
+        EXPECT_EQ(superblock_of(f.path).log_cap, is_away ? o.log_cap : left.log_cap);
         f.expect_last();
         f.close();
       });
@@ -179,6 +183,24 @@ TEST(goal, OneThatDoesNotCountIsNotAsAsked) {
     EXPECT_EQ(open_as(is_lender ? engine : SCUTE_ENGINE_SPEC, 0), SCUTE_E_INVALID);
     EXPECT_EQ(open_as(is_lender ? SCUTE_ENGINE_SPEC : engine, 0), SCUTE_OK);
   }
+}
+
+// GOAL-4: the pool has no room for the log that was asked for.
+TEST(goal, ALogThatIsTooLargeIsMadeSmaller) {
+  pool_file f;
+  f.create(options(2 * mib, {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_REDO}));
+  const scute_oid oid = f.alloc(pattern(1, 3000));
+  f.close();
+  set_goal(f.path, SCUTE_ENGINE_SPEC, 1024 * mib);
+  f.open();
+  EXPECT_EQ(f.info().engine, SCUTE_ENGINE_SPEC);
+  const superblock sb = superblock_of(f.path);
+  EXPECT_EQ(sb.goal, 0U);
+  EXPECT_LT(sb.log_cap, 2 * mib);
+  EXPECT_GE(sb.log_cap, 128 * kib);
+  EXPECT_EQ(f.read(oid), pattern(1, 3000));
+  f.close();
+  f.open();
 }
 
 // Without room for the log the pool waits, and loses nothing.

@@ -11,7 +11,8 @@
 //   superblock with the goal not durable     pool of engine spec: refused, or log given up
 //   it is; no log yet, or one at `coming`    opened with lender, recovered, switched to goal
 //   superblock of the switch durable         pool of engine spec, whose log gets its name
-//   no room for the log                      opening fails and says why; goal stays, reads work
+//   no room for the log file                 opening fails and says why; goal stays, reads work
+//   no room for the log in the pool          GOAL-4
 //   older library has opened it meanwhile    it has kept the goal, and the lender
 //
 // GOAL-1 The superblock that takes away the engine that the pool is to get back names the goal
@@ -22,6 +23,9 @@
 //    the goal that counts, or none.
 // GOAL-3 An opening for writing that finds a goal completes the switch before its caller has the
 //    pool. It may be killed, and be repeated, at any moment.
+// GOAL-4 An opening halves the cap of the coming log until the pool has room for it. The process
+//    that asked for it was killed before it could go back to the size of the old one, which is not
+//    known any more. In a pool that does not open, no program can free objects.
 #include <exception>
 
 #include "core/engine/speculative/log_file/log_in_file.hpp"
@@ -54,7 +58,7 @@ void instance::switch_engine(const pool::engine_facts& to, uint64_t log_cap,
   s.sb.engine = static_cast<uint32_t>(to.id);
   pool::number_session(s, s.sb.epoch + 1);
   report_goal(goal);
-  if (goal == nullptr) s.sb.log_cap = to.log_in_chunks ? log_cap : 0;
+  s.sb.log_cap = (goal != nullptr ? *goal : to).log_in_chunks ? log_cap : 0;
   s.sb.resolved_epoch = s.sb.epoch++;
   pool::write_superblock(s.service_alone(), s.sb);
   s.require_healthy();
@@ -94,7 +98,7 @@ void instance::set_engine(const pool::engine_facts& to, uint64_t log_cap) {
   uint64_t before = apart ? engine->log().cap : 0;
   if (const auto list = engine::read_list(s); list && !apart)
     before = list->kept * uint64_t{s.geo.chunk_size};
-  switch_engine(pool::lender_of_logs(s.geo.parity), 0, &to);
+  switch_engine(pool::lender_of_logs(s.geo.parity), log_cap, &to);
   try {
     to_it(log_cap);
   } catch (const failure&) {
@@ -102,6 +106,19 @@ void instance::set_engine(const pool::engine_facts& to, uint64_t log_cap) {
     if (before != 0) to_it(before);
     throw;
   }
+}
+
+// GOAL-3, GOAL-4
+void instance::switch_to_goal() {
+  for (uint64_t cap = s.sb.log_cap;; cap /= 2) try {
+      switch_engine(*goal_, cap);
+      break;
+    } catch (const failure& f) {
+      const bool too_large =
+          f.code() == SCUTE_E_RANGE || (f.code() == SCUTE_E_NOSPC && !wants_log_file());
+      if (!too_large || cap < format::page) throw;
+    }
+  name_log();
 }
 
 // The log is complete and durable by then, so a failure does no harm: an opening finds the log

@@ -166,6 +166,7 @@ class instance {
   void take_options(const scute_options& options);
   // The engine to which an opening switches the pool before its caller has it; null: none.
   static const pool::engine_facts* goal_of(const pool::state& s) noexcept;
+  void switch_to_goal();
   void report_goal(const pool::engine_facts* goal) noexcept;
   void look_for_log(const pool::engine_facts& kind, const scute_options& o);
   void begin_session(const scute_options& options);

@@ -202,10 +202,7 @@ void instance::begin_session(const scute_options& o) {
     if (steps) heap->reclaim_lent(s.lanes.front());
     if (o.progress != nullptr) o.progress(o.progress_arg, "recover", 1, 1);
   }
-  if (goal_ != nullptr) {
-    switch_engine(*goal_, s.sb.log_cap);
-    name_log();
-  }
+  if (goal_ != nullptr) switch_to_goal();
   finish_growth();
   start_threads(unresolved && (o.flags & SCUTE_LAZY_RECOVERY) == 0);
 }
