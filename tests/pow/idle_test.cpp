@@ -14,19 +14,32 @@
 namespace scute::core::pow {
 namespace {
 
+class Idle : public ::testing::TestWithParam<protection> {};
+INSTANTIATE_TEST_SUITE_P(, Idle,
+                         ::testing::Values(protection::none, protection::sealed,
+                                           protection::always),
+                         [](const auto& p) {
+                           return p.param == protection::none     ? "None"
+                                  : p.param == protection::sealed ? "Sealed"
+                                                                  : "Always";
+                         });
+
 // Rounds of the cleaner, once it has nothing to do: it looks at no segment, reads nothing and
 // writes nothing.
-TEST(Idle, CostsNothingHoweverManySegmentsThereAre) {
+TEST_P(Idle, CostsNothingHoweverManySegmentsThereAre) {
   constexpr uint64_t most = 400;
-  for (const uint64_t objects : {10, 1000}) {
-    std::vector<std::byte> memory(first_segment + (most + 1) * head_page);
+  const uint64_t segment_size = GetParam() == protection::none     ? head_page
+                                : GetParam() == protection::sealed ? sealed_least
+                                                                   : tracks_least;
+  for (const uint64_t objects : {uint64_t{10}, 1000 * segment_size / head_page}) {
+    std::vector<std::byte> memory(first_segment + most * segment_size + head_page);
     void* at = memory.data();
     size_t room = memory.size();
     std::align(head_page, room - head_page, at, room);
     const std::span bytes(static_cast<std::byte*>(at), memory.size() - head_page);
     shape how;
-    how.protect = protection::none;
-    how.segment_size = head_page;
+    how.protect = GetParam();
+    how.segment_size = segment_size;
     how.segments = segments_least;
     store_options w;
     w.limit.max_size = bytes.size();
