@@ -245,6 +245,29 @@ TEST(foreign_files, LogsOfANewerLibraryAreNotRemoved) {
   f.open();
   EXPECT_EQ(read_file(aside), left) << "of this pool, which a switch has left over";
   EXPECT_EQ(f.dir.count(), 2U);
+  f.close();
+
+  // The log of a pool that was replaced, whose heir has the other name yet.
+  disk_pool g;
+  g.close();
+  left = read_file(g.log);
+  over = on_disk();
+  over.flags |= SCUTE_OVERWRITE;
+  g.create(over);
+  g.kill();
+  for (const bool is_newer : {false, true}) {
+    SCOPED_TRACE(is_newer);
+    fs::rename(g.log, g.log + ".new");
+    write_file(g.log, left);
+    if (is_newer) edit_head(g.log, newer);
+    const bytes old = read_file(g.log);
+    g.open();
+    g.kill();
+    ASSERT_EQ(fs::exists(g.log + ".foreign"), is_newer);
+    if (is_newer) {
+      EXPECT_EQ(read_file(g.log + ".foreign"), old);
+    }
+  }
 }
 
 // A folder in which no name can be removed. The reason used to be that of the last system call.

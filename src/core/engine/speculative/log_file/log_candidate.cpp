@@ -89,7 +89,8 @@ bool is_heir_of(const log_head& heir, const log_head& old) noexcept {
   medium::pool_uuid uuid;
   std::memcpy(uuid.data(), reinterpret_cast<const std::byte*>(heir.reserved) + replaced_at,
               uuid.size());
-  return uuid != medium::pool_uuid{} && std::memcmp(uuid.data(), old.uuid, uuid.size()) == 0;
+  return uuid != medium::pool_uuid{} && std::memcmp(uuid.data(), old.uuid, uuid.size()) == 0 &&
+         old.version <= format::log_file_version;
 }
 
 // ---- a candidate --------------------------------------------------------------------------------

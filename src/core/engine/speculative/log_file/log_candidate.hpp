@@ -29,7 +29,7 @@ const char* nonsense(const pool::state& s, const log_head& h) noexcept;
 
 // The head of a log whose pool has replaced another one has the uuid of the replaced pool, after
 // the session's number. A crash may leave both logs. is_heir_of(): `old` is the log of the replaced
-// pool.
+// pool, and no newer library has written it.
 void note_replaced(log_head& h, const medium::pool_uuid& uuid) noexcept;
 bool is_heir_of(const log_head& heir, const log_head& old) noexcept;
 
