@@ -183,14 +183,17 @@ void new_file::drop_temporary() noexcept {
   errno = keep;
 }
 
-file_handle new_file::open(uint64_t size) const {
+file_handle new_file::open(uint64_t size) {
   std::string path = path_;
   const int fd = duplicate_registered(file_.get());
   if (fd < 0) throw_errno("open " + path_, errno);
   file_handle f = file_handle::adopt(fd, std::move(path), size, lock_);
   const length_signal_held now;
   if (::ftruncate(f.fd(), static_cast<off_t>(size)) == 0) {
-    if (replace_ || !temporary_.empty()) mark_unfinished(f.fd(), size);
+    if (replace_ || !temporary_.empty()) {
+      mark_unfinished(f.fd(), size);
+      marked_ = size;
+    }
     return f;
   }
   rlimit limit{};
@@ -214,8 +217,9 @@ void new_file::publish() {
     refuse_unlockable(path_);
   }
   try {
-    if (!unmark_finished(file_.get())) throw_errno("write " + path_, errno);
     sync_folder();
+    // OURS-4: no sooner, or a power failure would leave the temporary name to a file without mark.
+    if (marked_ && !unmark_finished(file_.get(), *marked_)) throw_errno("write " + path_, errno);
   } catch (...) {
     const int keep = errno;
     if (!replace_) unlink_named(file_.get(), path_);

@@ -33,7 +33,9 @@
 //                          complete pool
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "core/file/descriptor.hpp"
@@ -54,10 +56,11 @@ class new_file {
   new_file& operator=(const new_file&) = delete;
 
   // Opens the same file again, with the same lock, and makes it `size` bytes long: whole pages.
-  file_handle open(uint64_t size) const;
+  file_handle open(uint64_t size);
 
   // Gives the file its name. If this throws, nothing has changed at path; except that if a
-  // replacement's name could not be made durable (SCUTE_E_IO), path is already the new file.
+  // replacement's name, or the end of its mark, could not be made durable (SCUTE_E_IO), path is
+  // already the new file.
   void publish();
 
  private:
@@ -70,6 +73,7 @@ class new_file {
   std::string path_;
   std::string temporary_;  // empty: it does not have that name
   bool replace_;
+  std::optional<uint64_t> marked_;  // its size without the mark (OURS-4)
   descriptor folder_, file_;
   std::shared_ptr<kept_lock> lock_;
 };

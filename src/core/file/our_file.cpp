@@ -96,7 +96,11 @@ bool unmark_finished(int fd) noexcept {
   struct stat st{};
   if (::fstat(fd, &st) != 0) return false;
   const off_t size = end_mark(fd, st);
-  return size < 0 || !has_our_bytes(fd, size) || (::ftruncate(fd, size) == 0 && ::fsync(fd) == 0);
+  return size < 0 || !has_our_bytes(fd, size) || unmark_finished(fd, static_cast<uint64_t>(size));
+}
+
+bool unmark_finished(int fd, uint64_t size) noexcept {
+  return ::ftruncate(fd, static_cast<off_t>(size)) == 0 && ::fsync(fd) == 0;
 }
 
 bool still_named(int fd, const std::string& name) noexcept {

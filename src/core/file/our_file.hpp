@@ -42,8 +42,10 @@ bool is_ours(const std::string& path) noexcept;
 // nothing happens: then the file may be left over.
 void mark_unfinished(int fd, uint64_t size) noexcept;
 bool is_unfinished(int fd) noexcept;
-// Takes the mark at the end of a file of ours off, durably. Returns false with errno.
+// Takes the mark at the end of a file of ours off, durably: of any file, or of one that was marked
+// with that size. Return false with errno.
 bool unmark_finished(int fd) noexcept;
+bool unmark_finished(int fd, uint64_t size) noexcept;
 
 // Whether the open file still has that name. (Another file may have taken the name meanwhile.)
 bool still_named(int fd, const std::string& name) noexcept;

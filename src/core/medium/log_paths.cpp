@@ -44,14 +44,7 @@ class pool_log_paths final : public log_paths {
     new_file making(at, of_the_log(), false);
     auto made = std::make_unique<log_file>(making.open(size), access::write);
     made->write_zeros(0, size);
-    try {
-      making.publish();
-    } catch (...) {
-      const int keep = errno;
-      remove(name::coming);
-      errno = keep;
-      throw;
-    }
+    making.publish();
     return made;
   }
 
