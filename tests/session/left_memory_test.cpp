@@ -1,29 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A pool that was closed, and one that could not be opened, leave no memory allocated.
 #include <gtest/gtest.h>
-#include <malloc.h>
 
 #include <thread>
 
+#include "support/left_memory.hpp"
 #include "support/pool_file.hpp"
 
-// (A sanitizer's allocator is another one, and does not count.)
-#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#ifdef SCUTE_TEST_COUNTS_MEMORY
 
 namespace scute::test {
 namespace {
 
 class left_memory : public testing::TestWithParam<scute_engine> {
  protected:
-  // Expects that no memory stays in use for each round, beyond some that comes and goes.
   template <typename Round>
   static void expect_none(Round&& round) {
-    constexpr int before = 100, rounds = 1000;
-    for (int i = 0; i < before; ++i) round();
-    const size_t used = ::mallinfo2().uordblks;
-    for (int i = 0; i < rounds; ++i) round();
-    const size_t now = ::mallinfo2().uordblks;
-    EXPECT_LT(now, used + size_t{16} * rounds);
+    expect_none_left(1000, round);
   }
 };
 INSTANTIATE_TEST_SUITE_P(Engine, left_memory, every_engine, engine_name);
