@@ -65,7 +65,9 @@ struct forking_pool : pool_file {
     return n;
   }
   // The file, when nothing will change it but what a child does.
+  // The pool's thread notes the time of a checkpoint when nothing else is left to do.
   bytes at_rest() {
+    in().idle.stop();
     SCUTE_OKAY_E(scute_drain(pool));
     return read_file(path);
   }
