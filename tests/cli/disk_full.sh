@@ -81,6 +81,12 @@ real() {
     [ "$free" -le 0 ] || head -c $((free * 4096)) /dev/zero >"$small/.others"
   }
   drill "$small"
+  # The structure of a pool can be too large by far; no block is taken one after the other.
+  leave 1200
+  expect 6 run create "$small/large.pool" --size 64T
+  one_error_line
+  in_err 'has [0-9]* bytes free, and the structure of a pool of that size takes [0-9]*; make room'
+  [ ! -e "$small/large.pool" ] || fail "a refused pool was left"
 }
 mount_small='mount -t tmpfs -o size=16m,huge=never none "$small"'
 if unshare -Urm true 2>/dev/null && (export small; unshare -Urm bash -c "$mount_small") 2>/dev/null; then

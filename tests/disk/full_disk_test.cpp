@@ -123,6 +123,30 @@ TEST_P(full_disk, Create) {
   });
 }
 
+// BLOCK-1: what the file system says is too little is not taken at all.
+TEST_P(full_disk, CreateTooLarge) {
+  for (const uint32_t flags : {uint32_t{0}, uint32_t{SCUTE_PREALLOCATE}})
+    in_own_process([&] {
+      pool_file f;
+      // Without reservation the structures fit; the whole file does not.
+      const uint64_t pages = flags == 0 ? 3 : 400;
+      small_disk::begin(pages);
+      small_disk::report_free();
+      scute_options o = how();
+      o.flags = flags;
+      ASSERT_EQ(SCUTE_E_NOSPC, scute_create(f.path.c_str(), &o, &f.pool)) << scute_errormsg();
+      EXPECT_EQ(errno, ENOSPC);
+      EXPECT_NE(std::string(scute_errormsg())
+                    .find("has " + std::to_string(pages * 4096) + " bytes free, and "),
+                std::string::npos)
+          << scute_errormsg();
+      EXPECT_EQ(small_disk::free_pages(), pages) << "blocks were taken";
+      EXPECT_EQ(f.dir.count(), 0u) << "a file is left over";
+      small_disk::set_free(2000);
+      SCUTE_OKAY(scute_create(f.path.c_str(), &o, &f.pool));
+    });
+}
+
 // BLOCK-1.
 TEST_P(full_disk, FillAndUse) {
   for (const uint64_t pages : {0, 100, 301})

@@ -43,6 +43,21 @@ INSTANTIATE_TEST_SUITE_P(, pow_full_disk, testing::Values(SCUTE_MEDIUM_RAM, SCUT
                            return std::string(p.param == SCUTE_MEDIUM_RAM ? "ram" : "file");
                          });
 
+TEST_P(pow_full_disk, CreateTooLarge) {
+  in_own_process([] {
+    const scratch folder;
+    small_disk::begin(100);
+    small_disk::report_free();
+    EXPECT_EQ(code_of([&] { pow::store db(folder.file("s.pow"), how()); }), errc::nospc);
+    EXPECT_NE(std::string(scute_errormsg()).find("has 409600 bytes free, and "), std::string::npos)
+        << scute_errormsg();
+    EXPECT_EQ(small_disk::free_pages(), 100U) << "blocks were taken";
+    EXPECT_EQ(folder.count(), 0U) << "a file is left over";
+    small_disk::set_free(300);
+    pow::store db(folder.file("s.pow"), how());
+  });
+}
+
 TEST_P(pow_full_disk, Create) {
   in_own_process([] {
     uint64_t refused = 0;

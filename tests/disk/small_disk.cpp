@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -40,6 +41,7 @@ struct mapping {
 // Signal handlers of the library write to files, so nothing here allocates, and one lock does for
 // all.
 constinit disk* the_disk = nullptr;
+constinit bool reports_free = false;
 constinit mapping mappings[mappings_max]{};
 constinit std::mutex turn;
 
@@ -124,6 +126,10 @@ void begin(uint64_t pages) {
 }
 void end() {
   the_disk = nullptr;
+  reports_free = false;
+}
+void report_free() {
+  reports_free = true;
 }
 void set_free(uint64_t pages) {
   the_disk->free = pages;
@@ -196,6 +202,12 @@ int fallocate(int fd, int mode, off_t at, off_t n) {
       return -1;
     }
   return static_cast<int>(::syscall(SYS_fallocate, fd, mode, at, n));
+}
+int fstatfs(int fd, struct statfs* to) noexcept {
+  if (::syscall(SYS_fstatfs, fd, to) != 0) return -1;
+  if (the_disk != nullptr && reports_free)
+    to->f_bfree = to->f_bavail = the_disk->free * page / static_cast<uint64_t>(to->f_bsize);
+  return 0;
 }
 ssize_t pwrite(int fd, const void* from, size_t n, off_t at) {
   if (the_disk != nullptr)

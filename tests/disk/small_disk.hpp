@@ -21,6 +21,9 @@ void begin(uint64_t pages);
 void end();
 
 void set_free(uint64_t pages);
+// fstatfs() reports the free pages from now on; at first it reports those of the real file system,
+// so that a program learns only at a reservation that it is too large.
+void report_free();
 uint64_t free_pages();
 
 }  // namespace scute::test::small_disk

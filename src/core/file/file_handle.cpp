@@ -169,10 +169,26 @@ int file_handle::fill_holes(uint64_t offset, uint64_t n) const noexcept {
   return 0;
 }
 
+void file_handle::require_room(uint64_t n, const std::string& what) const {
+  struct statfs fs{};
+  struct stat st{};
+  // A file system that names no size has no limit.
+  if (::fstatfs(fd(), &fs) != 0 || ::fstat(fd(), &st) != 0 || fs.f_blocks == 0) return;
+  const auto unit = static_cast<uint64_t>(fs.f_frsize != 0 ? fs.f_frsize : fs.f_bsize);
+  // Some blocks are for root alone.
+  const uint64_t free = (::geteuid() == 0 ? fs.f_bfree : fs.f_bavail) * unit;
+  if (n <= static_cast<uint64_t>(st.st_blocks) * 512 + free) return;
+  errno = ENOSPC;
+  throw failure(SCUTE_E_NOSPC, "the file system of " + path_ + " has " + std::to_string(free) +
+                                   " bytes free, and " + what + " takes " + std::to_string(n) +
+                                   "; make room there, or choose a smaller size");
+}
+
 void file_handle::reserve_all(void (*progress)(void*, uint64_t, uint64_t),
                               void* progress_arg) const {
   constexpr uint64_t step = uint64_t{64} << 20;
   const bool tmpfs = on_tmpfs();
+  require_room(size_, "a file of that size");
   for (uint64_t at = 0; at < size_; at += step) {
     const uint64_t n = std::min(step, size_ - at);
     if (tmpfs) reserve_huge(fd(), at, n);

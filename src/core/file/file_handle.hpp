@@ -41,7 +41,12 @@ class file_handle {
   int grow(uint64_t offset, uint64_t n) const noexcept;
   // Ends the file there; false if the system refuses.
   bool cut(uint64_t offset) const noexcept;
-  // Reserves the whole file. SCUTE_E_NOSPC names the shortage; progress is called now and then.
+  // Throws SCUTE_E_NOSPC if the file has fewer than n bytes of blocks, and the file system has not
+  // the rest free. To be called before blocks are reserved one after the other: those would take
+  // all that other programs need, until the last one fails. what: takes these bytes.
+  void require_room(uint64_t n, const std::string& what) const;
+  // Reserves the whole file, if require_room() allows that. SCUTE_E_NOSPC names the shortage;
+  // progress is called now and then.
   void reserve_all(void (*progress)(void*, uint64_t, uint64_t), void* progress_arg) const;
   // Reads all of these bytes; false if the system fails or the file ends before.
   bool read(uint64_t offset, void* to, size_t n) const noexcept;

@@ -121,7 +121,7 @@ std::unique_ptr<instance> instance::create(const std::string& path, const scute_
                                            foreign_request* foreign) {
   const auto start = clock::now();
   // Throws before anything is created.
-  const uint64_t size = plan(o, foreign, false).geo.file_size;
+  const pool::geometry geo = plan(o, foreign, false).geo;
   if ((o.flags & SCUTE_READONLY) != 0)
     throw failure(SCUTE_E_INVALID, "a new pool cannot be read-only");
   if (o.layout != nullptr && std::strlen(o.layout) >= sizeof(format::superblock::layout))
@@ -135,7 +135,8 @@ std::unique_ptr<instance> instance::create(const std::string& path, const scute_
     name_log_of(path, *old->sb);  // the old pool stays complete until it is replaced
   const medium::ownership as = owner_of_new(path, o, foreign, replace);
   medium::new_file making(path, as, replace);
-  auto file = making.open(size);
+  auto file = making.open(geo.file_size);
+  file.require_room(pool::structures_size(geo), "the structure of a pool of that size");
   progress_adapter adapter{o.progress, o.progress_arg};
   if ((o.flags & SCUTE_PREALLOCATE) != 0)
     file.reserve_all(o.progress != nullptr ? &progress_adapter::call : nullptr, &adapter);

@@ -37,6 +37,7 @@ std::unique_ptr<store> make(const std::string& path, const file_options& w) {
   const uint64_t size = first_segment + fresh.segments * fresh.segment_size;
   const uint64_t reach = std::max(size, w.how.limit.max_size);
   auto file = making.open(size);
+  file.require_room(size, "a store of that size");
   if (const int e = file.reserve(0, size); e != 0)
     throw_errno("reserve " + std::to_string(size) + " bytes for " + path, e);
   auto m = map(std::move(file), w, reach);

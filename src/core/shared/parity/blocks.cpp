@@ -17,17 +17,29 @@ namespace {
 // which are those of the zone's first row.
 enum class columns : uint8_t { all, coming };
 template <typename Fn>
-int for_each_parity(const state& s, uint64_t offset, uint64_t length, columns which, Fn&& fn) {
-  while (s.has_parity && length != 0) {
-    const cell c = cell_of(s.geo, offset);
+int for_each_parity(const geometry& g, uint64_t offset, uint64_t length, columns which, Fn&& fn) {
+  while (g.parity != 0 && length != 0) {
+    const cell c = cell_of(g, offset);
     if (which == columns::coming && c.row != 0) return 0;
-    const uint64_t n = std::min(length, s.geo.row_size - c.column);
-    for (uint32_t p = 0; p < s.geo.parity; ++p)
-      if (const int e = fn(parity_offset(s.geo, c.zone, c.column, p), n); e != 0) return e;
+    const uint64_t n = std::min(length, g.row_size - c.column);
+    for (uint32_t p = 0; p < g.parity; ++p)
+      if (const int e = fn(parity_offset(g, c.zone, c.column, p), n); e != 0) return e;
     offset += n;
     length -= n;
   }
   return 0;
+}
+
+// The same for superblocks, lanes, and the headers of all zones with their parity.
+template <typename Fn>
+int for_each_structure(const geometry& g, Fn&& fn) {
+  int e = fn(0, g.zones_offset);
+  if (e == 0) e = fn(g.superblock_offset(2), format::page);
+  for (uint64_t z = 0; z < g.zone_count && e == 0; ++z) {
+    e = fn(g.zone_offset(z), g.chunk_base);
+    if (e == 0) e = for_each_parity(g, g.zone_offset(z), g.chunk_base, columns::coming, fn);
+  }
+  return e;
 }
 
 int fill(const state& s, uint64_t offset, uint64_t length) noexcept {
@@ -37,7 +49,7 @@ int fill(const state& s, uint64_t offset, uint64_t length) noexcept {
 // Parity of more than a row is the parity of all columns.
 int fill_columns(const state& s, uint64_t offset, uint64_t length) noexcept {
   if (const int e = fill(s, offset, length); e != 0) return e;
-  return for_each_parity(s, offset, std::min(length, s.geo.row_size), columns::all,
+  return for_each_parity(s.geo, offset, std::min(length, s.geo.row_size), columns::all,
                          [&](uint64_t at, uint64_t n) { return fill(s, at, n); });
 }
 
@@ -67,7 +79,7 @@ bool no_room(int error) noexcept {
 int reserve_columns(const state& s, uint64_t offset, uint64_t length) noexcept {
   if (const int e = s.medium->reserve(offset, length); e != 0) return e;
 
-  return for_each_parity(s, offset, length, columns::coming,
+  return for_each_parity(s.geo, offset, length, columns::coming,
                          [&](uint64_t at, uint64_t n) { return s.medium->reserve(at, n); });
 }
 
@@ -81,12 +93,18 @@ bool unused_and_zero(const state& s, uint64_t zone, uint64_t column, uint64_t n)
   return true;
 }
 
+uint64_t structures_size(const geometry& g) noexcept {
+  uint64_t sum = 0;
+  for_each_structure(g, [&](uint64_t, uint64_t n) {
+    sum += n;
+    return 0;
+  });
+  return sum;
+}
+
 void reserve_structures(const state& s) {
-  const auto& g = s.geo;
-  int e = s.medium->reserve(0, g.zones_offset);
-  if (e == 0) e = s.medium->reserve(g.superblock_offset(2), format::page);
-  for (uint64_t z = 0; z < g.zone_count && e == 0; ++z)
-    e = reserve_columns(s, g.zone_offset(z), g.chunk_base);
+  const int e =
+      for_each_structure(s.geo, [&](uint64_t at, uint64_t n) { return s.medium->reserve(at, n); });
   if (e != 0) refuse(s, "the structures of a pool", e);
 }
 
@@ -96,10 +114,7 @@ void fill_holes(const state& s, std::vector<uint32_t>& marks) {
   int e = 0;
   if (marks.empty()) {
     marks.resize(g.zone_count);
-    e = fill(s, 0, g.zones_offset);
-    if (e == 0) e = fill(s, g.superblock_offset(2), format::page);
-    for (uint64_t z = 0; z < g.zone_count && e == 0; ++z)
-      e = fill_columns(s, g.zone_offset(z), g.chunk_base);
+    e = for_each_structure(g, [&](uint64_t at, uint64_t n) { return fill(s, at, n); });
   }
   for (uint64_t z = 0; z < g.zone_count && e == 0; ++z) {
     const uint32_t from = marks[z], to = high_water(s, g.zone_offset(z));

@@ -3,7 +3,8 @@
 // process (on a tmpfs a load from a hole too). So no store ever meets a hole:
 //
 // BLOCK-1 A creation gives blocks to superblocks, lanes, and the headers of all zones with their
-//    parity before its first store. A chunk and its parity get their blocks before the step that
+//    parity before its first store. If the file system has fewer bytes free than these take, it
+//    takes none. A chunk and its parity get their blocks before the step that
 //    puts it below its zone's high-water mark. Nothing else is stored to, and nothing beyond that
 //    mark is read through the mapping.
 // BLOCK-2 A file can lose blocks while it is closed: a copy has holes where there were zeros, or a
@@ -37,7 +38,8 @@ bool no_room(int error) noexcept;
 // may have no blocks, so no thread reads them through the mapping. n is at most column_block.
 bool unused_and_zero(const state& s, uint64_t zone, uint64_t column, uint64_t n) noexcept;
 
-// BLOCK-1, in a new file.
+// BLOCK-1, in a new file, and the bytes that it reserves.
+uint64_t structures_size(const geometry& g) noexcept;
 void reserve_structures(const state& s);
 
 // BLOCK-2, as the zones' descriptors say; if one is damaged, the chunks of its zone are left out.
