@@ -22,8 +22,9 @@ const char* name_of(protection p) {
 }
 
 // Called before anything is written.
-void refuse_other(const file_head& h, const std::string& name, const demand& asked,
+void refuse_other(const file_head& h, const std::string& name, const store_options& w,
                   bool read_only) {
+  const demand& asked = w.asked;
   const auto refuse = [&](const std::string& has, const std::string& instead) {
     throw failure(SCUTE_E_INVALID, name + " has " + has + ", and " + instead +
                                        " was asked for: leave that option at its default to open "
@@ -37,7 +38,7 @@ void refuse_other(const file_head& h, const std::string& name, const demand& ask
            std::to_string(asked.segment_size));
   const uint64_t size = first_segment + h.segments * h.segment_size;
   if (asked.size_most != 0 && asked.size_most < size && !read_only)
-    refuse(std::to_string(size) + " bytes", "a max_size of " + std::to_string(asked.size_most));
+    refuse(std::to_string(size) + " bytes", "a max_size of " + std::to_string(w.limit.max_size));
 }
 
 uint64_t most_segments(const file_head& h, uint64_t max_size) {
@@ -129,7 +130,7 @@ std::unique_ptr<store> store::open(std::unique_ptr<medium::medium> m, const std:
   uint32_t damaged = 0;
   s.head =
       read_head(*s.medium, file_size, name, damaged, w.recovery.salvage ? w.limit.max_size : 0);
-  refuse_other(s.head, name, w.asked, s.read_only);
+  refuse_other(s.head, name, w, s.read_only);
   made->clean_ = s.head.clean != 0;
   if (!made->clean_) s.medium->refresh();
   made->set_up(w);

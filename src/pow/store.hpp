@@ -31,7 +31,8 @@ struct shape {  // of a new file
 struct demand {
   std::optional<protection> protect;
   uint64_t segment_size = 0;
-  uint64_t size_most = 0;  // of the file
+  // Of the file; a new one may have a little more than the max_size that was asked for.
+  uint64_t size_most = 0;
 };
 
 struct store_options {

@@ -108,6 +108,34 @@ expect 2 "$scute" pow check "$sealed" --repair
 expect 0 "$scute" pow check "$sealed"
 file=$sealed same
 
+# Sizes are those that were asked for, or refused with their numbers.
+sized=$pools/sized.pow
+expect 0 "$scute" pow kv put "$sized" k v --create
+expect 1 "$scute" pow kv put "$sized" k v --max-size 1M
+one_error_line
+in_err 'a max_size of 1048576 was asked for'
+expect 0 "$scute" pow kv put "$sized" k v --max-size 5M
+rm "$sized"
+for again in 1 2; do # the same command continues
+  expect 0 "$scute" pow kv put "$sized" k v --create --size 8M --segment-size 72K
+done
+expect 1 "$scute" pow kv put "$sized" k v --max-size 1M
+in_err 'a max_size of 1048576 was asked for'
+expect 1 "$scute" pow kv put "$sized" k v --max-size 1M --size 2M
+in_err '^scute: [^:]*: --max-size 1048576 is less than --size 2097152$'
+for create in --create ''; do
+  # shellcheck disable=SC2086
+  expect 1 "$scute" pow kv put "$sized" k w $create --size 64M
+  one_error_line
+  in_err 'has [0-9]* bytes, and not --size 67108864 as asked for'
+done
+expect 0 "$scute" pow kv put "$sized" k w --create --size 2M
+expect 0 "$scute" pow kv get "$sized" k
+in_out '^w$'
+# A new one is not larger than it may become.
+expect 0 "$scute" pow kv put "$pools/tiny.pow" k v --create --max-size 1M --segment-size 72K
+[ "$(stat -c %s "$pools/tiny.pow")" -le $((1 << 20)) ] || fail "a new store is larger than --max-size"
+
 # Foreign files, and a file that is open.
 head -c 20000 /dev/urandom >foreign
 expect 7 "$scute" pow info foreign

@@ -7,7 +7,9 @@
 #include "output.hpp"
 #include "progress.hpp"
 
-#include <deque>
+#include <fmt/format.h>
+
+#include <algorithm>
 
 namespace scute_tool {
 
@@ -116,9 +118,15 @@ scute::pow::store store_file::open(const store_flags& flags, how mode, progress*
   o.flags = mode == how::read ? SCUTE_POW_READONLY : SCUTE_POW_NO_CLEANER;
   if (mode != how::create) o.flags |= SCUTE_POW_EXISTING;
   if (flags.salvage) o.flags |= SCUTE_POW_SALVAGE;
+  // One that is given limits the default of the other.
   if (flags.size != 0) o.size = flags.size;
   if (flags.max_size != 0) o.max_size = flags.max_size;
-  if (o.max_size < o.size) o.max_size = o.size;
+  if (o.max_size < o.size) {
+    if (flags.size != 0 && flags.max_size != 0)
+      throw failure(exit_error, path_,
+                    fmt::format("--max-size {} is less than --size {}", o.max_size, o.size));
+    (flags.max_size == 0 ? o.max_size : o.size) = std::max(flags.size, flags.max_size);
+  }
   o.max_memory = flags.max_memory;
   if (flags.segment_size != 0) o.segment_size = flags.segment_size;
   if (!flags.protection.empty()) o.protection = store_protection_of(flags.protection);
@@ -145,7 +153,16 @@ scute::pow::store store_file::open(const store_flags& flags, how mode, progress*
         is_new_ = false;
         if (error.which() != scute::errc::exists) throw;
       }
-    return open_with(0);
+    scute::pow::store there = open_with(0);
+    // A store keeps no note of its first size, and may have grown since. A new one has whole
+    // segments.
+    const scute_pow_info has = there.info();
+    if (has.segments < flags.size / has.segment_size)
+      throw failure(exit_error, path_,
+                    fmt::format("has {} bytes, and not --size {} as asked for; that is chosen when "
+                                "a store is made, and it grows by itself: leave out that option",
+                                has.file_size, flags.size));
+    return there;
   } catch (const scute::error& error) {
     throw not_of_kind(file_kind::persist_on_write, path_, error);
   }
