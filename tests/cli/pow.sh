@@ -178,3 +178,47 @@ echo mine >"$pools/e.pow"
 exec 9>&-
 wait $loader && fail "the load has not failed"
 equal "$(cat "$pools/e.pow")" mine
+
+# CSV: the message has the way on. An array of JSON is read as its lines would be, and continues
+# where it ended.
+printf 'a,1\nb,2\n' >list.csv
+expect 1 "$scute" pow kv load "$pools/csv.pow" list.csv --create --quiet
+one_error_line
+way=$(sed -n "s/.*no tab.* after \`\(sed [^\`]*\)\`.*/\1/p" err)
+[ -n "$way" ] || fail "the message has no way on: $(cat err)"
+eval "$way list.csv" | "$scute" pow kv load "$pools/csv.pow" - --create --quiet >/dev/null || fail "the way does not work"
+equal "$("$scute" pow kv get "$pools/csv.pow" b)" 2
+printf '[{"key":"a","value":1},\n {"value":[1, {"x": "]}"}], "key":"b \\"],[\\""}' >array.json
+array=("$scute" pow kv load "$pools/array.pow" array.json --quiet)
+expect 1 "${array[@]}" --create --batch 1
+in_err 'record 3: not JSON'
+equal "$("$scute" pow kv count "$pools/array.pow")" 2
+printf ', {"key":"c","value":""}]' >>array.json
+expect 0 "${array[@]}" --json
+equal "$(json resumed_at) $(json loaded)" "2 1"
+printf 'a\t1\nb "],["\t[1, {"x": "]}"}]\nc\t\n' | cmp - <("$scute" pow kv scan "$pools/array.pow") || fail "an array is not read as it is"
+
+# Pipes have no names of their own: one after the other is loaded, and each continues by itself.
+for n in 1 2; do
+  printf 'a%s\t1\nb%s\t2\n' $n $n | expect 0 "$scute" pow kv load "$pools/pipes.pow" - --create --quiet --json
+  equal "$(json added)" 2
+done
+printf 'a1\t1\nb1\t2\ne1\t3\n' | expect 0 "$scute" pow kv load "$pools/pipes.pow" - --quiet --json
+equal "$(json resumed_at) $(json added)" "2 1"
+
+# Names of any length: it works, or the message says how long a name may be, and nothing is left.
+mkdir "$pools/names"
+for length in 200 231 232 255 256; do
+  name=$pools/names/$(head -c $length /dev/zero | tr '\0' n)
+  status=0
+  "$scute" pow kv put "$name" k v --create >out 2>err || status=$?
+  if [ $status = 0 ]; then
+    expect 0 "$scute" pow check "$name"
+    rm "$name"
+  else
+    [ $length -gt 231 ] || fail "a name of $length bytes: $(cat err)"
+    one_error_line
+    in_err 'choose a name of at most 231 bytes'
+  fi
+  [ -z "$(ls "$pools/names")" ] || fail "$length: left: $(ls "$pools/names")"
+done
