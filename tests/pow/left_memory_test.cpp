@@ -8,10 +8,7 @@
 namespace scute::pow {
 namespace {
 
-class LeftMemory : public test::pow_files {
- protected:
-  static constexpr int rounds = 200;
-};
+class LeftMemory : public test::pow_files {};
 INSTANTIATE_TEST_SUITE_P(, LeftMemory, testing::Values(test::scratch::memory), test::name_of_place);
 
 // Each section does what a section can do. There is a cleaner.
@@ -23,7 +20,7 @@ TEST_P(LeftMemory, OfStoresThatWereClosed) {
     o.protection = protect;
     o.flags = 0;
     uint64_t i = 0;
-    test::expect_none_left(rounds, [&] {
+    test::expect_none_left([&] {
       store db(path, o);
       map<uint64_t, std::string> all(db, "all");
       queue<uint64_t> some(db, "some");
@@ -44,7 +41,7 @@ TEST_P(LeftMemory, OfStoresThatWereClosed) {
 }
 
 TEST_P(LeftMemory, OfKeptHandles) {
-  test::expect_none_left(rounds, [&] {
+  test::expect_none_left([&] {
     scute_pow* db = nullptr;
     scute_pow_file* file = nullptr;
     uint64_t word = 0;
@@ -64,14 +61,12 @@ TEST_P(LeftMemory, OfKeptHandles) {
 
 TEST_P(LeftMemory, OfStoresThatWereNotOpened) {
   store db(path, small());
-  test::expect_none_left(rounds,
-                         [&] { EXPECT_EQ(code_of([&] { store(path, small()); }), errc::busy); });
+  test::expect_none_left([&] { EXPECT_EQ(code_of([&] { store(path, small()); }), errc::busy); });
   db.close();
   auto bytes = test::read_file(path);
   std::fill(bytes.begin(), bytes.begin() + 3 * 4096, static_cast<unsigned char>(7));
   test::write_file(path, bytes);
-  test::expect_none_left(rounds,
-                         [&] { EXPECT_EQ(code_of([&] { store(path, small()); }), errc::format); });
+  test::expect_none_left([&] { EXPECT_EQ(code_of([&] { store(path, small()); }), errc::format); });
 }
 
 }  // namespace

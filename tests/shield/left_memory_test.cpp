@@ -10,8 +10,6 @@
 namespace scute::test {
 namespace {
 
-constexpr int rounds = 200;
-
 class shields_left : public testing::TestWithParam<scute_engine> {};
 INSTANTIATE_TEST_SUITE_P(Engine, shields_left, every_engine, engine_name);
 
@@ -20,7 +18,7 @@ TEST_P(shields_left, NothingWhenClosed) {
   f.make(30000);
   f.add(shielded::options(GetParam()));
   uint64_t i = 0;
-  expect_none_left(rounds, [&] {
+  expect_none_left([&] {
     f.open();
     f.write(i % 20000, pattern(i, 700));
     ++i;
@@ -33,7 +31,7 @@ TEST_P(shields_left, NothingWhenClosed) {
 TEST_P(shields_left, NothingWhenRemoved) {
   shielded f;
   f.make(30000);
-  expect_none_left(60, [&] {
+  expect_none_left([&] {
     f.add(shielded::options(GetParam()));
     SCUTE_OKAY(scute_shield_remove(f.path.c_str(), nullptr));
   });
@@ -45,7 +43,7 @@ TEST_P(shields_left, NothingWhenNotOpened) {
   f.add(shielded::options(GetParam()));
   f.open();
   scute_pool* const first = f.pool;
-  expect_none_left(rounds, [&] { SCUTE_FAILS(SCUTE_E_BUSY, f.try_open()); });
+  expect_none_left([&] { SCUTE_FAILS(SCUTE_E_BUSY, f.try_open()); });
   f.pool = first;
 }
 
