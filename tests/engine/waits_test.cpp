@@ -3,57 +3,19 @@
 // holds (base/locks/waiting.hpp). The tests of real-time priorities need rights that a process may
 // lack; these need none: the calling thread holds each lock for as long as the test wants.
 #include <gtest/gtest.h>
-#include <pthread.h>
 
 #include <atomic>
-#include <ctime>
 #include <functional>
-#include <thread>
 
 #include "base/locks/spin_lock.hpp"
 #include "base/locks/waiting.hpp"
 #include "base/process/process.hpp"
 #include "core/shared/parity/columns.hpp"
 #include "support/pool_file.hpp"
-#include "support/wait.hpp"
+#include "support/sleeper.hpp"
 
 namespace scute::test {
 namespace {
-
-// Whether the thread sleeps before it has used a second of a processor, which a thread that only
-// spins or yields does not.
-bool comes_to_sleep(std::thread& thread, const std::atomic<pid_t>& number,
-                    const std::atomic<bool>& ended) {
-  clockid_t clock{};
-  if (::pthread_getcpuclockid(thread.native_handle(), &clock) != 0) return false;
-  bool asleep = false;
-  const bool decided = becomes_true([&] {
-    timespec used{};
-    ::clock_gettime(clock, &used);
-    asleep = number != 0 && sleeps(number);
-    return asleep || ended || used.tv_sec >= 1;
-  });
-  return decided && asleep && !ended;
-}
-
-// take_and_release runs on another thread while the caller holds what it takes.
-void expect_sleeper(const std::function<void()>& take_and_release,
-                    const std::function<void()>& release) {
-  std::atomic<pid_t> number{0};
-  std::atomic<bool> ended{false}, may_end{false};
-  std::thread waiter([&] {
-    number = ::gettid();
-    take_and_release();
-    ended = true;
-    while (!may_end) pause(std::chrono::microseconds(100));  // its clock is there as long as it is
-  });
-  EXPECT_TRUE(comes_to_sleep(waiter, number, ended));
-  EXPECT_FALSE(ended);
-  release();
-  wait_until([&] { return ended.load(); });
-  may_end = true;
-  waiter.join();
-}
 
 template <typename Lock>
 void try_lock_of() {

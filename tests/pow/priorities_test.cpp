@@ -17,10 +17,10 @@ namespace {
 
 using kind = std::tuple<scute_pow_protection, unsigned>;
 class pow_priorities : public ::testing::TestWithParam<kind> {};
-INSTANTIATE_TEST_SUITE_P(, pow_priorities,
-                         ::testing::Combine(::testing::Values(SCUTE_POW_NONE, SCUTE_POW_ALWAYS),
-                                            ::testing::Values(0U,
-                                                              unsigned{SCUTE_POW_WATCH_LOCKS})));
+INSTANTIATE_TEST_SUITE_P(
+    , pow_priorities,
+    ::testing::Combine(::testing::Values(SCUTE_POW_NONE, SCUTE_POW_SEALED, SCUTE_POW_ALWAYS),
+                       ::testing::Values(0U, unsigned{SCUTE_POW_WATCH_LOCKS})));
 
 TEST_P(pow_priorities, OnOneProcessor) {
   struct parts {
