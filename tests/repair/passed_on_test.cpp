@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A fault that is none of a pool's goes to the handler that the program had set before it opened
 // the pool, as if the kernel had called it (FAULT-1): with the flags that it was set with, the
-// signals blocked that it asked for, on the stack that it expects.
+// signals blocked that it asked for, on the stack that it expects. SIGSEGV and SIGBUS each have
+// a handler of their own.
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 #include <array>
 #include <atomic>
@@ -13,6 +15,7 @@
 #include <csignal>
 #include <cstring>
 #include <memory>
+#include <string>
 #include <thread>
 
 #include "repair/lossy_pool.hpp"
@@ -31,7 +34,16 @@ std::array<seen, 4> calls;
 std::atomic<unsigned> count{0};
 std::byte* own_stack = nullptr;
 constexpr size_t own_stack_size = 64 << 10;
-char* nowhere = nullptr;  // a page without access
+int faults_with = SIGSEGV;  // or SIGBUS
+int nowhere_file = -1;
+char* nowhere = nullptr;  // a page without access: beyond the end of its file, for SIGBUS
+
+void give_access(bool access) {
+  if (faults_with == SIGBUS)
+    ASSERT_EQ(0, ::ftruncate(nowhere_file, access ? page : 0));
+  else
+    ASSERT_EQ(0, ::mprotect(nowhere, page, access ? PROT_READ | PROT_WRITE : PROT_NONE));
+}
 
 void note(int signal, const siginfo_t* info) {
   const unsigned n = count.fetch_add(1);
@@ -45,20 +57,17 @@ void note(int signal, const siginfo_t* info) {
   s.aligned = reinterpret_cast<uintptr_t>(__builtin_frame_address(0)) % 16 == 0;
   ::pthread_sigmask(SIG_SETMASK, nullptr, &s.blocked);
 }
-void open_page() {
-  ASSERT_EQ(0, ::mprotect(nowhere, page, PROT_READ | PROT_WRITE));
-}
 void plain(int signal) {
   note(signal, nullptr);
 }
 void repairing(int signal) {
   note(signal, nullptr);
-  open_page();
+  give_access(true);
 }
 void repairing_with_info(int signal, siginfo_t* info, void* context) {
   note(signal, info);
   ASSERT_NE(nullptr, context);
-  open_page();
+  give_access(true);
 }
 sigjmp_buf way_out;
 void leaving(int signal) {
@@ -74,12 +83,12 @@ struct sigaction set_with(int flags) {
 }
 void set(struct sigaction a, void (*to)(int)) {
   a.sa_handler = to;
-  ASSERT_EQ(0, ::sigaction(SIGSEGV, &a, nullptr));
+  ASSERT_EQ(0, ::sigaction(faults_with, &a, nullptr));
 }
 void set(struct sigaction a, void (*to)(int, siginfo_t*, void*)) {
   a.sa_sigaction = to;
   a.sa_flags |= SA_SIGINFO;
-  ASSERT_EQ(0, ::sigaction(SIGSEGV, &a, nullptr));
+  ASSERT_EQ(0, ::sigaction(faults_with, &a, nullptr));
 }
 
 // Runs in a child: sets a handler, opens a pool, and meets faults in a thread that has a stack for
@@ -87,16 +96,19 @@ void set(struct sigaction a, void (*to)(int, siginfo_t*, void*)) {
 template <typename Set, typename Body>
 int status_of(Set&& prepare, Body&& body) {
   child c([&] {
-    nowhere =
-        static_cast<char*>(::mmap(nullptr, page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    nowhere_file = ::memfd_create("nowhere", MFD_CLOEXEC);
+    ASSERT_EQ(0, ::ftruncate(nowhere_file, page));
+    nowhere = static_cast<char*>(
+        ::mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_SHARED, nowhere_file, 0));
     ASSERT_NE(MAP_FAILED, nowhere);
+    give_access(false);
     own_stack = new std::byte[own_stack_size];
     prepare();
     lossy_pool f;
     f.create(2 * mib, SCUTE_PROTECT_MLPC);
     f.fill();
     struct sigaction now{};
-    ASSERT_EQ(0, ::sigaction(SIGSEGV, nullptr, &now));
+    ASSERT_EQ(0, ::sigaction(faults_with, nullptr, &now));
     ASSERT_NE(0, now.sa_flags & SA_ONSTACK) << "the library's handler is not there";
     std::thread([&] {
       const stack_t s{own_stack, 0, own_stack_size};
@@ -109,28 +121,39 @@ int status_of(Set&& prepare, Body&& body) {
 void store() {
   *const_cast<volatile char*>(nowhere) = 1;
 }
+int the_other() {
+  return faults_with == SIGBUS ? SIGSEGV : SIGBUS;
+}
 bool blocks(const sigset_t& s, int signal) {
   return sigismember(&s, signal) == 1;
 }
 
-TEST(passed_on, ResetsTheHandlerAfterOneCall) {
+class passed_on : public testing::TestWithParam<int> {
+ protected:
+  passed_on() { faults_with = GetParam(); }
+};
+INSTANTIATE_TEST_SUITE_P(, passed_on, testing::Values(SIGSEGV, SIGBUS), [](const auto& p) {
+  return std::string(p.param == SIGBUS ? "SIGBUS" : "SIGSEGV");
+});
+
+TEST_P(passed_on, ResetsTheHandlerAfterOneCall) {
   const int status = status_of([] { set(set_with(static_cast<int>(SA_RESETHAND)), &plain); },
                                [](lossy_pool&) { store(); });
-  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV) << "status " << status;
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == faults_with) << "status " << status;
 }
 
-TEST(passed_on, ResetsAfterOneOfThoseThatWereSentAsWell) {
+TEST_P(passed_on, ResetsAfterOneOfThoseThatWereSentAsWell) {
   const int status = status_of([] { set(set_with(static_cast<int>(SA_RESETHAND)), &plain); },
                                [](lossy_pool&) {
-                                 ::raise(SIGSEGV);
+                                 ::raise(faults_with);
                                  if (count != 1) ::_exit(8);
-                                 ::raise(SIGSEGV);
+                                 ::raise(faults_with);
                                  ::_exit(7);
                                });
-  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV) << "status " << status;
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == faults_with) << "status " << status;
 }
 
-TEST(passed_on, APageOfAPoolDoesNotSpendTheHandler) {
+TEST_P(passed_on, APageOfAPoolDoesNotSpendTheHandler) {
   EXPECT_EQ(0, status_of([] { set(set_with(static_cast<int>(SA_RESETHAND)), &repairing); },
                          [](lossy_pool& f) {
                            const uint64_t lost = f.used_pages().front();
@@ -146,7 +169,7 @@ TEST(passed_on, APageOfAPoolDoesNotSpendTheHandler) {
                          }));
 }
 
-TEST(passed_on, WithoutItsFlagRunsOnTheStackOfTheCode) {
+TEST_P(passed_on, WithoutItsFlagRunsOnTheStackOfTheCode) {
   EXPECT_EQ(0, status_of([] { set(set_with(0), &repairing_with_info); },
                          [](lossy_pool&) {
                            store();
@@ -154,12 +177,12 @@ TEST(passed_on, WithoutItsFlagRunsOnTheStackOfTheCode) {
                            EXPECT_TRUE(calls[0].has_info);
                            EXPECT_FALSE(calls[0].on_own_stack);
                            EXPECT_TRUE(calls[0].aligned);
-                           EXPECT_TRUE(blocks(calls[0].blocked, SIGSEGV));
-                           EXPECT_FALSE(blocks(calls[0].blocked, SIGBUS));
+                           EXPECT_TRUE(blocks(calls[0].blocked, faults_with));
+                           EXPECT_FALSE(blocks(calls[0].blocked, the_other()));
                          }));
 }
 
-TEST(passed_on, WithItsFlagRunsOnTheStackOfHandlers) {
+TEST_P(passed_on, WithItsFlagRunsOnTheStackOfHandlers) {
   EXPECT_EQ(0, status_of([] { set(set_with(SA_ONSTACK), &repairing); },
                          [](lossy_pool&) {
                            store();
@@ -169,7 +192,7 @@ TEST(passed_on, WithItsFlagRunsOnTheStackOfHandlers) {
                          }));
 }
 
-TEST(passed_on, BlocksWhatTheHandlerAskedForAndTheCodeHadBlocked) {
+TEST_P(passed_on, BlocksWhatTheHandlerAskedForAndTheCodeHadBlocked) {
   EXPECT_EQ(0, status_of(
                    [] {
                      struct sigaction a = set_with(SA_NODEFER);
@@ -179,24 +202,24 @@ TEST(passed_on, BlocksWhatTheHandlerAskedForAndTheCodeHadBlocked) {
                    [](lossy_pool&) {
                      sigset_t mine, after;
                      sigemptyset(&mine);
-                     sigaddset(&mine, SIGBUS);
+                     sigaddset(&mine, the_other());
                      sigaddset(&mine, SIGUSR2);
                      ASSERT_EQ(0, ::pthread_sigmask(SIG_BLOCK, &mine, nullptr));
                      store();
                      EXPECT_EQ(1u, count);
-                     EXPECT_FALSE(blocks(calls[0].blocked, SIGSEGV));
-                     for (const int signal : {SIGBUS, SIGUSR1, SIGUSR2})
+                     EXPECT_FALSE(blocks(calls[0].blocked, faults_with));
+                     for (const int signal : {the_other(), SIGUSR1, SIGUSR2})
                        EXPECT_TRUE(blocks(calls[0].blocked, signal)) << signal;
                      ASSERT_EQ(0, ::pthread_sigmask(SIG_SETMASK, nullptr, &after));
-                     EXPECT_TRUE(blocks(after, SIGBUS));
+                     EXPECT_TRUE(blocks(after, the_other()));
                      EXPECT_FALSE(blocks(after, SIGUSR1));
-                     EXPECT_FALSE(blocks(after, SIGSEGV));
+                     EXPECT_FALSE(blocks(after, faults_with));
                    }));
 }
 
 // The stack of handlers is free again while the program's runs elsewhere, and afterwards; no
 // register is lost on the way.
-TEST(passed_on, SignalsMeanwhileAndRegistersAfterwards) {
+TEST_P(passed_on, SignalsMeanwhileAndRegistersAfterwards) {
   EXPECT_EQ(0, status_of(
                    [] {
                      struct sigaction other = set_with(SA_ONSTACK);
@@ -210,12 +233,12 @@ TEST(passed_on, SignalsMeanwhileAndRegistersAfterwards) {
                        ::raise(SIGUSR1);
                        repairing(signal);
                      };
-                     ASSERT_EQ(0, ::sigaction(SIGSEGV, &a, nullptr));
+                     ASSERT_EQ(0, ::sigaction(faults_with, &a, nullptr));
                    },
                    [](lossy_pool&) {
                      double x = 1.0, sum = 0;
                      for (int i = 0; i < 3; ++i) {
-                       ASSERT_EQ(0, ::mprotect(nowhere, page, PROT_NONE));
+                       give_access(false);
                        x *= 3.5;
                        store();
                        sum += x;
@@ -225,7 +248,7 @@ TEST(passed_on, SignalsMeanwhileAndRegistersAfterwards) {
                    }));
 }
 
-TEST(passed_on, AHandlerMayLeaveByAJump) {
+TEST_P(passed_on, AHandlerMayLeaveByAJump) {
   EXPECT_EQ(0, status_of([] { set(set_with(0), &leaving); },
                          [](lossy_pool& f) {
                            for (std::atomic<unsigned> i = 0; i < 3; ++i)
@@ -239,7 +262,8 @@ TEST(passed_on, AHandlerMayLeaveByAJump) {
 }
 
 // As without the library: there is no room for the frame of the handler.
-TEST(passed_on, AStackThatHasComeToItsEndEndsTheProgram) {
+TEST(passed_on_at_the_end, AStackThatHasComeToItsEndEndsTheProgram) {
+  faults_with = SIGSEGV;
   struct deep {
     static int down(int n) {
       std::array<volatile char, 4096> room;
@@ -252,9 +276,9 @@ TEST(passed_on, AStackThatHasComeToItsEndEndsTheProgram) {
   EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV) << "status " << status;
 }
 
-TEST(passed_on, WhatIsIgnoredAndWasSentIsIgnored) {
-  EXPECT_EQ(0, status_of([] { ASSERT_NE(SIG_ERR, std::signal(SIGSEGV, SIG_IGN)); },
-                         [](lossy_pool&) { ::raise(SIGSEGV); }));
+TEST_P(passed_on, WhatIsIgnoredAndWasSentIsIgnored) {
+  EXPECT_EQ(0, status_of([] { ASSERT_NE(SIG_ERR, std::signal(faults_with, SIG_IGN)); },
+                         [](lossy_pool&) { ::raise(faults_with); }));
 }
 
 }  // namespace
