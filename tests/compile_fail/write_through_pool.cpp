@@ -1,4 +1,6 @@
 // expect: (read-only|not assignable|const)
+// It is an ordinary assignment through the const reference from get(): the message is the
+// compiler's own.
 #include <scute/scute.hpp>
 
 struct account {
