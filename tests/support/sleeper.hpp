@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A thread that waits for what the caller holds has to sleep (base/locks/waiting.hpp). The caller
+// A thread that waits for what the caller holds sleeps (base/locks/waiting.hpp). The caller
 // holds it for as long as the test wants, as a thread that the system does not run.
 #pragma once
 
