@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "scute/pow.h"
+#include "scute/shield.h"
 #include "support/child.hpp"
 #include "support/pool_file.hpp"
 
@@ -149,26 +150,60 @@ TEST(closed_descriptors, SyncAndGrowthOfALog) {
   }
 }
 
-// A pool on a disk whose log is in it: fences sync the mapping, or the file.
+// A pool on a disk whose log is in it, or that has none: fences sync the mapping, or the file.
 TEST(closed_descriptors, SyncOfAPool) {
-  const scratch others(scratch::disk);
-  pool_file f(scratch::disk);
-  in_child([&] {
-    scute_options o = options(32 * mib, {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_REDO});
-    o.medium = SCUTE_MEDIUM_FILE;
-    f.create(o);
-    const scute_oid oid = f.alloc(pattern(1, 3000));
-    ASSERT_NE(oid, 0U);
-    const files_of_the_program own(others);
-    EXPECT_EQ(SCUTE_E_IO, first_error(200, [&](unsigned i) {
-                return i % 2 == 0 ? change(f, oid, pattern(i, 3000)) : allocate(f, 100'000);
-              }));
-    own.expect_untouched();
-    scute_close(f.pool);
-    own.expect_untouched();
-  });
-  f.open();
-  f.expect_sound();
+  for (const scute_engine engine : {SCUTE_ENGINE_REDO, SCUTE_ENGINE_LOGFREE}) {
+    SCOPED_TRACE(engine);
+    const scratch others(scratch::disk);
+    pool_file f(scratch::disk);
+    in_child([&] {
+      scute_options o = options(32 * mib, {SCUTE_PROTECT_MLPC, engine});
+      o.medium = SCUTE_MEDIUM_FILE;
+      f.create(o);
+      const scute_oid oid = f.alloc(pattern(1, 3000));
+      ASSERT_NE(oid, 0U);
+      const files_of_the_program own(others);
+      EXPECT_EQ(SCUTE_E_IO, first_error(200, [&](unsigned i) {
+                  return i % 2 == 0 ? change(f, oid, pattern(i, 3000)) : allocate(f, 100'000);
+                }));
+      own.expect_untouched();
+      scute_close(f.pool);
+      own.expect_untouched();
+    });
+    f.open();
+    f.expect_sound();
+  }
+}
+
+// A shielded file, in memory and on a disk, gets longer: blocks are reserved in it and for its
+// checksums.
+TEST(closed_descriptors, GrowthOfAShieldedFile) {
+  for (const auto where : {scratch::memory, scratch::disk}) {
+    SCOPED_TRACE(where);
+    const scratch others(where), dir(where);
+    const std::string file = dir.file("file");
+    const bytes before = pattern(5, 300'000);
+    write_file(file, before);
+    scute_options o = options(0, {SCUTE_PROTECT_MLPC});
+    if (where == scratch::disk) o.medium = SCUTE_MEDIUM_FILE;
+    SCUTE_OKAY(scute_shield_add(file.c_str(), &o, 4 * mib, 0));
+    in_child([&] {
+      scute_pool* pool = nullptr;
+      SCUTE_OKAY(scute_shield_open(file.c_str(), &o, &pool));
+      const files_of_the_program own(others);
+      SCUTE_FAILS(SCUTE_E_IO, scute_shield_grow(pool, 2 * mib));
+      own.expect_untouched();
+      scute_close(pool);
+      own.expect_untouched();
+    });
+    scute_pool* pool = nullptr;
+    SCUTE_OKAY(scute_shield_open(file.c_str(), &o, &pool));
+    bytes now(before.size());
+    SCUTE_OKAY(scute_shield_read(pool, 0, now.data(), now.size()));
+    EXPECT_EQ(now, before);
+    SCUTE_OKAY(scute_shield_grow(pool, 2 * mib));
+    SCUTE_OKAY(scute_close(pool));
+  }
 }
 
 // CLOSED-1: a page is lost, before or after, and rebuilt for whatever asks for it first.
