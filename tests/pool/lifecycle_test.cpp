@@ -269,7 +269,7 @@ TEST_F(lifecycle, NewerFormats) {
   edit_superblocks([](auto& sb) { sb.incompat = 0, sb.ro_compat = 1; });
   SCUTE_FAILS(SCUTE_E_VERSION, open(path));
   SCUTE_OKAY(open(path, SCUTE_READONLY));
-  edit_superblocks([](auto& sb) { sb.ro_compat = 0, sb.compat = 1; });
+  edit_superblocks([](auto& sb) { sb.ro_compat = 0, sb.compat = 8; });
   SCUTE_OKAY(open(path));
   // Overwriting a pool that this library cannot even read would destroy it.
   edit_superblocks([](auto& sb) { sb.version = 9; });

@@ -32,12 +32,13 @@ superblock superblock_of(const std::string& path) {
   }
   return newest;
 }
-void set_goal(const std::string& path, uint32_t goal, uint64_t log_cap = 0) {
+void set_goal(const std::string& path, uint32_t goal, uint64_t log_cap = 0, uint64_t compat = 0) {
   bytes file = read_file(path);
   for (const size_t at : {size_t{0}, size_t{4096}, file.size() - 4096}) {
     superblock sb = in_copy(file, at);
     sb.goal = goal;
     sb.log_cap = log_cap;
+    sb.compat = compat;
     sb.checksum = core::pool::superblock_checksum(sb);
     std::memcpy(file.data() + at, &sb, sizeof sb);
   }
@@ -201,6 +202,23 @@ TEST(goal, ALogThatIsTooLargeIsMadeSmaller) {
   EXPECT_EQ(f.read(oid), pattern(1, 3000));
   f.close();
   f.open();
+}
+
+// GOAL-5: also if the process that gave a log in a file up was killed on its way.
+TEST(goal, ALogOfAFileIsMadeInOneWhateverTheMedium) {
+  for (const bool in_file : {false, true}) {
+    pool_file f;
+    f.create(options(2 * mib, {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_REDO}));
+    const scute_oid oid = f.alloc(pattern(1, 3000));
+    f.close();
+    set_goal(f.path, SCUTE_ENGINE_SPEC, 0, in_file ? core::format::compat_goal_in_file : 0);
+    f.open();
+    EXPECT_EQ(f.info().engine, SCUTE_ENGINE_SPEC);
+    EXPECT_EQ(fs::exists(f.path + ".log"), in_file);
+    EXPECT_EQ(superblock_of(f.path).goal, 0U);
+    EXPECT_EQ(superblock_of(f.path).compat, 0U);
+    EXPECT_EQ(f.read(oid), pattern(1, 3000));
+  }
 }
 
 // Without room for the log the pool waits, and loses nothing.

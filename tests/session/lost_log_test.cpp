@@ -7,6 +7,7 @@
 #include "core/shared/marks.hpp"
 #include "core/shared/pool/superblock.hpp"
 #include "session/log_file.hpp"
+#include "support/shielded.hpp"
 #include "support/wait.hpp"
 
 namespace scute::test {
@@ -101,6 +102,40 @@ TEST_F(lost_log, StaysOnTheMedium) {
   EXPECT_EQ(f.info().lost_logs, 2U);
   EXPECT_GT(f.info().lost_log_session, first.lost_log_session);
   EXPECT_GT(f.info().lost_log_opened_ns, first.lost_log_opened_ns);
+}
+
+// GOAL-5: by an opening that would put a log into the pool, as in memory.
+TEST(lost_log_in_memory, IsMadeAgainInAFile) {
+  disk_pool f(on_disk(), scratch::memory);
+  f.change(1);
+  f.kill();
+  fs::remove(f.log);
+  const scute_options how = opening(SCUTE_WITHOUT_LOG);
+  SCUTE_OKAY(scute_open(f.path.c_str(), &how, &f.pool));
+  EXPECT_TRUE(fs::exists(f.log));
+  EXPECT_EQ(f.info().engine, SCUTE_ENGINE_SPEC);
+  f.check(true);
+  f.expect_last();
+}
+
+// The pool of a shielded file has no room for it.
+TEST(lost_log_in_memory, OfAShieldedFileIsMadeAgain) {
+  shielded f(scratch::memory);
+  f.make(3 * mib);
+  scute_options o = shielded::options(SCUTE_ENGINE_SPEC);
+  o.medium = SCUTE_MEDIUM_FILE;
+  f.add(o);
+  const std::string log = f.sidecar() + ".log";
+  SCUTE_OKAY(scute_shield_open(f.path.c_str(), &o, &f.pool));
+  f.write(5000, pattern(7, 9000));
+  f.in().abandon();
+  f.close();
+  ASSERT_TRUE(fs::remove(log));
+  f.open(SCUTE_WITHOUT_LOG);
+  EXPECT_TRUE(fs::exists(log));
+  f.check(true);
+  f.expect_content();
+  f.close();
 }
 
 // SB-3: a copy of the superblock that an opening has torn is none the worse for the mark.

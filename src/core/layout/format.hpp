@@ -20,7 +20,9 @@ inline constexpr uint32_t version = 1;
 inline constexpr char magic[8] = {'S', 'C', 'U', 'T', 'E', '\r', '\n', '\x1a'};
 
 // Features that a library must know to: write (ro_compat), or touch at all (incompat).
-inline constexpr uint64_t compat_known = 0;
+inline constexpr uint64_t compat_goal_in_file =
+    1;  // the log that comes with the goal is to be in a file (core/session/engine_switch.cpp)
+inline constexpr uint64_t compat_known = compat_goal_in_file;
 inline constexpr uint64_t ro_compat_known = 0;
 inline constexpr uint64_t incompat_log_file =
     1;  // the log of engine spec is in a file next to the pool's

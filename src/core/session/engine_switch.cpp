@@ -26,6 +26,10 @@
 // GOAL-4 An opening halves the cap of the coming log until the pool has room for it. The process
 //    that asked for it was killed before it could go back to the size of the old one, which is not
 //    known any more. In a pool that does not open, no program can free objects.
+// GOAL-5 A log that was lost in a file, or that was to go to one, is made in a file, whatever
+//    medium the opening chooses: the pool may have no room for it. The superblock with the goal
+//    says so (compat_goal_in_file), and none without a goal does. An older library goes by its
+//    medium.
 #include <exception>
 
 #include "core/engine/speculative/log_file/log_in_file.hpp"
@@ -47,7 +51,7 @@ void instance::switch_engine(const pool::engine_facts& to, uint64_t log_cap,
   drain();
   s.require_healthy();
   heap->clear_chunk_cache(l);
-  const bool apart = to.log_in_chunks && wants_log_file();
+  const bool apart = to.log_in_chunks && (wants_log_file() || goal_goes_to_file());
   if (apart) {
     engine::log_in_file::make(s, log_cap, s.sb.epoch + 1);
     s.sb.incompat |= format::incompat_log_file;
@@ -57,6 +61,7 @@ void instance::switch_engine(const pool::engine_facts& to, uint64_t log_cap,
   }
   s.sb.engine = static_cast<uint32_t>(to.id);
   pool::number_session(s, s.sb.epoch + 1);
+  if (goal != nullptr && wants_log_file()) s.sb.compat |= format::compat_goal_in_file;
   report_goal(goal);
   s.sb.log_cap = (goal != nullptr ? *goal : to).log_in_chunks ? log_cap : 0;
   s.sb.resolved_epoch = s.sb.epoch++;
@@ -108,14 +113,15 @@ void instance::set_engine(const pool::engine_facts& to, uint64_t log_cap) {
   }
 }
 
-// GOAL-3, GOAL-4
+// GOAL-3, GOAL-4, GOAL-5
 void instance::switch_to_goal() {
   for (uint64_t cap = s.sb.log_cap;; cap /= 2) try {
       switch_engine(*goal_, cap);
       break;
     } catch (const failure& f) {
       const bool too_large =
-          f.code() == SCUTE_E_RANGE || (f.code() == SCUTE_E_NOSPC && !wants_log_file());
+          f.code() == SCUTE_E_RANGE ||
+          (f.code() == SCUTE_E_NOSPC && !wants_log_file() && !goal_goes_to_file());
       if (!too_large || cap < format::page) throw;
     }
   name_log();
@@ -142,6 +148,11 @@ bool instance::wants_log_file() const noexcept {
   return s.log_paths != nullptr && s.log_paths->is_wanted(*s.medium);
 }
 
+// GOAL-5
+bool instance::goal_goes_to_file() const noexcept {
+  return (s.sb.compat & format::compat_goal_in_file) != 0;
+}
+
 // GOAL-2, GOAL-3
 const pool::engine_facts* instance::goal_of(const pool::state& s) noexcept {
   const pool::engine_facts* const goal = pool::find_engine(s.sb.goal);
@@ -151,9 +162,10 @@ const pool::engine_facts* instance::goal_of(const pool::state& s) noexcept {
   return counts ? goal : nullptr;
 }
 
-// GOAL-1
+// GOAL-1, GOAL-5
 void instance::report_goal(const pool::engine_facts* goal) noexcept {
   s.sb.goal = goal == nullptr ? 0 : static_cast<uint32_t>(goal->id);
+  if (goal == nullptr) s.sb.compat &= ~format::compat_goal_in_file;
 }
 
 // Handles a log that cannot be found. After a clean close it holds nothing that is needed: the pool
@@ -180,7 +192,8 @@ void instance::look_for_log(const pool::engine_facts& kind, const scute_options&
     s.repaired.fetch_add(1, std::memory_order_relaxed);
   } else {
     s.sb.incompat &= ~format::incompat_log_file;
-    s.sb.resolved_epoch = s.sb.epoch;  // the lender has nothing to resolve in it
+    s.sb.compat |= format::compat_goal_in_file;  // GOAL-5
+    s.sb.resolved_epoch = s.sb.epoch;            // the lender has nothing to resolve in it
     pool::note_lost_log(s);
   }
   s.events.post({SCUTE_EVENT_LOG, was_clean ? SCUTE_OUTCOME_REPAIRED : SCUTE_OUTCOME_LOST,

@@ -129,6 +129,8 @@ class instance {
   void forget_log() noexcept;
   // Whether a log in chunks would get a file of its own here.
   bool wants_log_file() const noexcept;
+  // Whether the log of the engine that the pool is to get back does, whatever the medium.
+  bool goal_goes_to_file() const noexcept;
 
   pool::state s;
   std::unique_ptr<repair::page_repairer> pages;
