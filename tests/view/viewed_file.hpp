@@ -103,7 +103,8 @@ struct viewed_file {
     view::region::format(control.bytes(), shape, size);
   }
   view::file_view& open() {
-    view::view_parts parts{control.bytes(), content.data(), content.file(), &medium, &guard, sink};
+    view::view_parts parts{control.bytes(), content.data(), core::kept_number(content.file()),
+                           &medium,         &guard,         sink};
     if (places) parts.placer = &placer;
     parts.watch = watch;
     v.emplace(parts);

@@ -79,18 +79,18 @@ uint64_t length_of(int fd) {
 }  // namespace
 
 void view_memory::map(uint64_t head_size, uint64_t capacity) {
-  control_ = {static_cast<std::byte*>(mapped(head_, head_size)), head_size};
+  control_ = {static_cast<std::byte*>(mapped(head_.get(), head_size)), head_size};
   capacity_ = (capacity + page - 1) & ~(page - 1);
-  bytes_at_ = static_cast<std::byte*>(mapped(bytes_, capacity_));
+  bytes_at_ = static_cast<std::byte*>(mapped(bytes_.get(), capacity_));
 }
 
 view_memory view_memory::make(const view::region_shape& shape, uint64_t file_size, uint64_t more,
                               const std::string& folder) {
   view_memory m;
   const uint64_t head_size = view::region::size(shape) + more;
-  m.head_ = memory_file("scute-view-head", head_size);
-  m.bytes_ =
-      folder.empty() ? memory_file("scute-view", file_size) : nameless_file(folder, file_size);
+  m.head_ = kept_number(memory_file("scute-view-head", head_size));
+  m.bytes_ = kept_number(folder.empty() ? memory_file("scute-view", file_size)
+                                        : nameless_file(folder, file_size));
   m.map(head_size, shape.capacity);
   view::region::format(m.control_, shape, file_size);
   return m;
@@ -98,8 +98,8 @@ view_memory view_memory::make(const view::region_shape& shape, uint64_t file_siz
 
 view_memory view_memory::attach(int head, int bytes) {
   view_memory m;
-  m.head_ = head;
-  m.bytes_ = bytes;
+  m.head_ = kept_number(head);
+  m.bytes_ = kept_number(bytes);
   const uint64_t head_size = length_of(head);
   if (head_size < page) throw failure(SCUTE_E_CORRUPT, "the head of a view is too short");
   m.control_ = {static_cast<std::byte*>(mapped(head, head_size)), head_size};
@@ -131,8 +131,8 @@ view_memory& view_memory::operator=(view_memory&& other) noexcept {
 view_memory::~view_memory() {
   if (!control_.empty()) ::munmap(control_.data(), control_.size());
   if (bytes_at_ != nullptr) ::munmap(bytes_at_, capacity_);
-  if (head_ >= 0) ::close(head_);
-  if (bytes_ >= 0) ::close(bytes_);
+  for (const kept_number* file : {&head_, &bytes_})
+    if (const int fd = file->get(); fd >= 0) ::close(fd);  // NUMBER-2
 }
 
 std::span<std::byte> view_memory::more() const {
@@ -141,7 +141,7 @@ std::span<std::byte> view_memory::more() const {
 
 uint64_t view_memory::length() const noexcept {
   struct stat s{};
-  return ::fstat(bytes_, &s) == 0 ? static_cast<uint64_t>(s.st_size) : 0;
+  return ::fstat(bytes_.get(), &s) == 0 ? static_cast<uint64_t>(s.st_size) : 0;
 }
 
 #ifndef F_SEAL_FUTURE_WRITE
@@ -163,13 +163,13 @@ bool view_memory::has_ended(int bytes) noexcept {
 
 bool view_memory::forget_region() const noexcept {
   return ::mmap(control_.data(), control_.size(), PROT_READ | PROT_WRITE,
-                MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, head_, 0) == control_.data();
+                MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, head_.get(), 0) == control_.data();
 }
 
 void view_memory::abandon() noexcept {
   control_ = {};
   bytes_at_ = nullptr;
-  head_ = bytes_ = -1;
+  head_ = bytes_ = kept_number();
 }
 
 // Another process may append to the file meanwhile: it is never cut.
@@ -178,9 +178,9 @@ void view_memory::lengthen(uint64_t n) const {
   if (had >= n) return;
   // ftruncate() on a file in a folder would cut off what another process has just appended.
   if (!is_in_memory()) {
-    if (const int why = give_blocks(bytes_, had, n); why != 0)
+    if (const int why = give_blocks(bytes_.get(), had, n); why != 0)
       throw_errno("make a view longer", why);
-  } else if (::ftruncate(bytes_, static_cast<off_t>(n)) != 0 && length() < n) {
+  } else if (::ftruncate(bytes_.get(), static_cast<off_t>(n)) != 0 && length() < n) {
     throw_errno("make a view longer", errno);
   }
 }
@@ -188,12 +188,12 @@ void view_memory::lengthen(uint64_t n) const {
 void view_memory::use_huge_pages(uint64_t offset, uint64_t n) const noexcept {
   const uint64_t skip = -offset & (huge_page - 1);
   if (is_in_memory() && n > skip)
-    make_huge(bytes_, offset + skip, bytes_at_ + offset + skip, n - skip);
+    make_huge(bytes_.get(), offset + skip, bytes_at_ + offset + skip, n - skip);
 }
 
 void view_memory::reserve(uint64_t n) const {
   if (is_in_memory()) return;
-  const int why = give_blocks(bytes_, length(), n, FALLOC_FL_KEEP_SIZE);
+  const int why = give_blocks(bytes_.get(), length(), n, FALLOC_FL_KEEP_SIZE);
   if (why != 0 && why != EFBIG)  // lengthen() reports that
     throw_errno("make a view longer", why);
 }
@@ -201,12 +201,12 @@ void view_memory::reserve(uint64_t n) const {
 bool view_memory::takes_memory() const noexcept {
   constexpr auto tmpfs = 0x01021994;
   struct statfs s{};
-  return ::fstatfs(bytes_, &s) == 0 && s.f_type == tmpfs;
+  return ::fstatfs(bytes_.get(), &s) == 0 && s.f_type == tmpfs;
 }
 
 // Only a file of ours in memory has this seal.
 bool view_memory::is_in_memory() const noexcept {
-  const int seals = ::fcntl(bytes_, F_GET_SEALS);
+  const int seals = ::fcntl(bytes_.get(), F_GET_SEALS);
   return seals > 0 && (seals & F_SEAL_SHRINK) != 0;
 }
 

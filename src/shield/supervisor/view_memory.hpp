@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 
+#include "base/process/kept_number.hpp"
 #include "shield/view/region.hpp"
 
 namespace scute::core::supervisor {
@@ -27,8 +28,9 @@ class view_memory {
   view_memory& operator=(view_memory&& other) noexcept;
   ~view_memory();
 
-  int head() const noexcept { return head_; }
-  int bytes() const noexcept { return bytes_; }
+  // NUMBER-1
+  const kept_number& head() const noexcept { return head_; }
+  const kept_number& bytes() const noexcept { return bytes_; }
   std::span<std::byte> control() const noexcept { return control_; }
   std::byte* bytes_at() const noexcept { return bytes_at_; }
   // The head's bytes after the view's own part; maybe none.
@@ -37,7 +39,8 @@ class view_memory {
   bool is_in_memory() const noexcept;
   // Whether the bytes take memory: they are in memory, or in a folder that is.
   bool takes_memory() const noexcept;
-  // The length of the file of bytes, with what write(2) has appended.
+  // The length of the file of bytes, with what write(2) has appended; 0 if its program has closed
+  // its descriptor.
   uint64_t length() const noexcept;
   // Makes it n bytes long; reserve() has made room before. Throws failure.
   void lengthen(uint64_t n) const;
@@ -62,7 +65,7 @@ class view_memory {
   view_memory() = default;
   void map(uint64_t head_size, uint64_t capacity);
 
-  int head_ = -1, bytes_ = -1;
+  kept_number head_, bytes_;
   std::span<std::byte> control_;
   std::byte* bytes_at_ = nullptr;
   uint64_t capacity_ = 0;

@@ -80,6 +80,7 @@
 #include <span>
 
 #include "base/locks/waiting.hpp"
+#include "base/process/kept_number.hpp"
 #include "shield/view/audit.hpp"
 #include "shield/view/backing.hpp"
 #include "shield/view/flusher.hpp"
@@ -97,7 +98,7 @@ struct view_parts {
   // it: `capacity` bytes of address space, of which the first file-size bytes, rounded up to pages,
   // can be accessed.
   std::byte* bytes = nullptr;
-  int bytes_file = -1;  // the file of that mapping, or none
+  kept_number bytes_file;  // the file of that mapping, or none
   backing* medium = nullptr;
   page_guard* guard = nullptr;  // needed where line_copy_whole() is false
   audit_sink* sink = nullptr;   // or null

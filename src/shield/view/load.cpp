@@ -22,10 +22,13 @@ bool all_zero(std::span<const std::byte> bytes) noexcept {
                            std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0);
 }
 
-// Writes to the file of the view, if there is one. So the kernel need not clear or map a page.
+// Writes to the file of the view, if there is one that the program has not closed. So the kernel
+// need not clear or map a page.
 void put(const view_parts& view, uint64_t offset, std::span<const std::byte> from) noexcept {
-  if (view.bytes_file >= 0 && ::pwrite(view.bytes_file, from.data(), from.size(),
-                                       static_cast<off_t>(offset)) == std::ssize(from))
+  // NUMBER-1
+  if (const int file = view.bytes_file.get();
+      file >= 0 &&
+      ::pwrite(file, from.data(), from.size(), static_cast<off_t>(offset)) == std::ssize(from))
     return;
   std::memcpy(view.bytes + offset, from.data(), from.size());
 }
@@ -174,13 +177,16 @@ void file_view::decide_coming() {
 }
 
 uint64_t file_view::first_unintercepted(uint64_t offset, uint64_t n) const noexcept {
-  if (parts_.bytes_file < 0 || !parts_.reports_holes) return none;
-  const auto seek = [&](uint64_t from, int what) {
-    const off_t at = ::lseek(parts_.bytes_file, static_cast<off_t>(from), what);
-    return at >= 0 ? static_cast<uint64_t>(at) : none;
-  };
+  if (parts_.bytes_file.number() < 0 || !parts_.reports_holes) return none;
   const uint64_t size = this->size();
   if (offset >= size) return none;
+  const int file = parts_.bytes_file.get();
+  // The program has closed it (NUMBER-1): which pages it has stored to is not known any more.
+  if (file < 0) return offset;
+  const auto seek = [&](uint64_t from, int what) {
+    const off_t at = ::lseek(file, static_cast<off_t>(from), what);
+    return at >= 0 ? static_cast<uint64_t>(at) : none;
+  };
   const uint64_t last = offset + std::min(n, size - offset);
   for (uint64_t at = seek(offset / page_size * page_size, SEEK_DATA); at < last;) {
     const uint64_t end = std::min(seek(at, SEEK_HOLE), last);
@@ -231,8 +237,9 @@ bool file_view::load(uint64_t offset, uint64_t n) {
 
 // The first offset at or after this one that is not in a hole of the view.
 uint64_t file_view::next_stored(uint64_t offset) const noexcept {
-  if (parts_.bytes_file < 0 || !parts_.reports_holes) return offset;
-  const off_t at = ::lseek(parts_.bytes_file, static_cast<off_t>(offset), SEEK_DATA);
+  const int file = parts_.reports_holes ? parts_.bytes_file.get() : -1;
+  if (file < 0) return offset;
+  const off_t at = ::lseek(file, static_cast<off_t>(offset), SEEK_DATA);
   // On any error but "no more data", as if there were no holes.
   return at >= 0 ? static_cast<uint64_t>(at) : errno == ENXIO ? UINT64_MAX : offset;
 }

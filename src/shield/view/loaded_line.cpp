@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The checks before a load of instrumented code: general registers only (HOOK-7 of
 // scute/shield_hooks.h).
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -12,20 +13,27 @@
 namespace scute::core::view {
 namespace {
 
-// pread(2) without the C library: its wrapper may end the thread (pthread_cancel(3)), and may
-// change any register.
-bool read_words(int file, uint64_t (&to)[8], uint64_t at) noexcept {
+// fstat(2) and pread(2) without the C library: its wrappers may end the thread (pthread_cancel(3)),
+// and may change any register. False if the program has closed the file (NUMBER-1).
+bool read_words(const kept_number& file, uint64_t (&to)[8], uint64_t at) noexcept {
+  struct stat now;
 #ifdef __x86_64__
-  long done = SYS_pread64;
+  long done = SYS_fstat;
+  __asm__ volatile("syscall" : "+a"(done) : "D"(file.number()), "S"(&now) : "rcx", "r11", "memory");
+  if (done != 0 || now.st_dev != file.file().device || now.st_ino != file.file().inode)
+    return false;
+  done = SYS_pread64;
   register uint64_t offset __asm__("r10") = at;
   __asm__ volatile("syscall"
                    : "+a"(done)
-                   : "D"(file), "S"(to), "d"(sizeof to), "r"(offset)
+                   : "D"(file.number()), "S"(to), "d"(sizeof to), "r"(offset)
                    : "rcx", "r11", "memory");
   return done > 0;
 #else
   const int keep = errno;
-  const bool done = ::pread(file, to, sizeof to, static_cast<off_t>(at)) > 0;
+  const bool done = ::fstat(file.number(), &now) == 0 && now.st_dev == file.file().device &&
+                    now.st_ino == file.file().inode &&
+                    ::pread(file.number(), to, sizeof to, static_cast<off_t>(at)) > 0;
   errno = keep;
   return done;
 #endif

@@ -63,6 +63,7 @@ static int patch(const char *file, const char *lines) {
 
 int main(int argc, char **argv) {
   if (argc == 4 && strcmp(argv[1], "patch") == 0) return patch(argv[2], argv[3]);
+  if (argc == 4 && strcmp(argv[1], "close_all_raw") == 0) return close_all_raw(argv[2], argv[3]);
   for (size_t i = 0; i < sizeof all / sizeof *all; ++i)
     for (const struct test_case *d = all[i]; d->name != NULL; ++d) {
       if (argc == 2 && strcmp(argv[1], "list") == 0) puts(d->name);

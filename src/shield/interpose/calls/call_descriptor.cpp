@@ -204,12 +204,12 @@ int program_fcntl(int fd, int command, ...) {
     return result;
   }
   if (!locks) return next::fcntl(fd, command, argument);
-  if (is_real_command(command)) return next::fcntl(o->real, command, argument);
+  if (is_real_command(command)) return next::fcntl(o->real.get(), command, argument);
   if (argument == nullptr) return refuse(EFAULT);
   auto* const lock = static_cast<struct flock*>(argument);
   struct flock absolute = *lock;
   if (!with_view_position(fd, absolute)) return refuse(EINVAL);
-  const int result = next::fcntl(o->real, command, &absolute);
+  const int result = next::fcntl(o->real.get(), command, &absolute);
   if (command == F_GETLK || command == F_OFD_GETLK) *lock = absolute;
   return result;
 }
@@ -219,7 +219,7 @@ SCUTE_INTERPOSED_ALIAS(int, __fcntl, scute_program_fcntl, (int fd, int command, 
 
 int program_flock(int fd, int operation) {
   opened_file* const o = locked_at(fd);
-  return next::flock(o != nullptr ? o->real : fd, operation);
+  return next::flock(o != nullptr ? o->real.get() : fd, operation);
 }
 SCUTE_INTERPOSED_ALIAS(int, flock, scute_program_flock, (int fd, int operation));
 
@@ -228,7 +228,7 @@ SCUTE_INTERPOSED(int, lockf, (int fd, int command, off_t n)) {
   if (o == nullptr) return next::lockf(fd, command, n);
   // The lock begins at the position, which is the view's.
   const off_t at = ::lseek(fd, 0, SEEK_CUR);
-  if (at < 0 || ::lseek(o->real, at, SEEK_SET) < 0) return -1;
-  return next::lockf(o->real, command, n);
+  if (at < 0 || ::lseek(o->real.get(), at, SEEK_SET) < 0) return -1;
+  return next::lockf(o->real.get(), command, n);
 }
 SCUTE_INTERPOSED_ALIAS(int, lockf64, lockf, (int fd, int command, off_t n));

@@ -20,7 +20,7 @@ namespace {
 
 void put_real_facts(const opened_file& o, struct stat& s) noexcept {
   struct stat real{};
-  if (next::fstat(o.real, &real) != 0) return;
+  if (next::fstat(o.real.get(), &real) != 0) return;
   const off_t size = s.st_size;  // bytes that write(2) has appended count at once
   s = real;
   s.st_size = size;
@@ -29,7 +29,7 @@ void put_real_facts(const opened_file& o, struct stat& s) noexcept {
 // The number of the real file, if there is one.
 int real(int fd) noexcept {
   opened_file* const o = facts_of(fd);
-  return o != nullptr ? o->real : fd;
+  return o != nullptr ? o->real.get() : fd;
 }
 
 // Before times are set, earlier writes must reach the file, since they change its times.
@@ -67,7 +67,7 @@ SCUTE_INTERPOSED(int, statx,
   opened_file* const o = facts_of(at);
   if (o == nullptr) return 0;
   const auto size = to->stx_size;
-  if (next::statx(o->real, "", flags, mask, to) != 0) return -1;
+  if (next::statx(o->real.get(), "", flags, mask, to) != 0) return -1;
   to->stx_size = size;
   return 0;
 }

@@ -61,7 +61,7 @@ SCUTE_INTERPOSED_ALIAS(int, sync_file_range64, sync_file_range,
 int program_syncfs(int fd) {
   opened_file* const o = met_at(fd);
   if (o != nullptr && sync_file(*o->file) != 0) return -1;
-  return next::syncfs(o != nullptr ? o->real : fd);
+  return next::syncfs(o != nullptr ? o->real.get() : fd);
 }
 SCUTE_INTERPOSED_ALIAS(int, syncfs, scute_program_syncfs, (int fd));
 void program_sync() {

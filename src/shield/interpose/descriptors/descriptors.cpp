@@ -102,7 +102,7 @@ bool enter_descriptor(int fd, guarded_file& file, int real, int flags) noexcept 
     return false;
   }
   drop_descriptor(fd);
-  *o = {&file, real, flags, 1, false, nullptr};
+  *o = {&file, kept_number(real), flags, 1, false, nullptr};
   table[static_cast<size_t>(fd)].store(o, std::memory_order_release);
   return true;
 }

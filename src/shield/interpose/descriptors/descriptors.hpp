@@ -17,6 +17,8 @@
 
 #include <cstdint>
 
+#include "base/process/kept_number.hpp"
+
 namespace scute::core::interpose {
 
 class guarded_file;
@@ -25,8 +27,8 @@ class guarded_file;
 // thread closes it finds an object.
 struct opened_file {
   guarded_file* file = nullptr;
-  int real = -1;  // of FILE, ours
-  int flags = 0;  // of open()
+  kept_number real;  // of FILE, ours
+  int flags = 0;     // of open()
   unsigned references = 0;
   bool of_parent = false;  // in a child of fork()
   opened_file* next_spare = nullptr;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -46,7 +47,7 @@ uint32_t numbers_taken = 0;
 // The memory taken by a view. Bytes in a folder take memory only as long as nothing else needs it.
 uint64_t memory_taken(const supervisor::view_memory& memory) {
   struct stat s{};
-  return memory.takes_memory() && next::fstat(memory.bytes(), &s) == 0
+  return memory.takes_memory() && next::fstat(memory.bytes().get(), &s) == 0
              ? static_cast<uint64_t>(s.st_blocks) * 512
              : 0;
 }
@@ -55,7 +56,7 @@ uint64_t memory_taken(const supervisor::view_memory& memory) {
 class own_until_kept {
  public:
   explicit own_until_kept(const supervisor::view_memory& memory)
-      : head_(memory.head()), bytes_(memory.bytes()) {
+      : head_(memory.head().number()), bytes_(memory.bytes().number()) {
     remember_own(head_);
     remember_own(bytes_);
   }
@@ -179,12 +180,12 @@ guarded_file& guarded_file::open(const std::string& path, const file_identity& i
   else
     load_all(*view, *pool, memory);
   struct stat s{};
-  if (next::fstat(memory.bytes(), &s) != 0) throw_errno("look at the view", errno);
+  if (next::fstat(memory.bytes().get(), &s) != 0) throw_errno("look at the view", errno);
   f.unflushed_.begin(view.get(), memory.bytes_at());
   const uint32_t number = ++numbers_taken;
   f.held_ = false;
-  f.held_ = hand_over_view(number, path, id.device, id.inode, memory.head(),
-                           memory.bytes());  // GUARD-3
+  f.held_ = hand_over_view(number, path, id.device, id.inode, memory.head().get(),
+                           memory.bytes().get());  // GUARD-3
   f.path_ = path;
   f.id_ = id;
   f.bytes_id_ = identity_of(s);
@@ -218,18 +219,17 @@ void guarded_file::close() noexcept {
   const bool in_use_here = uses_here != 0;
   // First, so that bytes of a child's successful write are examined.
   // SUPER-4
-  supervisor::view_memory::end_writes(memory_->bytes());
-  supervisor::view_memory::end_growth(memory_->bytes());
-  const bool done = guarded(path_, [&] {
-                      asked().keep_unflushed
-                          ? write_back(0, memory_->length(), view::write_reason::end)
-                          : drop_rest();
-                      open_.store(false);
-                      if (in_use_here) return;
-                      wait_for_users();
-                      count(audit);
-                      pool_->close();
-                    }) == 0;
+  supervisor::view_memory::end_writes(memory_->bytes().get());
+  supervisor::view_memory::end_growth(memory_->bytes().get());
+  const bool done =
+      guarded(path_, [&] {
+        asked().keep_unflushed ? write_back(0, UINT64_MAX, view::write_reason::end) : drop_rest();
+        open_.store(false);
+        if (in_use_here) return;
+        wait_for_users();
+        count(audit);
+        pool_->close();
+      }) == 0;
   open_.store(false);
   if (in_use_here) {
     static_cast<void>(view_.release());
@@ -244,8 +244,8 @@ void guarded_file::close() noexcept {
   view_.reset();
   audit_.reset();
   pool_.reset();
-  forget_own(memory_->head());
-  forget_own(memory_->bytes());
+  forget_own(memory_->head().number());
+  forget_own(memory_->bytes().number());
   memory_.reset();
   // The supervisor tries again to write bytes that could not be written.
   if (done) release_view(number(), audit);
@@ -302,8 +302,13 @@ uint64_t guarded_file::memory() const noexcept {
 }
 
 int guarded_file::open_bytes(int flags) const noexcept {
+  const int bytes = memory_->bytes().get();
+  if (bytes < 0) {
+    errno = EBADF;
+    return -1;
+  }
   char link[40];
-  std::snprintf(link, sizeof link, "/proc/thread-self/fd/%d", memory_->bytes());
+  std::snprintf(link, sizeof link, "/proc/thread-self/fd/%d", bytes);
   return next::open(link, flags | O_CLOEXEC);
 }
 
@@ -339,6 +344,7 @@ void guarded_file::drain() {
 
 // PAGEIN-6
 void guarded_file::refuse_unintercepted(uint64_t offset, uint64_t n) {
+  if (memory_->bytes().get() < 0) throw_errno("look for stores that were not intercepted", EBADF);
   const pages_stay here;  // a page evicted meanwhile would look like one
   const uint64_t at = view_->first_unintercepted(offset, n);
   if (at != view::file_view::none)

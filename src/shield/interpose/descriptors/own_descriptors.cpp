@@ -54,4 +54,9 @@ void close_own(int fd) noexcept {
   next::close(fd);
 }
 
+void close_own(const kept_number& of) noexcept {
+  forget_own(of.number());
+  close_own(of.get());
+}
+
 }  // namespace scute::core::interpose

@@ -4,6 +4,8 @@
 // all); these they cannot close.
 #pragma once
 
+#include "base/process/kept_number.hpp"
+
 namespace scute::core::interpose {
 
 // Async-signal-safe, all of them. Numbers beyond the table are not remembered, and not protected.
@@ -14,5 +16,6 @@ bool is_own(int fd) noexcept;
 // A copy of fd with a high number, close-on-exec, remembered. -1 with errno.
 int keep_own(int fd) noexcept;
 void close_own(int fd) noexcept;
+void close_own(const kept_number& of) noexcept;  // NUMBER-2
 
 }  // namespace scute::core::interpose

@@ -164,7 +164,7 @@ userfault::outcome touched_pages::zero(uint64_t offset) noexcept {
 }
 
 bool touched_pages::take(uint64_t offset) noexcept {
-  return next::fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+  return next::fallocate(file_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                          static_cast<off_t>(offset), off_t{page_size}) == 0;
 }
 

@@ -67,7 +67,7 @@ class touched_pages final : public view::page_placer {
 
  private:
   uintptr_t at_;
-  int file_;
+  kept_number file_;
 };
 
 }  // namespace scute::core::interpose

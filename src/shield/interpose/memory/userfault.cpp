@@ -84,14 +84,14 @@ bool userfault::open() noexcept {
   uffdio_api api{};
   api.api = UFFD_API;
   api.features = wanted;
-  if (::ioctl(fd, UFFDIO_API, &api) == 0) fd_ = keep_own(fd);
+  if (::ioctl(fd, UFFDIO_API, &api) == 0) fd_ = kept_number(keep_own(fd));
   const int why = errno;
   next::close(fd);
   errno = why;
-  if (fd_ < 0) return false;
+  if (fd_.number() < 0) return false;
   features_ = wanted;
   const int kicks = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (kicks >= 0) kicks_ = keep_own(kicks);
+  if (kicks >= 0) kicks_ = kept_number(keep_own(kicks));
   if (kicks >= 0) next::close(kicks);
   return true;
 }
@@ -99,7 +99,7 @@ bool userfault::open() noexcept {
 void userfault::forget() noexcept {
   close_own(fd_);
   close_own(kicks_);
-  fd_ = kicks_ = -1;
+  fd_ = kicks_ = kept_number();
   features_ = 0;
 }
 
@@ -108,7 +108,7 @@ bool userfault::watch(uintptr_t at, size_t n, bool pages, bool stores) const noe
   request.range = {at, n};
   request.mode =
       (pages ? UFFDIO_REGISTER_MODE_MISSING : 0) | (stores ? UFFDIO_REGISTER_MODE_WP : 0);
-  return request.mode == 0 || ::ioctl(fd_, UFFDIO_REGISTER, &request) == 0;
+  return request.mode == 0 || ::ioctl(fd_.get(), UFFDIO_REGISTER, &request) == 0;
 }
 
 bool userfault::protect(uintptr_t at, size_t n, bool on) const noexcept {
@@ -116,7 +116,7 @@ bool userfault::protect(uintptr_t at, size_t n, bool on) const noexcept {
     uffdio_writeprotect request{};
     request.range = {at, n};
     request.mode = on ? UFFDIO_WRITEPROTECT_MODE_WP : 0;
-    if (::ioctl(fd_, UFFDIO_WRITEPROTECT, &request) == 0 || errno == ENOENT) return true;
+    if (::ioctl(fd_.get(), UFFDIO_WRITEPROTECT, &request) == 0 || errno == ENOENT) return true;
     if (errno != EAGAIN && errno != EINTR) return false;
   }
 }
@@ -129,7 +129,7 @@ userfault::outcome userfault::copy(uintptr_t to, const std::byte* from, size_t p
     request.src = reinterpret_cast<uintptr_t>(from) + count * fault_page;
     request.len = (pages - count) * fault_page;
     request.mode = UFFDIO_COPY_MODE_DONTWAKE;
-    const int result = ::ioctl(fd_, UFFDIO_COPY, &request);
+    const int result = ::ioctl(fd_.get(), UFFDIO_COPY, &request);
     if (request.copy > 0) count += static_cast<size_t>(request.copy) / fault_page;
     if (result == 0) continue;
     // EAGAIN: another thread is changing mappings, or only a part was done.
@@ -143,7 +143,7 @@ userfault::outcome userfault::zero(uintptr_t page) const noexcept {
   for (;;) {
     uffdio_zeropage request{};
     request.range = {page, fault_page};
-    if (::ioctl(fd_, UFFDIO_ZEROPAGE, &request) == 0) return outcome::done;
+    if (::ioctl(fd_.get(), UFFDIO_ZEROPAGE, &request) == 0) return outcome::done;
     if (errno != EAGAIN && errno != EINTR) return outcome_of(errno);
   }
 }
@@ -152,30 +152,31 @@ userfault::outcome userfault::poison(uintptr_t page) const noexcept {
   for (;;) {
     poison_request request{};
     request.range = {page, fault_page};
-    if (::ioctl(fd_, poison_call, &request) == 0) return outcome::done;
+    if (::ioctl(fd_.get(), poison_call, &request) == 0) return outcome::done;
     if (errno != EAGAIN && errno != EINTR) return outcome_of(errno);
   }
 }
 
 void userfault::wake(uintptr_t at, size_t n) const noexcept {
   uffdio_range range{at, n};
-  ::ioctl(fd_, UFFDIO_WAKE, &range);
+  ::ioctl(fd_.get(), UFFDIO_WAKE, &range);
 }
 
 void userfault::kick() const noexcept {
   constexpr uint64_t once = 1;
   const uncancelled now;
-  static_cast<void>(!next::write(kicks_, &once, sizeof once));
+  static_cast<void>(!next::write(kicks_.get(), &once, sizeof once));
 }
 
 userfault::waiter userfault::next(bool waits) const noexcept {
-  pollfd wait[] = {{fd_, POLLIN, 0}, {kicks_, POLLIN, 0}};  // -1 is ignored
+  pollfd wait[] = {{fd_.get(), POLLIN, 0}, {kicks_.get(), POLLIN, 0}};  // -1 is ignored
+  if (wait[0].fd < 0) return {0, false, true};
   if (::poll(wait, 2, waits ? -1 : 0) <= 0) return {};
   if ((wait[0].revents & (POLLNVAL | POLLERR)) != 0) return {0, false, true};
   uint64_t kicks = 0;
-  if (wait[1].revents != 0) static_cast<void>(!::read(kicks_, &kicks, sizeof kicks));
+  if (wait[1].revents != 0) static_cast<void>(!::read(kicks_.get(), &kicks, sizeof kicks));
   uffd_msg message{};
-  if (::read(fd_, &message, sizeof message) != ssize_t{sizeof message} ||
+  if (::read(fd_.get(), &message, sizeof message) != ssize_t{sizeof message} ||
       message.event != UFFD_EVENT_PAGEFAULT)
     return {};
   return {message.arg.pagefault.address,

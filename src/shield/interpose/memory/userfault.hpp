@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/process/kept_number.hpp"
+
 namespace scute::core::interpose {
 
 // A descriptor of this process's own. Any thread; async-signal-safe except for open().
@@ -59,7 +61,8 @@ class userfault {
  private:
   static constexpr uint64_t pages_feature = uint64_t{1} << 5, stores_feature = uint64_t{1} << 12;
 
-  int fd_ = -1, kicks_ = -1, lacks_ = 0;
+  kept_number fd_, kicks_;
+  int lacks_ = 0;
   uint64_t features_ = 0;
 };
 

@@ -23,7 +23,7 @@ struct task_folder {
   ino_t inode;
 };
 task_folder* tasks = nullptr;
-int descriptor = -1;  // its descriptor; in a child possibly its parent's
+constinit kept_number descriptor;  // its descriptor; in a child possibly its parent's
 std::atomic<bool> unintercepted{false};
 std::atomic<bool> had_more{false};
 constexpr unsigned answers_between_looks = 64;
@@ -44,7 +44,7 @@ nlink_t threads_now() noexcept {
   if (tasks == nullptr || tasks->inode == 0) return 0;
   const int keep = errno;
   struct stat s{};
-  const bool known = next::fstat(descriptor, &s) == 0 && s.st_dev == tasks->device &&
+  const bool known = next::fstat(descriptor.number(), &s) == 0 && s.st_dev == tasks->device &&
                      s.st_ino == tasks->inode && s.st_nlink > 2;
   errno = keep;
   return known ? s.st_nlink - 2 : 0;  // one link per thread, and the two of every folder
@@ -69,9 +69,9 @@ void watch_threads() noexcept {
   close_own(descriptor);
   const int fd = next::open("/proc/self/task", O_PATH | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return;
-  descriptor = keep_own(fd);
+  descriptor = kept_number(keep_own(fd));
   struct stat s{};
-  if (descriptor >= 0 && next::fstat(descriptor, &s) == 0) *tasks = {s.st_dev, s.st_ino};
+  if (next::fstat(descriptor.get(), &s) == 0) *tasks = {s.st_dev, s.st_ino};
   next::close(fd);
 }
 

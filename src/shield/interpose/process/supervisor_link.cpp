@@ -16,17 +16,17 @@
 namespace scute::core::interpose {
 namespace {
 
-int link = -1;
+constinit kept_number link;
 bool lost = false;
 
 bool ask(supervisor::packet& p, const int* descriptors, size_t count,
          supervisor::packet& reply) noexcept {
   size_t none = 0;
-  if (supervisor::send_packet(link, p, descriptors, count) &&
-      supervisor::receive_packet(link, reply, nullptr, none))
+  if (supervisor::send_packet(link.get(), p, descriptors, count) &&
+      supervisor::receive_packet(link.get(), reply, nullptr, none))
     return reply.value == 0;
   close_own(link);
-  link = -1;
+  link = kept_number();
   lost = true;
   complain("the shield",
            "the supervisor of this program's views has ended; from now on a kill of the program "
@@ -45,7 +45,7 @@ bool is_for_now(int why) noexcept {
 }
 
 bool connected() noexcept {
-  if (link >= 0) return true;
+  if (link.number() >= 0) return true;
   if (lost || asked().supervisor.empty()) return false;
   lost = true;
   const supervisor::address a = supervisor::abstract_address(asked().supervisor);
@@ -55,13 +55,13 @@ bool connected() noexcept {
     return false;
   }
   if (::connect(fd, reinterpret_cast<const sockaddr*>(a.bytes), a.length) == 0) {
-    link = keep_own(fd);
-    if (link < 0) lost = !is_for_now(errno);
+    link = kept_number(keep_own(fd));
+    if (link.number() < 0) lost = !is_for_now(errno);
   }
   const int why = errno;
   ::close(fd);
   errno = why;
-  if (link < 0) return false;
+  if (link.number() < 0) return false;
   lost = false;
   supervisor::packet hello;
   return ask(hello, nullptr, 0);
@@ -89,7 +89,7 @@ bool claim_file(const std::string& path, uint64_t device, uint64_t inode) noexce
 }
 
 void disclaim_file(uint64_t device, uint64_t inode) noexcept {
-  if (link < 0) return;
+  if (link.number() < 0) return;
   supervisor::packet p;
   p.kind = supervisor::question::disclaim;
   p.device = device;
@@ -98,7 +98,7 @@ void disclaim_file(uint64_t device, uint64_t inode) noexcept {
 }
 
 bool has_supervisor() noexcept {
-  return link >= 0;
+  return link.number() >= 0;
 }
 
 bool hand_over_view(uint32_t number, const std::string& path, uint64_t device, uint64_t inode,
@@ -113,7 +113,7 @@ bool hand_over_view(uint32_t number, const std::string& path, uint64_t device, u
 }
 
 void release_view(uint32_t number, const scute_shield_counts& audit) noexcept {
-  if (link < 0) return;
+  if (link.number() < 0) return;
   supervisor::packet p;
   p.kind = supervisor::question::release;
   p.view = number;
@@ -133,7 +133,7 @@ std::string owner_of(uint64_t device, uint64_t inode) {
 
 void close_link_in_child() noexcept {
   close_own(link);
-  link = -1;
+  link = kept_number();
   lost = false;
 }
 

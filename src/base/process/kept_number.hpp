@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The number of a descriptor of the library, kept for later calls (NUMBER-1 and NUMBER-2 in
+// core/file/descriptor.hpp). It owns nothing.
+#pragma once
+
+#include "base/process/which_file.hpp"
+
+namespace scute::core {
+
+class kept_number {
+ public:
+  constexpr kept_number() noexcept = default;
+  explicit kept_number(int fd) noexcept : fd_(fd), file_(fd >= 0 ? file_of(fd) : which_file{}) {}
+
+  // For one system call; -1 if there is none, or the program has closed it. Async-signal-safe;
+  // keeps errno.
+  int get() const noexcept { return fd_ >= 0 && file_of(fd_) == file_ ? fd_ : -1; }
+  // Whatever file it refers to now; -1: none was kept.
+  int number() const noexcept { return fd_; }
+  const which_file& file() const noexcept { return file_; }
+
+ private:
+  int fd_ = -1;
+  which_file file_;
+};
+
+}  // namespace scute::core
