@@ -43,7 +43,7 @@ for way in persist flush memcpy memmove memset deep_flush memcpy_async memset_as
   wait_until gone "$child"
   reported=$(tail -n 1 reported)
   [ "${reported:-0}" -gt 20 ] || fail "$way: nothing was reported"
-  "$scute" check "$file.scute" >check.out || fail "$way: $(cat check.out)"
+  checked 0 "$file"
   n=$(records)
   [ "$n" -ge "$reported" ] && [ "$n" -le $((reported + 1)) ] || fail "$way: $reported records were reported, and the file has $n"
   sound "$file"
