@@ -16,7 +16,7 @@ namespace {
 // fstat(2) and pread(2) without the C library: its wrappers may end the thread (pthread_cancel(3)),
 // and may change any register. False if the program has closed the file (NUMBER-1).
 bool read_words(const kept_number& file, uint64_t (&to)[8], uint64_t at) noexcept {
-  struct stat now;
+  struct stat now{};
 #ifdef __x86_64__
   long done = SYS_fstat;
   __asm__ volatile("syscall" : "+a"(done) : "D"(file.number()), "S"(&now) : "rcx", "r11", "memory");
