@@ -21,7 +21,7 @@ void throw_errno(const std::string& what, int error) {
     why +=
         "; choose a name of at most 231 bytes, most file systems take 255 and up to 24 are added "
         "for the files next to it (.scute, .log, .new)";
-  // NUMBER-1 in core/file/descriptor.hpp.
+  // NUMBER-1 in base/process/kept_number.hpp.
   if (error == EBADF)
     why += "; the program has closed a descriptor of this library's (closefrom(), close_range())";
   throw failure(code, "cannot " + what + ": " + why);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A program that closes all descriptors, those of the library's too, and opens files of its own,
 // which get their numbers: nothing of theirs is touched (NUMBER-1, NUMBER-2 in
-// core/file/descriptor.hpp), and lost pages are rebuilt (CLOSED-1).
+// base/process/kept_number.hpp), and lost pages are rebuilt (CLOSED-1).
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>

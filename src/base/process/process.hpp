@@ -78,7 +78,7 @@ process_mutex& process_tables() noexcept;
 int open_registered(const char* path, int flags, unsigned mode = 0);
 int duplicate_registered(int fd);
 // of: the file of the descriptor when it was registered. The number is closed only if it still
-// refers to that file (NUMBER-2 in core/file/descriptor.hpp).
+// refers to that file (NUMBER-2 in base/process/kept_number.hpp).
 void close_registered(int fd, const which_file& of) noexcept;
 // PROC-2. Throws failure(SCUTE_E_IO).
 void withhold_from_children(void* at, uint64_t n);
