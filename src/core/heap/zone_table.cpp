@@ -96,8 +96,8 @@ void zone_table::adopt(zone& z, uint64_t index, uint32_t i, const format::chunk_
     return failure(SCUTE_E_CORRUPT, "the header of chunk " + std::to_string(i) + " of zone " +
                                         std::to_string(index) + " is inconsistent");
   };
-  // The list of the log's segments names chunks that objects have: one of the two is false (LIST-3).
-  // The log keeps them.
+  // The list of the log's segments may name chunks that objects have: one of the two is false
+  // (LIST-3). The log keeps them.
   const auto require_not_lent = [&](uint32_t chunks) {
     if (s_.overlaid.touches(offset_of(c), uint64_t{chunks} * g.chunk_size)) throw contradiction();
   };
