@@ -3,7 +3,7 @@
 
 typedef struct {
   uint64_t runs, sum;
-} state; /* what the pool holds; starts as all zero bytes */
+} state; /* the root object of the pool; starts as all zero bytes */
 
 int main(int argc, char **argv) {
   scute_pool *pool;

@@ -3,7 +3,7 @@
 #include <scute/containers/vector.hpp>
 #include <scute/scute.hpp>
 
-struct state {  // what the pool holds; starts as all zero bytes
+struct state {  // the root object of the pool; starts as all zero bytes
   uint64_t runs;
   scute::vector<uint64_t> squares;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The state behind scenarios, threads and stages of scute/exploration.hpp.
+// The state of scenarios, threads and stages of scute/exploration.hpp.
 #pragma once
 
 #include <functional>

@@ -43,7 +43,7 @@ in_out 'clean'
 
 # Unread errors are errors.
 for broken in '2>&-' '2>/dev/full' '>&- 2>&-' '<&- >&- 2>&-'; do
-  for command in 'kv get '"$pool"' nobody:4' 'info /nowhere.pool:1' 'no-such-command:1' \
+  for command in 'kv get '"$pool"' absent:4' 'info /nowhere.pool:1' 'no-such-command:1' \
     'kv load '"$pool"' records.tsv --restart:0'; do
     status=0
     eval "bounded \"\$scute\" ${command%:*} $broken" >/dev/null || status=$?

@@ -71,6 +71,13 @@ def python_tokens(text):
         statement = name in ("NEWLINE", "INDENT", "DEDENT")
 
 
+def json_tokens(text):
+    """Yields (kind, text, line). The name of a member is code: programs look for it."""
+    tokens = list(cpp_tokens(text)) + [("code", "", 0)]
+    for (kind, word, line), (_, after, _) in zip(tokens, tokens[1:]):
+        yield "code" if after == ":" else kind, word, line
+
+
 def line_tokens(text):
     """Shell and CMake: yields (kind, line, number). A line is a token. Only a line that begins
     with # is a comment, and not the first one if it names an interpreter, nor one in a
@@ -93,11 +100,13 @@ def line_tokens(text):
 
 def language(path, first_line=""):
     """The function that yields the tokens of a file with this path, or None."""
-    name = path.rsplit("/", 1)[-1]
-    if re.search(r"\.(c|cc|cpp|h|hpp|inc)$", name):
+    name = path.rsplit("/", 1)[-1].removesuffix(".in")
+    if re.search(r"\.(c|cc|cpp|h|hpp|inc|S)$", name):
         return cpp_tokens
     if name.endswith(".py") or re.match(r"#!.*python", first_line):
         return python_tokens
-    if re.search(r"\.(sh|bash|cmake)$", name) or name == "CMakeLists.txt" or re.match(r"#!.*sh\b", first_line):
+    if name.endswith(".json"):
+        return json_tokens
+    if re.search(r"\.(sh|bash|cmake|pc|txt|map|machine)$", name) or name == "CMakeLists.txt" or re.match(r"#!.*sh\b", first_line):
         return line_tokens
     return None

@@ -47,6 +47,14 @@ echo 'What was lost is reported.' >>tree/docs/start/a.md
 expect_violation "$(more pages phrases)"
 mkdir tree/tools && printf '#!/bin/sh\necho "run it once more"\n' >tree/tools/run
 expect_violation "$(more tools phrases)"
+mkdir -p tree/tools && printf '{"who": 1, "why": "It was\\nmade anew"}\n' >tree/tools/a.json
+expect_place tools 'tools/a.json:1: phrases: "anew": again'
+expect_violation "$(more tools phrases)"
+for file in cmake/a.cmake.in sim/a.machine bench/report/a/explanations.md; do
+  mkdir -p "tree/$(dirname $file)" && echo '# It lies beside it.' >tree/$file
+  expect_place others "$file:1: phrases: \"beside\": next to; or concurrently with"
+  expect_violation "$(more others phrases)"
+done
 printf '//%101s\n' x >>tree/src/a.cpp
 expect_place src 'src/a.cpp:3: columns: 103 columns'
 expect_violation "$(more src columns)"

@@ -47,7 +47,7 @@ for figure in 11 12 13 14 15 16 17; do
   grep -q "^## .*(Figure $figure)\$" "$r" || fail "no section of Figure $figure"
   grep -q "^Pavise Figure $figure, " "$r" || fail "nothing of the paper's Figure $figure"
 done
-[ "$(grep -c '^What differs: ' "$r")" = 7 ] || fail "a figure without what differs"
+[ "$(grep -c '^Differences: ' "$r")" = 7 ] || fail "a figure without its differences"
 grep -q '^| Pavise with its ignore-list, PMDK benchmarks, mean *| 2\.16× *| maps 1\.40× (of 2); maps in pages of 2 MiB 1\.40× (of 1); maps with values of 256 bytes 1\.71× (of 2) ' "$r" ||
   fail "Figure 11 next to ours"
 grep -q '^| run time at N = 1, over that at 100 *| higher *| N = 1: 1\.14× ' "$r" || fail "Figure 13 next to ours"

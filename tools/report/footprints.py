@@ -41,6 +41,6 @@ def section(rows: Rows, paper: dict[str, Any], level: str) -> str:
             f"Bytes and, in parentheses, objects {paper['about'].split(':')[0]}.\n\n"
             + markdown.table(["", *head], lines)
             + ("" if len(own) else "\nThis run has not measured ours.\n")
-            + "\nWhat differs: the structures are written for this library, with 8-byte pointers, and change single "
+            + "\nDifferences: the structures are written for this library, with 8-byte pointers, and change single "
               "fields; the sizes of their nodes are the paper's. Ours are counted by what a map asks of its "
               "store, which is the same for every system.\n\n")

@@ -29,4 +29,4 @@ def section(rows: Rows, paper: dict[str, Any], level: str) -> str:
     return (f"{level} {paper['place']}: size and number of transactions\n\n"
             + paper["about"] + "\n\n" + markdown.table(head, lines)
             + ("" if len(own) else "\nThis run has not measured ours.\n")
-            + f"\nWhat differs: {paper['differs']}\n\n")
+            + f"\nDifferences: {paper['differs']}\n\n")

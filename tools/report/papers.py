@@ -160,7 +160,7 @@ def section(rows: Rows, data: dict[str, Any], level: str) -> str:
                      for c in figure["claims"]]
             out += (f"{level}# {paper['name']} {figure['figure']}: {figure['title']}\n\n"
                     + markdown.table(["", "paper", "ours", "our rows", "stated in"], lines, left=5)
-                    + f"\nWhat differs: {figure['differs']}\n\n")
+                    + f"\nDifferences: {figure['differs']}\n\n")
     return (out + footprints.section(rows, data["table3"], level + "#")
             + loads.section(rows, data["table2"], level + "#"))
 

@@ -92,4 +92,4 @@ def section(results: Results, name: str, data: dict[str, Any]) -> str:
              for c in figure["claims"]]
     return (f"{data['name']} {figure['figure']}, {figure['title']}:\n\n"
             + markdown.table(["", "paper", "ours", "stated in"], lines, left=4)
-            + f"\nWhat differs: {figure['differs']}\n\n")
+            + f"\nDifferences: {figure['differs']}\n\n")

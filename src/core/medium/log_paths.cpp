@@ -85,7 +85,7 @@ class pool_log_paths final : public log_paths {
 
  private:
   // Every user who may open the pool may open its log. (Only root can give files away; a member of
-  // the pool's group who opens the pool need not be able to.)
+  // the pool's group that opens the pool need not be able to.)
   ownership of_the_log() const {
     struct stat pool{};
     if (as_.mode != 0) return as_;

@@ -41,8 +41,8 @@
 //    Recovery writes its decision to the head page first of all, and makes dropped batches void
 //    before any thread writes.
 // POW-9 After a crash every lane begins a new segment, in a new session. Recovery first makes
-//    everything that it found durable in all its copies, since stores of a killed process are
-//    visible, but not all are durable.
+//    everything that it found durable in all its copies, since the stores of a process that was
+//    killed are visible, but not all are durable.
 // POW-10 The program's objects change only inside sections, and recovery builds them from records
 //    alone: an abort, whatever its cause, leaves objects and structure as they were.
 // POW-11 On a page cache (medium `file`) all threads share one stream. Locks are released before

@@ -44,7 +44,7 @@ void require_sidecar(const std::string& file, const std::string& path) {
                                       " is to be used without protection");
 }
 
-// Throws if the sidecar protects another file, as it may behind a symbolic link.
+// Throws if the sidecar protects another file, as it may if a path is a symbolic link.
 void require_protects(const std::string& file, const std::string& path, scute_error other) {
   const std::string named = medium::followed(file), its = medium::user_file_of(path);
   struct stat a{}, b{};

@@ -89,7 +89,7 @@ static void plugs(void) {
 /* By the C library and the kernel, which are not instrumented. */
 static void library(void) {
   char text[64], *to = map + 24576;
-  volatile size_t n = (size_t)snprintf(text, sizeof text, "what is kept in run %ld", seed) + 1;
+  volatile size_t n = (size_t)snprintf(text, sizeof text, "the text of run %ld", seed) + 1;
   strcpy(to, text);
   strncpy(to + 64, text, n);
   snprintf(to + 128, 64, "%s", text);

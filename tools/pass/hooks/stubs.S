@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * stubs.S: what instrumented code calls where its inlined test says that an address may be a view's. A stub keeps every
- * register but the flags (scute_shield_flush_stub: and rax, its result), so that the code around it is compiled as if there
- * were no call. It uses the stack below rsp: the functions that call it have no red zone.
+ * stubs.S: the functions that instrumented code calls where its inlined test says that an address
+ * may be a view's. A stub keeps every register except the flags (scute_shield_flush_stub: and rax,
+ * its result), so that the code around it is compiled as if there were no call. It uses the stack
+ * below rsp: the functions that call it have no red zone.
  *
- *   scute_shield_flush_stub    rdi address, rsi kind, rdx site; rax: not 0 if the instruction is not to be executed
+ *   scute_shield_flush_stub    rdi address, rsi kind, rdx site; rax: not 0 if the instruction must
+ *                              not be executed
  *   scute_shield_fence_stub    rdi kind, rsi site
  *   scute_shield_stream_stub   rdi address, rsi length, rdx site
  *   scute_shield_store_stub    likewise
@@ -34,7 +36,8 @@
   .cfi_restore \register
 .endm
 
-/* stub NAME SLOT BIT KIND: SLOT, BIT: of the table. KIND: fence (no address), flush (a line), range. */
+/* stub NAME SLOT BIT KIND: SLOT, BIT: of the table. KIND: fence (no address), flush (a line),
+ * range. */
 .macro stub name slot bit kind
   .text
   .p2align 4
@@ -142,8 +145,9 @@
   .size \name, .-\name
 .endm
 
-/* x87 code may have values on the register stack and the processor in any state: a hook wants an empty one. It uses
- * neither x87 nor MMX (HOOK-7 is about vector registers), so there is nothing to be done. */
+/* x87 code may have values on the register stack and the processor in any state: a hook wants an
+ * empty one. It uses neither x87 nor MMX (HOOK-7 is about vector registers), so there is nothing to
+ * be done. */
 
   stub scute_shield_flush_stub, 16, 1, flush
   stub scute_shield_fence_stub, 24, 2, fence

@@ -65,7 +65,7 @@ void logged::run(pool::lane& l, entry_image& image, const tx::write_set& w, endi
     add_in_place(l, w.in_place);
     open_unchanged(s_, l, w.members, [&] { open_window(l); });
   } catch (...) {
-    log_.clean_up(l, ending::entry);  // what prepare() has borrowed
+    log_.clean_up(l, ending::entry);  // returns the chunks that prepare() has borrowed
     throw;
   }
   {
@@ -131,9 +131,9 @@ void logged::prewrite(pool::lane& l, std::span<const pool::patch> patches) {
   open_window(l);
   if (!s_.medium->failed()) {  // WIN-5
     window(s_, l).write_data();
-    // LF-1: other processes see the stores of a killed one. Its columns that add up would be
-    // believed, and a power failure could then take the bytes back. (A page cache is read again
-    // after an unclean end, so a file needs no fence here.)
+    // LF-1: other processes see the stores of a process that was killed. Its columns that add up
+    // would be believed, and a power failure could then take the bytes back. (A page cache is read
+    // again after an unclean end, so a file needs no fence here.)
     if (s_.medium->what() != medium::kind::file) l.w.fence(fence_site::logged_data);
     window(s_, l).write_parity(window::write_back::now);
     l.w.fence(fence_site::logged_parity);

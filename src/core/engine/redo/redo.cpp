@@ -34,7 +34,7 @@ void redo::decide(pool::lane& l, entry_image& image, std::span<const pool::patch
     // given up half-way would be replayed after a crash.
     prepare_invalidation(s_, l);
   } catch (...) {
-    log_.clean_up(l, ending::entry);  // what prepare() has borrowed
+    log_.clean_up(l, ending::entry);  // returns the chunks that prepare() has borrowed
     throw;
   }
   {
