@@ -21,10 +21,9 @@
 //           that it publishes are seen. (It is reported after it, if it follows the last store of
 //           one asm.)
 //   HOOK-3  A store is reported before it is executed, and between the two the thread reports no
-//           fence. So a reported store may change its bytes until its thread's next fence, and not
-//           later. (A clflush, which is reported as a flush, is no fence in this rule.) The
-//           reported bytes may be more than those stored, never fewer: lines of 64 bytes that the
-//           code may store to.
+//           fence (a clflush is none here). So a reported store may change its bytes until its
+//           thread's next fence, and not later. The reported bytes are lines of 64 bytes that the
+//           code may store to: they may be more than those stored, never fewer.
 //   HOOK-4  A load is reported before it is executed, and between the two the thread reports no
 //           fence.
 //   HOOK-5  A hook is safe in a signal handler, whatever it interrupts, and keeps errno: no malloc,

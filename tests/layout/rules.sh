@@ -10,6 +10,8 @@
 #      no others
 #   4. a rule is named by a test, a scenario or a planted bug; or tests/layout/rules_by_argument.txt
 #      says why none shows it broken, and then none names it
+#   5. a rule in a comment has four lines at most: those after the first have a larger indentation.
+#      Its argument stands below the rules, after "On" and the name of the rule
 set -euo pipefail
 export LC_ALL=C
 
@@ -89,6 +91,25 @@ cut -d' ' -f1 "$temp/named" | sort -u - "$temp/argued_rules" | comm -23 "$temp/d
   sed 's/$/: no test, scenario or planted bug names it/' >>"$violations"
 join "$temp/argued_rules" "$temp/named" |
   awk -v file="$by_argument" '{ print file ": " $1 " is named by " $2 }' >>"$violations"
+
+# Rule 5.
+xargs -d '\n' awk '
+  function ended() {
+    if (lines > 4) print at ": " rule " has " lines " lines, 4 are allowed"
+    lines = 0
+  }
+  FNR == 1 { ended() }
+  match($0, /^\/\/ +/) {
+    indent = RLENGTH
+    if (indent <= 5 && $2 ~ /^[A-Z][A-Z]+-[0-9]+$/ && NF > 2) {
+      ended()
+      at = FILENAME ":" FNR; rule = $2; edge = indent; lines = 1
+      next
+    }
+    if (lines > 0 && indent > edge) { lines++; next }
+  }
+  { ended() }
+  END { ended() }' <"$temp/files" >>"$violations"
 
 if [ -s "$violations" ]; then
   cat "$violations"

@@ -108,5 +108,13 @@ expect_violation "tests/layout/rules_by_argument.txt: $win-2 has no reason"
 echo "$log-2 For another reason." >>tree/tests/layout/rules_by_argument.txt
 expect_violation "tests/layout/rules_by_argument.txt: $log-2 is there twice"
 
+# 5. Long rules.
+sed -i "s|^// $win-2 .*|&\\n//    one\\n//    two|" tree/src/pool/window.hpp
+run_check >/dev/null || { echo 'a rule of four lines is refused'; failures=$((failures + 1)); }
+plant_tree
+
+sed -i "s|^// $win-2 .*|&\\n//    one\\n//      two\\n//    three|" tree/src/pool/window.hpp
+expect_violation "src/pool/window.hpp:4: $win-2 has 5 lines, 4 are allowed"
+
 [ "$failures" = 0 ] || { echo "$failures planted violation(s) missed"; exit 1; }
 echo "every planted violation was found"

@@ -22,14 +22,9 @@
 //    notes): a thread that has those waits for no other. So two pages repair at once unless they
 //    share a column block, and work on other blocks continues.
 // PAGE-3 A thread that faults while it holds the stripe itself is in the middle of a commit, or of
-//    a decode. pool::in_flight_write says how far it came (INFLIGHT-2), and the page is given what
-//    the rest of its work expects:
-//      reading           the column as it is
-//      parity, exclusive the new parity of its piece, in DRAM
-//      parity, shared    each holder's delta as far as it has been XORed in; all of them are parked
-//      data              the new data of its piece
-//      window            finish_window()
-//    Holders in shared mode park until all are in their handlers; then one of them leads.
+//    a decode. The page gets the bytes that the rest of its work expects; pool::in_flight_write
+//    says how far it came (INFLIGHT-2). Holders in shared mode park until all are in their
+//    handlers; then one of them leads.
 // PAGE-4 Bytes that a user has stored in place are in no parity. While the transaction runs a
 //    rebuilt page gets the old bytes, and the commit fails; once it commits, there is a copy
 //    (overlays::keep()). A page beyond repair (PAGE-6) has also lost the bytes that had been stored
@@ -51,6 +46,12 @@
 //    invalid; so are all bytes of such columns if no checksum would notice. Objects that lost bytes
 //    are reported by name; beyond that PAGE-6 holds.
 //
+// On PAGE-3, the bytes that a page gets, by the phase of the thread:
+//      reading           the column as it is
+//      parity, exclusive the new parity of its piece, in DRAM
+//      parity, shared    each holder's delta as far as it has been XORed in; all of them are parked
+//      data              the new data of its piece
+//      window            finish_window()
 // On PAGE-8: the frames in it that count are in the log's other copies, and in the pool once the
 // engine has checkpointed (core/shared/pool/lost_log_pages.hpp). On PAGE-9: such bytes would come
 // back in an older version, which a checksum may accept.

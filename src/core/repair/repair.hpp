@@ -10,19 +10,19 @@
 //    another part the parity or another row. So mixtures of kept and decoded bytes are tried, too.
 // REPAIR-4 A repair never overwrites bytes that a commit has written since the repair read them.
 // REPAIR-5 A checksum of 32 bits accepts wrong bytes once in 2^32 attempts. So only mixtures that
-//    damage makes likely are tried, 7 for a fragment, and more only if there are traces of a long
-//    scribble (core/repair/erasure/hybrid_decode.hpp has the probabilities). With P rows of parity
-//    there are several ways to decode (core/repair/erasure/erasure_decoder.hpp), each of which
-//    multiplies that.
+//    damage makes likely are tried, 7 for a fragment and each way to decode it, and more only if
+//    there are traces of a long scribble.
 // REPAIR-6 Nothing is given up while a commit may be in the middle of it: a fragment that cannot be
 //    decoded is lost only if it has the very same bytes when every commit that was decided before
 //    is in place.
 // REPAIR-7 A caller that tries again when other fragments have been repaired (SUSPECT-2 of
 //    core/scrub/suspect_repair.hpp) reports a loss at the end, and once.
 //
-// On REPAIR-5: after that, small injuries are told apart one by one
-// (core/repair/erasure/bitflip_search.hpp), and damaged bytes that no checksum vouches for are
-// searched for (core/repair/erasure/erasure_search.hpp). Both count their own attempts.
+// On REPAIR-5: core/repair/erasure/hybrid_decode.hpp has the probabilities. With P rows of parity
+// there are several ways to decode (core/repair/erasure/erasure_decoder.hpp). After the mixtures,
+// small injuries are distinguished one by one (core/repair/erasure/bitflip_search.hpp), and damaged
+// bytes that no checksum vouches for are searched for (core/repair/erasure/erasure_search.hpp).
+// Both count their own attempts.
 // On REPAIR-6, found by a campaign: a scrub reported an object as lost while a thread that was off
 // the CPU was writing it. On REPAIR-7, found by the demo: a loss was reported and counted whose
 // object was whole a moment later.

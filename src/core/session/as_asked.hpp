@@ -3,9 +3,10 @@
 //
 // ASKED-1 An option of a new pool that is neither at its default nor true of an existing pool
 //    refuses to open it (SCUTE_E_INVALID), before anything is changed. The message says the option
-//    that the pool has. An option at its default asks for nothing. `mode` and `preallocate` are
-//    about making a file, as the mode of open(2) is: the umask may have changed the one, and a
-//    repair may have punched a hole into the other.
+//    that the pool has. An option at its default asks for nothing, nor do `mode` and `preallocate`.
+//
+// On ASKED-1: `mode` and `preallocate` are about making a file, as the mode of open(2) is. The
+// umask may have changed the one, and a repair may have punched a hole into the other.
 #pragma once
 
 #include "core/layout/engines.hpp"

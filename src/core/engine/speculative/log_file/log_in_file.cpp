@@ -295,7 +295,7 @@ void log_in_file::write_head(uint64_t epoch, format::log_file_state state) {
   stream_copy(last);
   fence();
   durable_ = true;
-  // LOGFILE-6
+  // LOGFILE-10
   const uint64_t end = chunk_at(head_.chunks);
   if (is_first && file_->size() > end) s_.log_paths->resize(*file_, end);
   length_.store(file_->size(), std::memory_order_relaxed);

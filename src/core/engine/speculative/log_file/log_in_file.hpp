@@ -54,9 +54,7 @@
 //    cannot be read is written as a whole first (file_pages.hpp).
 // LOGFILE-6 The chunks of the log are those that lie whole within its file, and a head never counts
 //    more of them than are durable. The fence that acknowledges a frame in a chunk makes a head
-//    that counts it durable. The file grows by zeros, with blocks for them. It is cut when both
-//    heads durably count fewer: by the session, when all chunks after these are void; by an
-//    opening, only if the pool was closed properly.
+//    that counts it durable. The file grows by zeros, with blocks for them.
 // LOGFILE-7 No file is removed, or replaced, because of its name (OURS-1). A call that needs a name
 //    reads the file that has it. A file that a pool or program may need, or that is no log, is set
 //    aside, or the call is refused. A call that needs no name leaves a file that is no log alone.
@@ -66,6 +64,9 @@
 // LOGFILE-9 Before a clean pool becomes unclean, its log says durably that all frames in it are
 //    void (TRUNC-2). Otherwise a crash would leave a pool whose recovery rests on an older copy of
 //    its log.
+// LOGFILE-10 The file is cut when both heads durably count fewer chunks than it has: by the
+//    session, when all chunks after these are void; by an opening, only if the pool was closed
+//    properly.
 //
 // On LOGFILE-2: a file that may belong to another program is set aside, not replaced. So is a log
 // of the pool's uuid that was not closed: a newer copy of the pool, whose writer was killed and
