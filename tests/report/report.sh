@@ -122,7 +122,7 @@ grep -q '^| 36 files ' goes || fail "files that were opened"
 grep -q '^| read, test, decide: time per byte *| *0\.000 | *0\.000 | *0\.000 | *0\.000 | *-1\.000 |$' goes || fail "correlations"
 grep -q '^| hand over to the program: time per byte *| *-\?0\.000 | .* | *1\.000 | *-\?0\.000 |$' goes || fail "correlations of the second part"
 grep -q '^| 50 *| pow-none-inline .* 56 % | *1\.00 | *2\.00 |' $r || fail "the table of cleaning"
-grep -q '^| what PMDK gains by eADR, on average *| 21 % *| 25\.0 to 25\.0 %' $r || fail "eADR"
+grep -q '^| PMDK.s gain by eADR, on average *| 21 % *| 25\.0 to 25\.0 %' $r || fail "eADR"
 
 # Both peers stand in every cell, floors in the tables of objects.
 grep -q '^| libpmemobj-huge .* ±[0-9]*% (1\.2.×) ' $r || fail "no row of libpmemobj-huge"
