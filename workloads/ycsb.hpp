@@ -77,7 +77,7 @@ struct record_space {
 template <class Random>
 class generator {
  public:
-  // mix: 'a' to 'f'. The distribution tells how records are chosen; with zipfian, D favours the
+  // mix: 'a' to 'f'. The distribution says how records are chosen; with zipfian, D favours the
   // latest and the others the same few, scattered over all. `popular` is zipfian over at most
   // space.common ranks.
   generator(char mix, distribution how, const zipfian& popular, record_space space, Random& random)

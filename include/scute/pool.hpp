@@ -126,7 +126,7 @@ class pool : public reader {
   /// No thread may be inside a call on it. Closing an empty pool object does nothing.
   void close() {
     if (state_) {
-      const std::unique_ptr<detail::open_pool> last = std::move(state_);  // closing may tell events
+      const std::unique_ptr<detail::open_pool> last = std::move(state_);  // closing may report
       forget();
       detail::check(scute_close(last->handle));
     }

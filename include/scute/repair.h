@@ -39,7 +39,7 @@ SCUTE_API void scute_scrub_options_init(scute_scrub_options *options);
 /* Verifies and repairs the whole pool while transactions run: every object, structure, superblock
  * copy, log replica, and every column against its parity. Holds a column block (4 KiB of each row
  * of a zone) only where something is wrong there. Returns 0 when the scrub ended, whatever it
- * found; report->complete tells whether it has looked at all (scute_report). SCUTE_E_BUSY if a
+ * found; report->complete says whether it has looked at all (scute_report). SCUTE_E_BUSY if a
  * scrub is under way. A pool that is open read-only is looked at and not repaired. options null:
  * the defaults. Any thread; not inside a transaction. */
 SCUTE_API int scute_scrub(scute_pool *pool, const scute_scrub_options *options,

@@ -392,7 +392,7 @@ SCUTE_API int scute_tx_add_range(scute_tx *tx, scute_oid oid, uint64_t offset, u
  * parity has them already: the range holds its columns (4 KiB of every row) until the transaction
  * ends or another one needs them. Until then other threads can see the new bytes; their writes to
  * these fragments fail (SCUTE_E_CONFLICT), and their reads count as reads of the old version. Below
- * SCUTE_PROTECT_MLPC nothing tells versions apart: a read may return bytes that are later rolled
+ * SCUTE_PROTECT_MLPC nothing distinguishes versions: a read may return bytes that are later rolled
  * back. *bytes points into the pool, or into the micro-buffer if this transaction has the range in
  * one or allocated the object. SCUTE_E_RANGE beyond the object, or above 1 GiB; SCUTE_E_INVALID if
  * a part of the range only is in a micro-buffer. Until the transaction ends it cannot free the

@@ -52,7 +52,7 @@ enum {
  * holes get blocks. flags: SCUTE_SHIELD_*. FILE.scute takes about parity / rows + 0.8 % of FILE's
  * size, and some MiB for logs. SCUTE_E_NOENT, SCUTE_E_FORMAT: no regular file; SCUTE_E_RANGE: it is
  * empty, or larger than the capacity; SCUTE_E_EXISTS: there is a FILE.scute; SCUTE_E_BUSY: another
- * process has it locked, or open for writing, as far as the system tells; SCUTE_E_CONFLICT: it was
+ * process has it locked, or open for writing, as far as the system shows; SCUTE_E_CONFLICT: it was
  * changed meanwhile; SCUTE_E_NOSPC, SCUTE_E_IO, SCUTE_E_INVALID. After any of these there is no
  * FILE.scute, and FILE is as it was. (Closes a descriptor of FILE, which ends locks that the
  * calling process has on it by fcntl(F_SETLK).) */
@@ -108,7 +108,7 @@ typedef enum scute_shield_condition {
   SCUTE_SHIELD_MISSING = 6  /* there is no FILE */
 } scute_shield_condition;
 
-/* Tells it from FILE.scute's superblock and FILE's inode, size and times, without opening the pool:
+/* Reads it from FILE.scute's superblock and FILE's inode, size and times, and opens no pool:
  * nothing is locked, read through or changed, and another process may have it in use. So it says
  * nothing of damage. state, which may be null, is filled in as by scute_shield_info(); inode is 0
  * if there is no FILE. (What a session that is open does meanwhile may make it out of date.)

@@ -34,7 +34,7 @@ typedef struct scute_shield_counts {
   uint64_t repairs; /* repairs of the file meanwhile */
   /* that changed without a reported store: see SCUTE_SHIELD_REPORT_STRAYS */
   uint64_t stray_lines;
-  /* that may have stored without telling, so that strays are advice: names, commas between; "":
+  /* that may have stored without a report, so that strays are advice: names, commas between; "":
    * none */
   const char *unreported_objects;
   /* flushed, and never fenced, when they were unmapped or the program had ended; in no other of

@@ -34,7 +34,7 @@ class scheme : public observer {
   bool is_open(unsigned core) const { return cores_[core].open; }
   unsigned cores() const noexcept { return static_cast<unsigned>(cores_.size()); }
 
-  // From now on the scheme keeps what recover() needs, and tells `c` of each line that becomes
+  // From now on the scheme keeps what recover() needs, and reports to `c` each line that becomes
   // durable. Before the first transaction.
   void keep_contents(contents& c);
 

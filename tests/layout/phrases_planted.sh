@@ -41,7 +41,7 @@ printf '/* It is put\n * right. */\n' >>tree/src/a.cpp
 expect_place src 'src/a.cpp:3: phrases: "put right": repaired; rolled back'
 expect_violation "$(more src phrases)"
 printf 'const char *s = "The file was "\n    "told";\n' >>tree/src/a.cpp
-expect_place src 'src/a.cpp:4: phrases: "told": is reported, reports'
+expect_place src 'src/a.cpp:4: phrases: "told": is reported, reports; distinguishes'
 expect_violation "$(more src phrases)"
 echo 'What was lost is reported.' >>tree/docs/start/a.md
 expect_violation "$(more pages phrases)"

@@ -300,7 +300,7 @@ pow_scenario reported(const named_kind& k) {
   return s;
 }
 
-// The same from hand to hand: the last of three threads tells what the first one has done, and has
+// The same from hand to hand: the last of three threads observes the first one's work, and has
 // never held its lock. One of them does not wait for its own sections.
 pow_scenario reported_on(const named_kind& k) {
   auto s = with("reported-on", k);

@@ -194,7 +194,7 @@ TEST_P(bitflip_search, ALostPageAndFlips) {
     for (unsigned k = 0; k < 5;) {
       const uint64_t hit = at((x.row + random.between(1, rows - 1)) % rows,
                               x.column / page * page + 100 + 700 * k + random.between(0, 600));
-      // Of two parities none tells by itself in which row the other cell is.
+      // Of two parities none shows by itself in which row the other cell is.
       if (GetParam() == 2 && !is_object(hit)) continue;
       flip(hit, 3);
       ++k;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pages that are overwritten, not lost: nothing but checksums tells which. As many of a column
+// Pages that are overwritten, not lost: only checksums show which. As many of a column
 // block as there are parities come back, wherever they lie: in headers, in the zone's structures,
 // in free space, in the parity; with one more nothing wrong is read.
 #include <gtest/gtest.h>

@@ -44,7 +44,7 @@ TEST(Branches, CoinsAreNot) {
   EXPECT_LT(missed(40000, [&](unsigned) { return other() % 16 != 0; }), 0.12);
 }
 
-// BRANCH-1: what another branch has done tells, what this one will do does not.
+// BRANCH-1: the outcome of another branch predicts, its own future outcome does not.
 TEST(Branches, WhatOthersHaveDoneIsUsed) {
   std::mt19937 random(3);
   branches b;

@@ -36,7 +36,7 @@ class child {
   child& operator=(const child&) = delete;
 
   pid_t pid() const { return pid_; }
-  // Its status, as waitpid() tells it; -1 if it does not end.
+  // Its status, as waitpid() reports it; -1 if it does not end.
   int wait() {
     int status = 0;
     if (!becomes_true([&] { return ::waitpid(pid_, &status, WNOHANG) == pid_; })) {

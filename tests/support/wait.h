@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How test programs in C wait, those that a script compiles included (tests/support/wait.hpp tells
+// How test programs in C wait, those that a script compiles included (tests/support/wait.hpp says
 // more).
 #pragma once
 

@@ -277,7 +277,7 @@ TEST(broken_map, a_crit_bit_node_linked_before_it_is_whole) {
   EXPECT_NE(result.story.find("ctree: "), std::string::npos) << result.story;
 }
 
-// A node that is made and never linked: only the number of objects tells.
+// A node that is made and never linked: only the number of objects shows it.
 TEST(broken_map, a_lost_node) {
   using map = map_of<btree_kind>;
   scene<btree_kind> s("btree, a node made too early", SCUTE_ENGINE_REDO);

@@ -40,7 +40,7 @@ class log_picture {
     bool opens = true;      // one head of the file is whole
     bool intact = true;     // nothing that counts is hit in more than one copy, or one track
     bool quiet = true;      // nor is a head or a frame that is void: it looks like one that counted
-    bool reported = false;  // opening has to tell a loss
+    bool reported = false;  // opening has to report a loss
   };
   // lanes: of the pool.
   prospects predict(std::span<const std::byte> after, uint32_t lanes) const;

@@ -42,7 +42,7 @@ bool rainmaker::place(scute_injury kind, uint64_t offset, uint64_t length) {
     case SCUTE_REGION_LOG:
     case SCUTE_REGION_ZONE_HEADER:
     case SCUTE_REGION_CHUNK_HEADER:
-      // Nothing tells which cell of a column is wrong, unless a page says so itself. (Of a damaged
+      // Nothing shows which cell of a column is wrong, unless a page says so itself. (Of a damaged
       // header its checksum does, but not any more when a step has rewritten it.)
       if (s_.how.level != SCUTE_PROTECT_MLPC && kind != SCUTE_INJURE_LOSE_PAGE) return false;
       if (last.zone != first.zone || last.row != first.row ||

@@ -33,7 +33,7 @@ std::string events_text(const std::vector<scute_event>& events) {
 
 void run_info(const info_arguments& args) {
   scute::options options = args.options.resolve();
-  options.lazy_recovery = true;  // tells how much there is to do, instead of doing it
+  options.lazy_recovery = true;  // reports how much there is to do, instead of doing it
   const open_pool pool(args.path, options, open_pool::how::open_to_read);
   const std::vector<scute_event> events = list_events(pool);
   const scute_info info = pool.info();

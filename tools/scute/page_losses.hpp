@@ -14,7 +14,7 @@ class page_losses {
  public:
   // With each event of the session, in turn. opening: until the pool is open and recovered.
   void see(const scute_event& e, bool opening) noexcept {
-    // (What is met later, and has a header that tells, the check itself counts.)
+    // (What is met later, and has a header that shows it, the check itself counts.)
     if (e.kind == SCUTE_EVENT_OBJECT && e.outcome == SCUTE_OUTCOME_LOST &&
         (opening || e.finder == SCUTE_FINDER_FAULT))
       objects_ += e.count;

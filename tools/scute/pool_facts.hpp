@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// pool_facts.hpp: what `scute create` and `scute info` tell about a pool, and why it is so.
+// pool_facts.hpp: the facts that `scute create` and `scute info` print about a pool, and their
+// reasons.
 #pragma once
 
 #include "output.hpp"

@@ -22,7 +22,7 @@ class cast {
 
   // Makes the root objects in a new pool.
   void prepare(const scute::pool& pool) const;
-  // Tells the writers where their roots are.
+  // Reports to the writers where their roots are.
   void find_roots(const scute::pool& pool) const;
   // Everything but the roots goes. Throws violation if an unknown object is left.
   void clear(const scute::pool& pool) const;

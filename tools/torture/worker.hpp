@@ -22,7 +22,7 @@ pid_t start_creator(const settings& how, const std::string& path, ledger& book);
 // Kills and reaps it. Its wait status.
 int end(pid_t pid);
 
-// Puts the number into a new pool that tells that it was finished, and closes it.
+// Puts the number into a new pool as a sign that it was finished, and closes it.
 void finish(scute::pool pool);
 
 // Whether the pool holds the number that a creator puts into each pool that it finished.

@@ -7,7 +7,7 @@
 //   a.prepare()               brings the store into the state that the application begins with
 //   a.run(thread)             in each of the threads at once, each once: does the work, and returns
 //                             how many transactions it took
-//   a.check()                 "" if the result is right as far as the input tells, else what is
+//   a.check()                 "" if the result is right as far as the input shows, else what is
 //                             wrong
 //   a.clear()                 frees everything
 //

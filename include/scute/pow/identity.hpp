@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// identity.hpp: the number by which a store tells types apart. Part of <scute/pow.hpp>.
+// identity.hpp: the number by which a store distinguishes types. Part of <scute/pow.hpp>.
 //
 // A type with a name (SCUTE_TYPE, or scute_type in it; scute/type_number.hpp) is identified by that
 // name. Any other type whose bytes are stored as they are is identified by its layout. That is its

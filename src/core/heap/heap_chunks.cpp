@@ -170,7 +170,7 @@ void heap::no_log(size_t n) {
                     std::to_string(log_room(n)) + " bytes in " +
                     std::to_string(s_.geo.lane_replicas) + " copies, and there is room for " +
                     std::to_string(log_room(free)) +
-                    ". Commit more often (scute_overwrite_max() tells how much fits), or move to "
+                    ". Commit more often (scute_overwrite_max() says how much fits), or move to "
                     "a larger pool");
 }
 

@@ -51,7 +51,7 @@ void log_file::refresh() {
   // A past error is reported now. The pages concerned are marked clean, so they are dropped like
   // the rest.
   if (::fdatasync(file_.fd()) != 0 && ::fdatasync(file_.fd()) != 0)
-    throw_errno("tell what the device holds of " + file_.path(), errno);
+    throw_errno("find out what the device holds of " + file_.path(), errno);
   ::posix_fadvise(file_.fd(), 0, 0, POSIX_FADV_DONTNEED);
 }
 

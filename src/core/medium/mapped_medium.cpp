@@ -341,7 +341,7 @@ class page_cache_medium : public mapped_medium {
   }
 
   [[noreturn]] void fail_refresh() const {
-    throw_errno("tell what the device holds of " + files_.path(), errno);
+    throw_errno("find out what the device holds of " + files_.path(), errno);
   }
 
   void map_again(int access, int flags, int fd) {

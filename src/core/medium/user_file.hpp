@@ -66,7 +66,7 @@ std::unique_ptr<user_file> open_user_file(const std::string& path, access how, u
 file_identity look_when_still(const user_file& file);
 
 // Throws SCUTE_E_BUSY if a process has locked the file, or may write to it by a descriptor or
-// mapping of another process, as far as the system tells.
+// mapping of another process, as far as the system shows.
 void require_unused(const std::string& path);
 
 }  // namespace scute::core::medium

@@ -22,7 +22,7 @@
 //   - A key at or above the lowest one of the right sibling does not count. So a split is complete
 //     as soon as the left half has its sibling.
 //   - Opening completes what is missing after that: it ends shifts, cuts left halves short, and
-//     tells parents of their children. The nodes that no node leads to are free.
+//     links parents to their children. The nodes that no node leads to are free.
 #include <inttypes.h>
 
 #include "arguments.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A non-temporal store whose length no operand tells.
+// A non-temporal store whose length no operand gives.
 void f(long *p) {
 #ifdef CONTROL
   __asm__ volatile("movnti %%rcx, (%0)" : : "r"(p) : "memory");

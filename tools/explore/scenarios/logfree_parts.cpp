@@ -138,7 +138,7 @@ testing::scenario unresolved(const level& kind, uint64_t seed) {
 }
 
 // The same in runs whose slots are so large that what takes them is prewritten: nothing but the
-// prewriting itself tells that a member is overwritten.
+// prewriting itself reports that a member is overwritten.
 testing::scenario prewritten(const level& kind, uint64_t seed) {
   scute_options pool = testing::small_pool(kind.protection);
   pool.size = (768 + 128 * kind.protection.parity) * 1024;

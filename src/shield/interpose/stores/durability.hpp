@@ -12,8 +12,8 @@
 //    another. Its flushes are only listed (VIEW-7), since the thread may be in the middle of a
 //    commit. Its fence is made after that, before the interrupted call returns.
 // DUR-4 After a failed commit there is no way to continue: for the program stores are durable as
-//    soon as its fence returns, and nothing can tell it that they are not. The process is ended
-//    (SIGABRT), as by a failing medium.
+//    soon as its fence returns, and nothing can report to it that they are not. The process is
+//    ended (SIGABRT), as by a failing medium.
 // DUR-5 A handler that has interrupted a window but no call does not know of the window, and may
 //    announce what it makes durable. So the first fence after its beginning ends the window, with
 //    its commit. (A power failure may find libpmemobj's operation unfinished at any time.)
