@@ -186,7 +186,7 @@ std::unique_ptr<log_in_file> log_in_file::find(pool::state& s, bool clean) {
   if (clean) {
     named.file.reset();
     coming.file.reset();
-    return make_anew(s);
+    return recreate(s);
   }
   refuse(s, s.log_paths->path(log_paths::name::named),
          !named.is_there() && coming.is_there() ? coming : named);
@@ -214,7 +214,7 @@ std::unique_ptr<log_in_file> log_in_file::seen(pool::state& s) {
       new log_in_file(s, std::move(c.file), *c.found, frames::void_));
 }
 
-std::unique_ptr<log_in_file> log_in_file::make_anew(pool::state& s) {
+std::unique_ptr<log_in_file> log_in_file::recreate(pool::state& s) {
   {
     const candidate there = look(s, log_paths::name::named, true);
     if (there.is_there() && !there.is_closed()) s.log_paths->set_aside(log_paths::name::named);

@@ -149,7 +149,7 @@ class log_in_file final : public log_location {
   log_in_file(pool::state& s, std::unique_ptr<medium::medium> file,
               const format::log_file_head& head, frames are) noexcept;
 
-  static std::unique_ptr<log_in_file> make_anew(pool::state& s);
+  static std::unique_ptr<log_in_file> recreate(pool::state& s);
   uint64_t chunk_at(uint64_t i) const noexcept {
     return format::log_file_chunks_offset + i * head_.chunk_size;
   }
