@@ -259,7 +259,7 @@ void write_data_plain(pool::state& s, pool::lane& l) noexcept {
   l.progress.begin(0);
   for (size_t i = 0; i < l.pieces.size(); ++i) {
     const pool::piece& p = l.pieces[i];
-    codec::xor_delta(p.delta, pool::replaced(s, p), p.src, p.length);
+    codec::xor_delta(p.delta, pool::old_bytes(s, p), p.src, p.length);
   }
   for (size_t i = 0; i < l.pieces.size(); ++i) {
     const pool::piece& p = l.pieces[i];
@@ -283,7 +283,7 @@ void window::write_data() noexcept {
     const pool::piece& p = l_.pieces[i];
     l_.progress.begin(i);
     if (p.old == nullptr) {
-      l_.w.encode({s_.at(p.offset), pool::replaced(s_, p), p.src, s_.at(p.parity), p.delta, p.next,
+      l_.w.encode({s_.at(p.offset), pool::old_bytes(s_, p), p.src, s_.at(p.parity), p.delta, p.next,
                    p.length},
                   p.why, &l_.progress.done);
     } else {

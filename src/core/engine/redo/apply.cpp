@@ -28,7 +28,7 @@ void apply(pool::state& s, pool::lane& l) noexcept {
       if (!s.locks.lock_shared(p.stripe)) l.w.count.lock_waits.add(1);
       {
         const pool::in_flight_scope here(s, p.stripe, pool::in_flight_write::mode::shared);
-        codec::xor_delta(l.scratch, pool::replaced(s, p), p.src, p.length);
+        codec::xor_delta(l.scratch, pool::old_bytes(s, p), p.src, p.length);
         std::byte* parity = s.at(p.parity);
         pool::in_flight_scope::piece(p.offset, p.parity, p.length, p.src, nullptr, l.scratch);
         pool::enter_phase(pool::in_flight_write::phase::parity);
@@ -46,7 +46,7 @@ void apply(pool::state& s, pool::lane& l) noexcept {
       const pool::in_flight_scope here(s, p.stripe, pool::in_flight_write::mode::exclusive);
       if (s.has_parity) {
         std::byte* parity = s.at(p.parity);
-        codec::xor_encode(l.scratch, parity, pool::replaced(s, p), p.src, p.length);
+        codec::xor_encode(l.scratch, parity, pool::old_bytes(s, p), p.src, p.length);
         pool::in_flight_scope::piece(p.offset, p.parity, p.length, p.src, l.scratch, nullptr);
         pool::enter_phase(pool::in_flight_write::phase::parity);
         l.w.stream(parity, l.scratch, p.length, medium::purpose::parity);

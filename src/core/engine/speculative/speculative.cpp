@@ -309,7 +309,7 @@ void speculative::apply(pool::lane& l, lane_state& mine, uint64_t lsn, how store
       const uint64_t b = table_->number_of(p.offset);
       std::byte* const data = s_.at(p.offset);
       if (s_.has_parity)
-        store_parity(l, mine, p.offset, p.parity, p.length, pool::replaced(s_, p), p.src, stores);
+        store_parity(l, mine, p.offset, p.parity, p.length, pool::old_bytes(s_, p), p.src, stores);
       if (stores == how::streamed) {
         l.w.stream(data, p.src, p.length, p.why);
         table_->placed(p.offset, p.length);

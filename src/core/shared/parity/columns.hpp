@@ -66,7 +66,7 @@ void next_parity(const state& s, uint64_t offset, uint64_t parity, const std::by
                  uint32_t length, uint32_t p, std::byte* next) noexcept;
 
 // The bytes that a piece replaces.
-inline const std::byte* replaced(const state& s, const piece& p) noexcept {
+inline const std::byte* old_bytes(const state& s, const piece& p) noexcept {
   if (p.old != nullptr) return p.old;
   return p.verified != nullptr ? p.verified : s.at(p.offset);
 }
