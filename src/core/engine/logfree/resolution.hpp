@@ -197,7 +197,7 @@ class resolution final : public pool::resolver {
   void flush_parity(uint64_t zone, uint64_t block, medium::writer& w);
   bool in_doubt(uint64_t tag) const noexcept;
   bool is_of_this_session(uint64_t tag) const noexcept;
-  auto doubts() const {
+  auto in_doubt_test() const {
     return [this](uint64_t tag) { return in_doubt(tag); };
   }
   bool ours() const noexcept {

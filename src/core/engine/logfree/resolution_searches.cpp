@@ -81,14 +81,14 @@ bool resolution::search(const pool::fragment& f, pool::failed_searches& failed, 
 bool resolution::find_sound(const pool::fragment& f, std::vector<std::byte>& image) {
   return search(f, no_sound_, [&] {
     mutex_.assume_held();
-    return repair::find_sound(s_, f, doubts(), image, &hints_);
+    return repair::find_sound(s_, f, in_doubt_test(), image, &hints_);
   });
 }
 
 bool resolution::find_other(const pool::fragment& f, repair::decode_candidate& other) {
   return search(f, no_other_, [&] {
     mutex_.assume_held();
-    return repair::find_other(s_, f, doubts(), other, &hints_);
+    return repair::find_other(s_, f, in_doubt_test(), other, &hints_);
   });
 }
 
