@@ -95,7 +95,7 @@ class readers : public scute_test::pool_test {
       expect<T>(false, last + 32 * (k + 1));
       expect<T>(false, last - 32 * k + 1 + 10 * k);
     }
-    // Where the inline test ends and attend() takes over.
+    // Where the inline test ends and check_on_read() takes over.
     for (const uint64_t offset : {file - SCUTE_DIRECT_MAX - 32, file - SCUTE_DIRECT_MAX,
                                   file - SCUTE_DIRECT_MAX + 32, file - SCUTE_DIRECT_MAX + 64})
       expect<T>(offset <= last, offset);

@@ -48,7 +48,7 @@ struct releaser {
 // Does what is needed, besides computing an address, before [offset, offset + length) of an object
 // is handed out. length: at most to_end, which stands for the whole object.
 constexpr uint64_t to_end = UINT64_MAX;
-void attend(instance& in, uint64_t payload, uint64_t offset, uint64_t length) {
+void check_on_read(instance& in, uint64_t payload, uint64_t offset, uint64_t length) {
   pool::state& s = in.s;
   heap::object o;
   const auto hand_out = [&](uint64_t size, tx::first_fragment is) {
@@ -80,9 +80,9 @@ void attend(instance& in, uint64_t payload, uint64_t offset, uint64_t length) {
 }
 
 // The rare part of scute_get(), kept out of its fast path.
-[[gnu::noinline]] const void* get_attentively(scute_pool* pool, uint64_t payload) noexcept {
+[[gnu::noinline]] const void* get_checked(scute_pool* pool, uint64_t payload) noexcept {
   instance& in = *pool->in;
-  const int e = c_api::guarded(pool, [&] { attend(in, payload, 0, to_end); });
+  const int e = c_api::guarded(pool, [&] { check_on_read(in, payload, 0, to_end); });
   return e == SCUTE_OK ? in.s.at(payload) : nullptr;
 }
 [[gnu::cold, gnu::noinline]] void refuse_oid(const instance& in, uint64_t oid) noexcept {
@@ -125,7 +125,7 @@ const void* scute_get(scute_pool* pool, scute_oid oid) {
   if (me.current != nullptr && me.pool == &in)
     if (const void* own = me.current->peek(oid)) return own;
   if (in.s.verify_on_read) [[unlikely]]
-    return get_attentively(pool, offset);
+    return get_checked(pool, offset);
   return in.s.at(offset);
 }
 
@@ -140,7 +140,7 @@ int scute_get_committed(scute_pool* pool, scute_oid oid, uint64_t offset, uint64
       throw failure(SCUTE_E_OID, "the oid points outside the pool " + in.s.path);
     if (length > end - payload || offset > end - payload - length)
       throw failure(SCUTE_E_RANGE, "the range reaches beyond the pool " + in.s.path);
-    if (in.s.verify_on_read) attend(in, payload, offset, length);
+    if (in.s.verify_on_read) check_on_read(in, payload, offset, length);
     result = in.s.at(payload + offset);
   });
 }
