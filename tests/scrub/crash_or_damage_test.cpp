@@ -75,7 +75,7 @@ class crash_or_damage : public testing::Test {
   scute_oid large = 0;
 };
 
-// CAUSE-2.
+// TRACE-2.
 TEST_F(crash_or_damage, PayloadOverwritten) {
   expect(damaged(f.old_file, header_of(oids[20]) + 40, 300), 1, 0);
 }
@@ -102,19 +102,19 @@ TEST_F(crash_or_damage, AFreeSlot) {
   expect(damaged(f.file(), at, 32), 1, 0, SCUTE_EVENT_FREE);
 }
 
-// CAUSE-1.
+// TRACE-1.
 TEST_F(crash_or_damage, AChunkHeader) {
   expect(damaged(f.old_file, f.g.chunk_header_offset(0, 1) + 8, 40), 1, 0, SCUTE_EVENT_STRUCTURE);
 }
 
 // The columns of the first row's structures, where everything is vouched for, or was never in use.
-// (CAUSE-5, CAUSE-6)
+// (TRACE-5, TRACE-6)
 TEST_F(crash_or_damage, Parity) {
   const uint64_t at = pool::parity_offset(f.g, 0, 0);
   expect(damaged(f.old_file, at, 4096), 1, 0, SCUTE_EVENT_PARITY);
 }
 
-// A commit was cut short, at any of its stores. (CAUSE-2, CAUSE-3)
+// A commit was cut short, at any of its stores. (TRACE-2, TRACE-3)
 TEST_F(crash_or_damage, AKilledCommit) {
   for (size_t n = 0; n <= f.data.size(); n += n < 12 ? 1 : 7) {
     SCOPED_TRACE(n);
@@ -137,7 +137,7 @@ TEST_F(crash_or_damage, AKilledCommit) {
   }
 }
 
-// Decided, with as much of its parity as there was. (CAUSE-3, CAUSE-6)
+// Decided, with as much of its parity as there was. (TRACE-3, TRACE-6)
 TEST_F(crash_or_damage, AKilledParityPhase) {
   for (size_t n = 0; n <= f.parity.size(); n += 5) {
     SCOPED_TRACE(n);
@@ -158,7 +158,7 @@ TEST_F(crash_or_damage, CrashAndDamage) {
   expect(damaged(f.with(torn), header_of(oids[20]) + 40, 300), 1, 1);
 }
 
-// CAUSE-4, INPLACE-1, INPLACE-2.
+// TRACE-4, INPLACE-1, INPLACE-2.
 TEST_F(crash_or_damage, InPlaceRanges) {
   f.load(f.old_file);
   f.wait();
@@ -353,7 +353,7 @@ class killed : public testing::TestWithParam<uint32_t> {
   scute_oid root = 0;
 };
 
-// CAUSE-1, CAUSE-5, LF-6: what steps and staging leave is no damage.
+// TRACE-1, TRACE-5, LF-6: what steps and staging leave is no damage.
 TEST_P(killed, DuringTransactions) {
   SCUTE_RANDOM(random);
   uint64_t at_work = 0, events = 0;
@@ -386,7 +386,7 @@ TEST_P(killed, DuringTransactions) {
               static_cast<unsigned long long>(at_work));
 }
 
-// Opening and closing, on a disk, where that takes its time. (CAUSE-7)
+// Opening and closing, on a disk, where that takes its time. (TRACE-7)
 TEST_P(killed, InOpenAndClose) {
   SCUTE_RANDOM(random);
   pool_file on_disk(scratch::disk);

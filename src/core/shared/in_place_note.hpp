@@ -2,7 +2,7 @@
 // A lane's note, in a log-free pool, about where the in-place ranges of its transaction lie. A
 // killed process leaves these ranges changed, with the old header, which looks like a scribble.
 // Resolution rolls back both, and distinguishes them by the note
-// (core/engine/logfree/crash_or_damage.hpp, CAUSE-4).
+// (core/engine/logfree/crash_or_damage.hpp, TRACE-4).
 //
 // INPLACE-1 The note is in memory before the program gets its pointer, and until its transaction
 //    has ended; so it survives a killed process. It is stored but not flushed: after a power

@@ -4,34 +4,34 @@
 // the report is not. Damage is counted (state::repaired), reported by an event, and sets the exit
 // status of `check` and `scrub`. Traces of a crash are only counted, as rolled back or finished.
 //
-// CAUSE-1 Zone descriptors, the root anchor and chunk headers change through a log only, whose
+// TRACE-1 Zone descriptors, the root anchor and chunk headers change through a log only, whose
 //    replay precedes resolution. One that fails its checksum is damaged.
-// CAUSE-2 A commit stores a member's header before its payload. So a member that a killed process
+// TRACE-2 A commit stores a member's header before its payload. So a member that a killed process
 //    has torn begins with the new header of its commit (below). A fragment that fails its checksum
 //    without such a header is damaged.
-// CAUSE-3 A valid member that is rolled back, or finished, with its ring was written by a
+// TRACE-3 A valid member that is rolled back, or finished, with its ring was written by a
 //    transaction.
-// CAUSE-4 In-place ranges are stored to before any header. A fragment with bytes in the range of a
+// TRACE-4 In-place ranges are stored to before any header. A fragment with bytes in the range of a
 //    lane's note (core/shared/in_place_note.hpp) is torn.
-// CAUSE-5 A column may not add up although no cell in it fails its checksum. It is the trace of a
+// TRACE-5 A column may not add up although no cell in it fails its checksum. It is the trace of a
 //    crash if one of its cells has no checksum and a transaction may have been storing there.
-// CAUSE-6 It is also the trace of a crash if a member of one of a lane's last two transactions in
+// TRACE-6 It is also the trace of a crash if a member of one of a lane's last two transactions in
 //    this block and epoch has a cell in it. A lane has one window in its parity phase, and one
 //    deferred. Otherwise its parity was damaged, or unused space.
 //
-// On CAUSE-2: such a header has a tag of an unresolved epoch and of a lane that exists. Its tag is
+// On TRACE-2: such a header has a tag of an unresolved epoch and of a lane that exists. Its tag is
 // neither that of the version that comes back, nor older than that in the same lane and epoch. Its
 // checksum differs, and it has the form of a header of this fragment. After a power failure the
 // lines of one commit may have become durable in any order. So a torn member whose new header is
 // missing is reported as damage: its bytes do not show the cause, and to hide damage would be
 // worse.
 //
-// On CAUSE-5: a transaction may have been storing prewritten payload, the payload of a new object
+// On TRACE-5: a transaction may have been storing prewritten payload, the payload of a new object
 // whose header was rolled back, a chunk on its way to a log, or slots of a run that were being
 // formatted (ZONE-4). There is no such cell in chunks that were never used (generation 0), in slots
 // of a run beyond those that are formatted next, and beyond the last chunk.
 //
-// CAUSE-7 SB-3 (core/shared/pool/superblock.hpp) says what a crash leaves of superblock copies.
+// TRACE-7 SB-3 (core/shared/pool/superblock.hpp) says what a crash leaves of superblock copies.
 #pragma once
 
 #include <algorithm>
@@ -82,13 +82,13 @@ class crash_or_damage {
     if (first != length) report_parity(zone, column + first, last + 1 - first);
   }
 
-  // CAUSE-1, CAUSE-2, CAUSE-4
+  // TRACE-1, TRACE-2, TRACE-4
   bool torn(const pool::fragment& f, const format::fragment_header& stored,
             const format::fragment_header& back) const noexcept;
 
  private:
   bool in_doubt(uint64_t tag) const noexcept;
-  // CAUSE-5, CAUSE-6: by column, whether a crash may have left it as it is.
+  // TRACE-5, TRACE-6: by column, whether a crash may have left it as it is.
   std::vector<bool> open_columns(uint64_t zone, uint64_t column, uint64_t length) const;
   void report_parity(uint64_t zone, uint64_t column, uint64_t length) const noexcept;
 

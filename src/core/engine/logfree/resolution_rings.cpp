@@ -70,7 +70,7 @@ bool resolution::repair(const pool::fragment& f) {
   // Only the bytes that the checksum vouches for (LF-5).
   size_t sure = format::header_size + pool::covered(s_, f, h);
   // The header is written last: it says that this is a torn member
-  // (core/engine/logfree/crash_or_damage.hpp, CAUSE-2).
+  // (core/engine/logfree/crash_or_damage.hpp, TRACE-2).
   for (auto u = units.rbegin(); u != units.rend(); ++u) {
     if (u->at >= sure) continue;
     const size_t n = std::min(u->length, sure - u->at);
