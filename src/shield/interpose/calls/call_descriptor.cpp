@@ -17,7 +17,7 @@
 #include "shield/interpose/descriptors/guarded_file.hpp"
 #include "shield/interpose/descriptors/own_descriptors.hpp"
 #include "shield/interpose/descriptors/shielding.hpp"
-#include "shield/interpose/memory/pages_at_hand.hpp"
+#include "shield/interpose/memory/resident_pages.hpp"
 #include "shield/interpose/process/critical.hpp"
 
 using namespace scute::core::interpose;
@@ -39,7 +39,7 @@ int copied(int from, int to) noexcept {
   const int keep = errno;
   if (is_noted(from) || is_noted(to)) {
     // The C library itself reads the standard streams.
-    if (to <= STDERR_FILENO) static_cast<void>(all_at_hand(from));
+    if (to <= STDERR_FILENO) static_cast<void>(make_resident(from));
     if (is_borrowed()) {
       if (entry_of(from) != nullptr) end_with_image(*entry_of(from), to);
       errno = keep;

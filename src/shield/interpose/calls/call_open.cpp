@@ -11,7 +11,7 @@
 #include "shield/interpose/descriptors/descriptors.hpp"
 #include "shield/interpose/descriptors/guard_mode.hpp"
 #include "shield/interpose/descriptors/shielding.hpp"
-#include "shield/interpose/memory/pages_at_hand.hpp"
+#include "shield/interpose/memory/resident_pages.hpp"
 #include "shield/interpose/process/critical.hpp"
 
 using namespace scute::core::interpose;
@@ -44,7 +44,7 @@ FILE* opened_stream(const char* path, const char* mode, int flags) noexcept {
 FILE* as_view(FILE* file, int flags) noexcept {
   if (file == nullptr) return nullptr;
   const int fd = ::fileno(file);
-  if (shield_descriptor(fd, flags) && all_at_hand(fd)) {
+  if (shield_descriptor(fd, flags) && make_resident(fd)) {
     // Like the C library with a file opened for appending: ftell() returns the file's length.
     const int keep = errno;
     if ((flags & (O_APPEND | O_ACCMODE)) == (O_APPEND | O_WRONLY) && is_noted(fd))

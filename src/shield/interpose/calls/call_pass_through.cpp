@@ -28,7 +28,7 @@
 #include "shield/interpose/memory/mappings.hpp"
 #include "shield/interpose/memory/page_in.hpp"
 #include "shield/interpose/memory/page_out.hpp"
-#include "shield/interpose/memory/pages_at_hand.hpp"
+#include "shield/interpose/memory/resident_pages.hpp"
 #include "shield/interpose/process/complaint.hpp"
 #include "shield/interpose/process/critical.hpp"
 #include "shield/interpose/process/last_thread.hpp"
@@ -37,42 +37,42 @@
 using namespace scute::core::interpose;
 
 SCUTE_INTERPOSED(FILE*, fdopen, (int fd, const char* mode)) {
-  return all_at_hand(fd) ? next::fdopen(fd, mode) : nullptr;
+  return make_resident(fd) ? next::fdopen(fd, mode) : nullptr;
 }
 SCUTE_INTERPOSED_ALIAS(FILE*, _IO_fdopen, fdopen, (int fd, const char* mode));
 SCUTE_INTERPOSED(int, vdprintf, (int fd, const char* format, va_list more)) {
-  return all_at_hand(fd) ? next::vdprintf(fd, format, more) : -1;
+  return make_resident(fd) ? next::vdprintf(fd, format, more) : -1;
 }
 SCUTE_INTERPOSED(int, dprintf, (int fd, const char* format, ...)) {
   va_list more;
   va_start(more, format);
-  const int result = all_at_hand(fd) ? next::vdprintf(fd, format, more) : -1;
+  const int result = make_resident(fd) ? next::vdprintf(fd, format, more) : -1;
   va_end(more);
   return result;
 }
 SCUTE_INTERPOSED(int, __vdprintf_chk, (int fd, int flag, const char* format, va_list more)) {
-  return all_at_hand(fd) ? next::vdprintf_chk(fd, flag, format, more) : -1;
+  return make_resident(fd) ? next::vdprintf_chk(fd, flag, format, more) : -1;
 }
 SCUTE_INTERPOSED(int, __dprintf_chk, (int fd, int flag, const char* format, ...)) {
   va_list more;
   va_start(more, format);
-  const int result = all_at_hand(fd) ? next::vdprintf_chk(fd, flag, format, more) : -1;
+  const int result = make_resident(fd) ? next::vdprintf_chk(fd, flag, format, more) : -1;
   va_end(more);
   return result;
 }
 
 SCUTE_INTERPOSED(int, aio_read, (struct aiocb * what)) {
-  return what == nullptr || all_at_hand(what->aio_fildes) ? next::aio_read(what) : -1;
+  return what == nullptr || make_resident(what->aio_fildes) ? next::aio_read(what) : -1;
 }
 SCUTE_INTERPOSED_ALIAS(int, aio_read64, aio_read, (struct aiocb * what));
 SCUTE_INTERPOSED(int, aio_write, (struct aiocb * what)) {
-  return what == nullptr || all_at_hand(what->aio_fildes) ? next::aio_write(what) : -1;
+  return what == nullptr || make_resident(what->aio_fildes) ? next::aio_write(what) : -1;
 }
 SCUTE_INTERPOSED_ALIAS(int, aio_write64, aio_write, (struct aiocb * what));
 SCUTE_INTERPOSED(int, lio_listio,
                  (int mode, struct aiocb* const* list, int count, struct sigevent* then)) {
   for (int i = 0; list != nullptr && i < count; ++i)
-    if (list[i] != nullptr && !all_at_hand(list[i]->aio_fildes)) return -1;
+    if (list[i] != nullptr && !make_resident(list[i]->aio_fildes)) return -1;
   return next::lio_listio(mode, list, count, then);
 }
 SCUTE_INTERPOSED_ALIAS(int, lio_listio64, lio_listio,
@@ -247,7 +247,7 @@ SCUTE_INTERPOSED(long, syscall, (long number, ...)) {
   if (const std::optional<long> done = fds_received_by(number, a); done) return *done;
   const unsigned descriptors = descriptors_of(number);
   for (unsigned i = 0; i < 6; ++i)
-    if ((descriptors >> i & 1) != 0 && !all_at_hand(static_cast<int>(a[i]))) return -1;
+    if ((descriptors >> i & 1) != 0 && !make_resident(static_cast<int>(a[i]))) return -1;
   if (passes_through(number, a[0])) load_all_views();
   if (number == SYS_clone || number == SYS_clone3) threads_come_unintercepted();
   if (number == SYS_exit && ends_process()) return next::syscall(SYS_exit_group, a[0]);  // LAST-1
@@ -256,7 +256,7 @@ SCUTE_INTERPOSED(long, syscall, (long number, ...)) {
 
 // The file's holes are those of its view.
 SCUTE_INTERPOSED(off_t, lseek, (int fd, off_t at, int from)) {
-  if ((from == SEEK_DATA || from == SEEK_HOLE) && !all_at_hand(fd)) return -1;
+  if ((from == SEEK_DATA || from == SEEK_HOLE) && !make_resident(fd)) return -1;
   return next::lseek(fd, at, from);
 }
 SCUTE_INTERPOSED_ALIAS(off_t, lseek64, lseek, (int fd, off_t at, int from));

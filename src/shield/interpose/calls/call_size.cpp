@@ -29,7 +29,7 @@
 #include "shield/interpose/descriptors/length_limit.hpp"
 #include "shield/interpose/descriptors/shielding.hpp"
 #include "shield/interpose/memory/mappings.hpp"
-#include "shield/interpose/memory/pages_at_hand.hpp"
+#include "shield/interpose/memory/resident_pages.hpp"
 #include "shield/interpose/process/complaint.hpp"
 #include "shield/interpose/process/critical.hpp"
 #include "shield/interpose/stores/durability.hpp"
@@ -96,7 +96,7 @@ class view_write {
 
   off_t at_ = -1, last_ = -1;  // last_: the first existing byte that it touches
   bool extends_ = false, has_room_;
-  pages_at_hand here_;
+  resident_pages here_;
   known_store now_;
 };
 
@@ -185,7 +185,7 @@ SCUTE_INTERPOSED(int, fallocate, (int fd, int mode, off_t offset, off_t n)) {
     return -1;
   const bool zeroes =
       (mode & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE)) != 0 && offset >= 0 && n > 0;
-  const pages_at_hand here(fd, offset, n > 0 ? static_cast<size_t>(n) : 0);
+  const resident_pages here(fd, offset, n > 0 ? static_cast<size_t>(n) : 0);
   if (!here) return -1;
   const known_store now(fd, offset, zeroes ? static_cast<size_t>(n) : 0);
   const int result = next::fallocate(fd, mode, offset, n);
@@ -204,7 +204,7 @@ SCUTE_INTERPOSED(int, posix_fallocate, (int fd, off_t offset, off_t n)) {
       return std::exchange(errno, keep);
   }
   const int keep = errno;
-  const pages_at_hand here(fd, offset, n > 0 ? static_cast<size_t>(n) : 0);
+  const resident_pages here(fd, offset, n > 0 ? static_cast<size_t>(n) : 0);
   if (here) return next::posix_fallocate(fd, offset, n);
   return std::exchange(errno, keep);
 }

@@ -15,7 +15,7 @@
 #include "shield/interpose/descriptors/descriptors.hpp"
 #include "shield/interpose/descriptors/guarded_file.hpp"
 #include "shield/interpose/memory/page_out.hpp"
-#include "shield/interpose/memory/pages_at_hand.hpp"
+#include "shield/interpose/memory/resident_pages.hpp"
 #include "shield/interpose/stores/reported_stores.hpp"
 #include "shield/interpose/stores/store_guard.hpp"
 
@@ -77,24 +77,24 @@ ssize_t copied_by_hand(int from, off_t* from_at, int to, off_t* to_at, size_t n)
 }  // namespace
 
 SCUTE_INTERPOSED(ssize_t, read, (int fd, void* to, size_t n)) {
-  const pages_at_hand here(fd, -1, n);
+  const resident_pages here(fd, -1, n);
   return here ? read_into(to, n, [&] { return next::read(fd, to, n); }) : -1;
 }
 SCUTE_INTERPOSED(ssize_t, pread, (int fd, void* to, size_t n, off_t at)) {
-  const pages_at_hand here(fd, std::max<off_t>(at, 0), n);
+  const resident_pages here(fd, std::max<off_t>(at, 0), n);
   return here ? read_into(to, n, [&] { return next::pread(fd, to, n, at); }) : -1;
 }
 SCUTE_INTERPOSED_ALIAS(ssize_t, pread64, pread, (int fd, void* to, size_t n, off_t at));
 SCUTE_INTERPOSED_ALIAS(ssize_t, __pread64, pread, (int fd, void* to, size_t n, off_t at));
 SCUTE_INTERPOSED_ALIAS(ssize_t, __read, read, (int fd, void* to, size_t n));
 SCUTE_INTERPOSED(ssize_t, readv, (int fd, const struct iovec* to, int count)) {
-  const pages_at_hand here(fd, -1, wanted(fd, to, count));
+  const resident_pages here(fd, -1, wanted(fd, to, count));
   const memory_range parts = pages_go() ? range_of(to, count) : memory_range{};
   const pages_stay into(parts.begin, parts.size);
   return here ? next::readv(fd, to, count) : -1;
 }
 SCUTE_INTERPOSED(ssize_t, preadv, (int fd, const struct iovec* to, int count, off_t at)) {
-  const pages_at_hand here(fd, std::max<off_t>(at, 0), wanted(fd, to, count));
+  const resident_pages here(fd, std::max<off_t>(at, 0), wanted(fd, to, count));
   const memory_range parts = pages_go() ? range_of(to, count) : memory_range{};
   const pages_stay into(parts.begin, parts.size);
   return here ? next::preadv(fd, to, count, at) : -1;
@@ -103,7 +103,7 @@ SCUTE_INTERPOSED_ALIAS(ssize_t, preadv64, preadv,
                        (int fd, const struct iovec* to, int count, off_t at));
 SCUTE_INTERPOSED(ssize_t, preadv2,
                  (int fd, const struct iovec* to, int count, off_t at, int flags)) {
-  const pages_at_hand here(fd, at, wanted(fd, to, count));
+  const resident_pages here(fd, at, wanted(fd, to, count));
   const memory_range parts = pages_go() ? range_of(to, count) : memory_range{};
   const pages_stay into(parts.begin, parts.size);
   return here ? next::preadv2(fd, to, count, at, flags) : -1;
@@ -114,33 +114,33 @@ SCUTE_INTERPOSED_ALIAS(ssize_t, preadv64v2, preadv2,
 // The calls that _FORTIFY_SOURCE makes of them, whether or not the buffer is known to be large
 // enough.
 SCUTE_INTERPOSED(ssize_t, __read_chk, (int fd, void* to, size_t n, size_t room)) {
-  const pages_at_hand here(fd, -1, n);
+  const resident_pages here(fd, -1, n);
   return here ? read_into(to, n, [&] { return next::read_chk(fd, to, n, room); }) : -1;
 }
 SCUTE_INTERPOSED(ssize_t, __pread_chk, (int fd, void* to, size_t n, off_t at, size_t room)) {
-  const pages_at_hand here(fd, std::max<off_t>(at, 0), n);
+  const resident_pages here(fd, std::max<off_t>(at, 0), n);
   return here ? read_into(to, n, [&] { return next::pread_chk(fd, to, n, at, room); }) : -1;
 }
 SCUTE_INTERPOSED_ALIAS(ssize_t, __pread64_chk, __pread_chk,
                        (int fd, void* to, size_t n, off_t at, size_t room));
 
 SCUTE_INTERPOSED(ssize_t, sendfile, (int to, int from, off_t* at, size_t n)) {
-  const pages_at_hand source(from, position(from, at), n);
-  const pages_at_hand target(to, -1, n, pages_at_hand::use::appends);
+  const resident_pages source(from, position(from, at), n);
+  const resident_pages target(to, -1, n, resident_pages::use::appends);
   return source && target ? next::sendfile(to, from, at, n) : -1;
 }
 SCUTE_INTERPOSED_ALIAS(ssize_t, sendfile64, sendfile, (int to, int from, off_t* at, size_t n));
 SCUTE_INTERPOSED(ssize_t, splice,
                  (int from, off_t* from_at, int to, off_t* to_at, size_t n, unsigned flags)) {
-  const pages_at_hand source(from, position(from, from_at), n);
-  const pages_at_hand target(to, position(to, to_at), n, pages_at_hand::use::appends);
+  const resident_pages source(from, position(from, from_at), n);
+  const resident_pages target(to, position(to, to_at), n, resident_pages::use::appends);
   return source && target ? next::splice(from, from_at, to, to_at, n, flags) : -1;
 }
 
 SCUTE_INTERPOSED(ssize_t, copy_file_range,
                  (int from, off_t* from_at, int to, off_t* to_at, size_t n, unsigned flags)) {
-  const pages_at_hand source(from, position(from, from_at), n);
-  const pages_at_hand target(to, position(to, to_at), n, pages_at_hand::use::appends);
+  const resident_pages source(from, position(from, from_at), n);
+  const resident_pages target(to, position(to, to_at), n, resident_pages::use::appends);
   if (!source || !target) return -1;
   ssize_t result = 0;
   {

@@ -21,7 +21,7 @@
 #include "shield/interpose/descriptors/shielding.hpp"
 #include "shield/interpose/descriptors/views_of_others.hpp"
 #include "shield/interpose/memory/page_in.hpp"
-#include "shield/interpose/memory/pages_at_hand.hpp"
+#include "shield/interpose/memory/resident_pages.hpp"
 #include "shield/interpose/process/critical.hpp"
 #include "shield/interpose/process/settings.hpp"
 #include "shield/interpose/process/supervisor_link.hpp"
@@ -101,7 +101,7 @@ void take_over(const inherited& one) {
   if (at >= 0) ::lseek(fd, at, SEEK_SET);
   make_copy(fd, one.number);
   close_as_program(fd);
-  if (one.number <= STDERR_FILENO) static_cast<void>(all_at_hand(one.number));
+  if (one.number <= STDERR_FILENO) static_cast<void>(make_resident(one.number));
 }
 
 bool lives_on(int fd) noexcept {

@@ -14,7 +14,7 @@
 #include "shield/interpose/descriptors/guard_mode.hpp"
 #include "shield/interpose/descriptors/guarded_file.hpp"
 #include "shield/interpose/descriptors/own_descriptors.hpp"
-#include "shield/interpose/memory/pages_at_hand.hpp"
+#include "shield/interpose/memory/resident_pages.hpp"
 #include "shield/interpose/process/complaint.hpp"
 #include "shield/interpose/process/critical.hpp"
 #include "shield/supervisor/pool_backing.hpp"
@@ -162,7 +162,7 @@ bool shield_descriptor(int fd, int flags) noexcept {
   errno = keep;
   if (is_borrowed()) return true;  // as above, for a parent without open files
   // The C library itself reads the standard streams.
-  return shield(fd, flags, path, identity_of(s)) && (fd > STDERR_FILENO || all_at_hand(fd));
+  return shield(fd, flags, path, identity_of(s)) && (fd > STDERR_FILENO || make_resident(fd));
 }
 
 bool is_unshielded(int fd, std::string& path) {

@@ -11,7 +11,7 @@
 //    `critical` nor the commit set's. It takes the view's loading lock, which others hold only with
 //    signals blocked.
 // PAGEIN-3 Reads and writes by descriptor do not wait: to the kernel an absent page is zeros. So
-//    the pages that they will touch are loaded before (pages_at_hand.hpp). For calls that are not
+//    the pages that they will touch are loaded before (resident_pages.hpp). For calls that are not
 //    intercepted (stdio, aio) the whole file is loaded when they are prepared.
 // PAGEIN-4 A child does not wait either, however it is made, so everything is loaded before. It
 //    does not get pages that are lost.

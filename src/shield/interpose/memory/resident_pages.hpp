@@ -14,15 +14,15 @@
 namespace scute::core::interpose {
 
 // While an object lives they stay loaded. Keeps errno unless it fails.
-class pages_at_hand {
+class resident_pages {
  public:
   // n bytes at `at`, or at the descriptor's position (-1). For any descriptor; most need nothing. A
   // write past the end, which makes the file longer, also needs the last page: the bytes may lie in
   // it.
   enum class use : uint8_t { as_given, appends };
-  pages_at_hand(int fd, off_t at, size_t n, use how = use::as_given) noexcept;
-  pages_at_hand(const pages_at_hand&) = delete;
-  pages_at_hand& operator=(const pages_at_hand&) = delete;
+  resident_pages(int fd, off_t at, size_t n, use how = use::as_given) noexcept;
+  resident_pages(const resident_pages&) = delete;
+  resident_pages& operator=(const resident_pages&) = delete;
   // False with errno (EIO): they cannot be read, and the call must not be made.
   explicit operator bool() const noexcept { return done_; }
 
@@ -32,6 +32,6 @@ class pages_at_hand {
 };
 
 // Loads the whole file and keeps it loaded, for calls that are not intercepted. False with errno.
-bool all_at_hand(int fd) noexcept;
+bool make_resident(int fd) noexcept;
 
 }  // namespace scute::core::interpose

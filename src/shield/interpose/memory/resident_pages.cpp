@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "shield/interpose/memory/pages_at_hand.hpp"
+#include "shield/interpose/memory/resident_pages.hpp"
 
 #include <unistd.h>
 
@@ -37,7 +37,7 @@ guarded_file* with_pages(int fd) noexcept {
 
 }  // namespace
 
-pages_at_hand::pages_at_hand(int fd, off_t at, size_t n, use how) noexcept {
+resident_pages::resident_pages(int fd, off_t at, size_t n, use how) noexcept {
   guarded_file* const file = n != 0 ? with_pages(fd) : nullptr;
   if (file == nullptr) return;
   const int keep = errno;
@@ -57,7 +57,7 @@ pages_at_hand::pages_at_hand(int fd, off_t at, size_t n, use how) noexcept {
   if (done_) errno = keep;
 }
 
-bool all_at_hand(int fd) noexcept {
+bool make_resident(int fd) noexcept {
   guarded_file* const file = with_pages(fd);
   if (file == nullptr) return true;
   file->keep_pages();
