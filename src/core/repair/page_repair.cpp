@@ -189,7 +189,7 @@ page_repairer::outcome page_repairer::rebuild(uint64_t page, beyond_repair then,
   return outcome::hopeless;
 }
 
-page_repairer::losses page_repairer::losses_beside(uint64_t page) const noexcept {
+page_repairer::losses page_repairer::neighbour_losses(uint64_t page) const noexcept {
   losses l;
   const auto& g = s_.geo;
   const pool::cell c = pool::cell_of(g, page);
@@ -228,7 +228,7 @@ bool page_repairer::compose(uint64_t page, desk& d) noexcept {
   // since a second loss leaves gather() by a jump.
   const pool::optimistic_reads mark;
   for (bool whole = false; !whole;) {  // each round knows of one more loss
-    const losses l = losses_beside(page);
+    const losses l = neighbour_losses(page);
     if (l.too_many || !pool::find_recipe(s_.geo, c.row, {l.rows, l.row_count}, ~l.parities, r))
       return false;
     const uint64_t second =

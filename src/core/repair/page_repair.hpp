@@ -143,7 +143,7 @@ class page_repairer {
     bool too_many = false;
   };
 
-  losses losses_beside(uint64_t page) const noexcept;
+  losses neighbour_losses(uint64_t page) const noexcept;
   bool compose(uint64_t page, desk& d) noexcept;
   void adjust_sums(const pool::cell& c, const pool::recipe& r,
                    pool::gather_room& room) const noexcept;

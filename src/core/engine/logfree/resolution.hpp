@@ -216,7 +216,7 @@ class resolution final : public pool::resolver {
   bool testifies(uint64_t header) const noexcept;
   bool was_there(const pool::fragment& m) SCUTE_REQUIRES(mutex_);
   bool cannot_go_back(const pool::fragment& m) SCUTE_REQUIRES(mutex_);
-  void repair_beside(const pool::fragment& f) SCUTE_REQUIRES(mutex_);
+  void repair_neighbours(const pool::fragment& f) SCUTE_REQUIRES(mutex_);
   void lose(const pool::fragment& f) SCUTE_REQUIRES(mutex_);
   void report_lost(const pool::fragment& f);
   void finish_ring(const pool::fragment& f) SCUTE_REQUIRES(mutex_);

@@ -193,7 +193,7 @@ bool resolution::cannot_go_back(const pool::fragment& m) {
     bool& without;
     ~end() { without = false; }
   } const when_done{without_decisions_};
-  repair_beside(m);
+  repair_neighbours(m);
   return !find_other(m, before);
 }
 
@@ -263,8 +263,8 @@ std::vector<resolution::block_number> resolution::blocks_of(const pool::fragment
   return blocks;
 }
 
-// Repairs everything else that is invalid in the blocks of a fragment.
-void resolution::repair_beside(const pool::fragment& f) {
+// Repairs the fragment's neighbours: everything else that is invalid in its blocks.
+void resolution::repair_neighbours(const pool::fragment& f) {
   for (const auto [zone, block] : blocks_of(f))
     for (const found& x : fragments_in(zone, block, first_headers::are_believed))
       if (x.is != what::place && x.fragment.header != f.header && !pool::valid(s_, x.fragment))
@@ -273,7 +273,7 @@ void resolution::repair_beside(const pool::fragment& f) {
 
 void resolution::lose(const pool::fragment& f) {
   report_lost(f);
-  repair_beside(f);
+  repair_neighbours(f);
   for (const repair::unit& u : repair::units_of(f))
     for_each_part(s_.geo, u.offset, u.length,
                   [&](uint64_t, uint64_t zone, uint64_t column, uint64_t n) {

@@ -289,7 +289,7 @@ bool find_bitflips(pool::state& s, const pool::fragment& f, std::vector<std::byt
       more = false;
       for (size_t i = 0; i + 1 < beside.size(); ++i) {
         bitflip_search x(s, beside[i], sums, rows_of(s, beside, beside[i]), blank);
-        if (!x.find(bitflip_search::beside_max)) continue;
+        if (!x.find(bitflip_search::neighbours_max)) continue;
         x.take_out();
         beside.erase(beside.begin() + static_cast<ptrdiff_t>(i--));
         more = any = true;

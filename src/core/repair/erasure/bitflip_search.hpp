@@ -19,7 +19,7 @@
 //    The average counts the fragment's own cells, those of fragments that are known to be damaged,
 //    those that no checksum vouches for, and a parity.
 // BITFLIP-5 If that is not enough the other damaged fragments of the columns are searched, in
-//    memory, with beside_max choices for each: a run that one of them certainly has is not this
+//    memory, with neighbours_max choices for each: a run that one of them certainly has is not this
 //    fragment's.
 // BITFLIP-6 Adler-32 is not searched: sums of small changes collide far more often than once in
 //    2^32.
@@ -44,8 +44,8 @@ namespace scute::core::repair {
 
 class bitflip_search {
  public:
-  static constexpr uint64_t attempts_max = 2048;             // BITFLIP-3
-  static constexpr uint64_t beside_max = uint64_t{1} << 14;  // BITFLIP-5
+  static constexpr uint64_t attempts_max = 2048;                 // BITFLIP-3
+  static constexpr uint64_t neighbours_max = uint64_t{1} << 14;  // BITFLIP-5
 
   // damaged: the rows of other fragments that fail their checksums in these columns. blank: the
   // number of rows of bytes that no checksum vouches for.

@@ -113,7 +113,7 @@ erasure_search::page_view erasure_search::look_at(uint64_t zone, uint64_t row, u
     // A place that no first header claims need not hold a fragment; if the first header is damaged,
     // it may.
     if (!p.claimed && pool::valid(s_, first_of(f))) return;
-    if (f.header != f_.header) beside_.push_back(f);
+    if (f.header != f_.header) neighbours_.push_back(f);
     const uint64_t end = std::max(f.header + header_end, f.payload + f.room);
     const bool whole = p.claimed && f.payload == f.header + header_end && f.header >= page &&
                        end <= page + format::page;
@@ -421,9 +421,9 @@ bool erasure_search::learn() {
   }
   if (!fresh) return false;
   // Takes some of each block: the list is in the order of blocks.
-  const size_t step = beside_.size() / beside_max + 1;
-  for (size_t i = 0; i < beside_.size(); i += step) {
-    const pool::fragment& f = beside_[i];
+  const size_t step = neighbours_.size() / neighbours_max + 1;
+  for (size_t i = 0; i < neighbours_.size(); i += step) {
+    const pool::fragment& f = neighbours_[i];
     bytes image;
     any = erasure_search(s_, f, hints_, in_doubt_).find(image, attempts_max / 4) || any;
   }

@@ -20,7 +20,7 @@
 //    wrong bytes with 2^-32 each time. So attempts_max attempts are made. A segment in which more
 //    than P rows are known to be damaged is beyond repair: nothing is tried there.
 // ERASE-5 A fragment in two damaged blocks may have more combinations than that. So if it cannot be
-//    decoded other fragments of its blocks are tried, beside_max of them with a quarter of the
+//    decoded other fragments of its blocks are tried, neighbours_max of them with a quarter of the
 //    attempts: one that is damaged in one block alone gives that block's set, which then is a hint.
 // ERASE-6 Nothing is written, so a search can be repeated. A repair that is cut short leaves the
 //    same sets (REPAIR-2).
@@ -69,7 +69,7 @@ class erasure_search {
   static constexpr uint64_t sets_max = 4096;                      // ERASE-2
   static constexpr uint64_t scattered_max = 64;                   // ERASE-4
   static constexpr uint64_t header_sets_max = uint64_t{1} << 18;  // ERASE-3
-  static constexpr size_t beside_max = 24;                        // ERASE-5
+  static constexpr size_t neighbours_max = 24;                    // ERASE-5
   static constexpr size_t others_max = 8;                         // ERASE-7
 
   using doubt = std::function<bool(uint64_t tag)>;
@@ -147,7 +147,7 @@ class erasure_search {
   const pool::fragment f_;
   const doubt in_doubt_;
   pool::erasure_hints* const hints_;
-  std::vector<pool::fragment> beside_;  // other fragments that are damaged, or may be
+  std::vector<pool::fragment> neighbours_;  // other fragments that are damaged, or may be
   std::vector<area> areas_;
   std::vector<segment> segments_;
   bytes kept_;
