@@ -170,7 +170,7 @@ class subject {
   virtual bool ran_full(const std::exception& error) const noexcept;
   /// Makes durable whatever operations leave undone although they have returned. Called before
   /// damage that a scenario does. Default: nothing.
-  virtual void settle();
+  virtual void drain();
   /// True if injure() has something to offer. Default: false; then crashes come without faults
   /// (explore_options::faults), and exploration::damaged stays 0.
   virtual bool takes_faults() const noexcept;

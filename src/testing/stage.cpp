@@ -40,7 +40,7 @@ void stage_state::damage(uint64_t offset, std::span<const std::byte> what) {
   if (offset > all.size() || what.size() > all.size() - offset)
     throw std::out_of_range("damage beyond the end of the " + subject_.noun());
   damaged = true;
-  if (open_) subject_.settle();
+  if (open_) subject_.drain();
   if (record != nullptr) {
     record->damage(offset, what.data(), what.size());
     return;

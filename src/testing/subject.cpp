@@ -52,7 +52,7 @@ void subject::act_as(unsigned) noexcept {}
 bool subject::ran_full(const std::exception&) const noexcept {
   return false;
 }
-void subject::settle() {}
+void subject::drain() {}
 bool subject::takes_faults() const noexcept {
   return false;
 }

@@ -140,7 +140,7 @@ class pow_subject final : public subject {
     const auto* f = dynamic_cast<const core::failure*>(&e);
     return f != nullptr && f->code() == SCUTE_E_NOSPC;
   }
-  void settle() override { store_->sync(); }
+  void drain() override { store_->sync(); }
   bool takes_faults() const noexcept override { return kind_.protect != pow::protection::none; }
   // One page of a segment, or a head page. With groups: of one that is in a group.
   injury injure(fault_moment when, std::span<const std::byte> image,

@@ -37,7 +37,7 @@ class foreign_subject final : public subject {
   void abandon() noexcept override;
   std::string noun() const override { return "shielded file"; }
   void act_as(unsigned thread) noexcept override;
-  void settle() override;
+  void drain() override;
 
   // While it is open. n bytes of this letter each; all or none of them.
   struct letters {

@@ -171,7 +171,7 @@ void foreign_subject::act_as(unsigned thread) noexcept {
   prefer_lane(thread);
 }
 
-void foreign_subject::settle() {
+void foreign_subject::drain() {
   drain(pool_);
 }
 

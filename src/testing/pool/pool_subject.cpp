@@ -117,8 +117,8 @@ bool pool_subject::ran_full(const std::exception& error) const noexcept {
 
 // Drained, so that columns which a transaction has left open to its second fence cannot lose other
 // data.
-void pool_subject::settle() {
-  drain(pool_->native_handle());
+void pool_subject::drain() {
+  testing::drain(pool_->native_handle());
 }
 
 injury pool_subject::injure(fault_moment when, std::span<const std::byte> image,

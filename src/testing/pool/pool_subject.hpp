@@ -46,7 +46,7 @@ class pool_subject final : public subject {
   // Threads are identified by the lanes that they take.
   void act_as(unsigned thread) noexcept override;
   bool ran_full(const std::exception& error) const noexcept override;
-  void settle() override;
+  void drain() override;
   bool takes_faults() const noexcept override { return true; }
   injury injure(fault_moment when, std::span<const std::byte> image,
                 uint64_t number) const override;
