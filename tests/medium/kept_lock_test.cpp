@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The lock of a file against whatever the program, its children and the file system do
-// (base/locks/lock_keeper.hpp).
+// (base/locks/lock_thread.hpp).
 #include "base/locks/kept_lock.hpp"
 
 #include <dirent.h>
@@ -19,7 +19,7 @@
 #include <thread>
 
 #include "base/failure.hpp"
-#include "base/locks/lock_keeper.hpp"
+#include "base/locks/lock_thread.hpp"
 #include "core/file/file_handle.hpp"
 #include "core/file/new_file.hpp"
 #include "support/child.hpp"
@@ -236,7 +236,7 @@ TEST(kept_lock, AFileSystemThatKeepsNoneIsRefused) {
       EXPECT_EQ(e.code(), SCUTE_E_UNSUPPORTED) << e.what();
     }
     EXPECT_EQ(dir.count(), 1U);
-    EXPECT_FALSE(keeper_is_there());
+    EXPECT_FALSE(lock_thread_exists());
   });
 }
 
@@ -249,7 +249,7 @@ TEST(kept_lock, OfTheWholeFileWhereBytesAreNotKept) {
     in_child([&] {
       ASSERT_TRUE(filter_calls({{SYS_fcntl, 1, F_OFD_SETLK, error}}));
       try_in(dir.file(""));
-      EXPECT_FALSE(keeper_is_there());
+      EXPECT_FALSE(lock_thread_exists());
     });
   }
 }
@@ -319,9 +319,9 @@ TEST(kept_lock, WithoutWhatTheThreadNeeds) {
         ASSERT_TRUE(filter_calls(c.calls));
       }
       for (int i = 0; i < 3; ++i) EXPECT_EQ(SCUTE_OK, code_of_opening(path));
-      EXPECT_FALSE(keeper_is_there());
+      EXPECT_FALSE(lock_thread_exists());
       const medium::file_handle writer = open_file(path);
-      EXPECT_EQ(keeper_is_there(), c.is_there);
+      EXPECT_EQ(lock_thread_exists(), c.is_there);
       EXPECT_EQ(SCUTE_E_BUSY, code_of_opening(path));
       char word = 'l';
       EXPECT_EQ(1, ::write(words[1], &word, 1));
@@ -368,7 +368,7 @@ TEST(kept_lock, TheThreadIsThereWhileThereAreLocks) {
       for (const int signal : {SIGSEGV, SIGBUS})
         EXPECT_EQ(blocked & (uint64_t{1} << (signal - 1)), 0U) << signal;
     }
-    EXPECT_FALSE(keeper_is_there());
+    EXPECT_FALSE(lock_thread_exists());
     EXPECT_EQ(other_threads().size(), before);
   });
 }
@@ -383,7 +383,7 @@ TEST(kept_lock, AChildTakesItsOwn) {
     in_child([&] {
       EXPECT_EQ(SCUTE_E_BUSY, code_of_opening(dir.file("a")));
       medium::file_handle of_child = open_file(dir.file("b"));
-      EXPECT_EQ(keeper_is_there(), threads_in_children);
+      EXPECT_EQ(lock_thread_exists(), threads_in_children);
       EXPECT_EQ(SCUTE_E_BUSY, code_of_opening(dir.file("b")));
       {
         const medium::file_handle inherited = std::move(mine);
@@ -393,7 +393,7 @@ TEST(kept_lock, AChildTakesItsOwn) {
       EXPECT_EQ(SCUTE_OK, code_of_opening(dir.file("b")));
     });
     EXPECT_EQ(SCUTE_E_BUSY, code_elsewhere(dir.file("a")));
-    EXPECT_TRUE(keeper_is_there());
+    EXPECT_TRUE(lock_thread_exists());
     EXPECT_EQ(SCUTE_OK, code_of_opening(dir.file("b")));
   });
 }

@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <exception>
 
-#include "base/locks/lock_keeper.hpp"
+#include "base/locks/lock_thread.hpp"
 #include "base/process/process.hpp"
 
 namespace scute::core {
@@ -13,8 +13,8 @@ int kept_lock::take(int fd, const lock_request& wanted) noexcept {
   release();
   wanted_ = wanted;
   process_ = this_process();
-  const kept_place place = lock_by_keeper(fd, wanted);
-  by_keeper_ = place.way;
+  const kept_place place = lock_by_thread(fd, wanted);
+  by_thread_ = place.way;
   number_ = place.number;
   return place.way ? place.error : take_here(fd);
 }
@@ -41,8 +41,8 @@ void kept_lock::release() noexcept {
   const int number = std::exchange(number_, -1);
   if (number < 0 || process_ != this_process()) return;
   const int keep = errno;
-  if (by_keeper_) {
-    unlock_by_keeper(number, wanted_);
+  if (by_thread_) {
+    unlock_by_thread(number, wanted_);
   } else {
     if (file_of(number) == file_) unlock(number, wanted_);
     close_registered(number, file_);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A lock on bytes of a file, against every other open file of it, in this process or another
-// (base/locks/lock_keeper.hpp).
+// (base/locks/lock_thread.hpp).
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ class kept_lock {
  private:
   void swap(kept_lock& other) noexcept {
     std::swap(number_, other.number_);
-    std::swap(by_keeper_, other.by_keeper_);
+    std::swap(by_thread_, other.by_thread_);
     std::swap(process_, other.process_);
     std::swap(file_, other.file_);
     std::swap(wanted_, other.wanted_);
@@ -39,7 +39,7 @@ class kept_lock {
   int take_here(int fd) noexcept;
 
   int number_ = -1;
-  bool by_keeper_ =
+  bool by_thread_ =
       false;  // the number is one of its thread's descriptors, else of a registered one (LOCK-3)
   uint64_t process_ = 0;
   which_file file_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The range of a file that is to be locked, and the system calls for that. They are made by number:
 // code that follows the program's descriptors (tools that check them, the shield's runtime) must
-// not see those of the thread that locks (base/locks/lock_keeper.hpp).
+// not see those of the thread that locks (base/locks/lock_thread.hpp).
 #pragma once
 
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 
 namespace scute::core {
 
-// See lock_keeper.hpp (LOCK-6).
+// See lock_thread.hpp (LOCK-6).
 enum class lock_kind : uint8_t { bytes, whole_file };
 
 struct lock_request {

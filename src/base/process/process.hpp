@@ -9,7 +9,7 @@
 // PROC-2 A child has no mapping of a pool (MADV_DONTFORK). Whatever it does, it cannot change the
 //    file, and a fault at such an address is a fault like any other.
 // PROC-3 No child keeps a pool locked. The locked open file is one of a thread of the library,
-//    whose descriptors no child has (LOCK-1 in base/locks/lock_keeper.hpp). Bytes are mapped, read
+//    whose descriptors no child has (LOCK-1 in base/locks/lock_thread.hpp). Bytes are mapped, read
 //    and written back through another open file, without a lock, whose descriptor the fork handler
 //    closes in children.
 // PROC-4 Tables of the whole process are changed under one mutex, which fork() takes: a child finds

@@ -49,10 +49,10 @@ struct kept_place {
 };
 
 // fd: of the calling thread.
-kept_place lock_by_keeper(int fd, const lock_request& wanted) noexcept;
-void unlock_by_keeper(int number, const lock_request& wanted) noexcept;
+kept_place lock_by_thread(int fd, const lock_request& wanted) noexcept;
+void unlock_by_thread(int number, const lock_request& wanted) noexcept;
 
 // Whether this process has the thread now; for tests.
-bool keeper_is_there() noexcept;
+bool lock_thread_exists() noexcept;
 
 }  // namespace scute::core

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "base/locks/lock_keeper.hpp"
+#include "base/locks/lock_thread.hpp"
 
 #include <pthread.h>
 #include <sched.h>
@@ -31,7 +31,7 @@ namespace {
 constexpr size_t stack_size = size_t{128} << 10;
 
 struct request {
-  pid_t thread = 0;  // whose fd is to be opened; 0: fd is the keeper's, to be unlocked
+  pid_t thread = 0;  // whose fd is to be opened; 0: fd is the lock thread's, to be unlocked
   int fd = -1;
   lock_request lock;
   bool last = false;  // there is no other lock
@@ -40,14 +40,14 @@ struct request {
 
 enum class table : uint32_t { own, programs };
 
-// A requesting thread asks, the keeper's thread answers.
+// A requesting thread asks, the lock thread answers.
 struct conversation {
   request now;
   std::atomic<uint32_t> asked{0}, answered{0};
   std::atomic<table> whose{table::own};
 };
 
-struct keeper {
+struct lock_thread {
   uint64_t process = 0;
   unsigned locks = 0;  // 0: there is no thread
   pthread_t thread{};
@@ -56,7 +56,7 @@ struct keeper {
 };
 
 constinit process_mutex turn;
-constinit keeper mine SCUTE_GUARDED_BY(turn);
+constinit lock_thread mine SCUTE_GUARDED_BY(turn);
 constinit conversation talk;
 
 // ---- in the thread ------------------------------------------------------------------------------
@@ -180,7 +180,7 @@ bool start() noexcept SCUTE_REQUIRES(turn) {
 
 }  // namespace
 
-kept_place lock_by_keeper(int fd, const lock_request& wanted) noexcept {
+kept_place lock_by_thread(int fd, const lock_request& wanted) noexcept {
   const uncancelled now;
   const signals_held held;
   const locked hold(turn);
@@ -199,7 +199,7 @@ kept_place lock_by_keeper(int fd, const lock_request& wanted) noexcept {
   return place;
 }
 
-void unlock_by_keeper(int number, const lock_request& wanted) noexcept {
+void unlock_by_thread(int number, const lock_request& wanted) noexcept {
   const uncancelled now;
   const signals_held held;
   const locked hold(turn);
@@ -208,7 +208,7 @@ void unlock_by_keeper(int number, const lock_request& wanted) noexcept {
   if (mine.locks == 0) ::pthread_join(mine.thread, nullptr);
 }
 
-bool keeper_is_there() noexcept {
+bool lock_thread_exists() noexcept {
   const locked hold(turn);
   begin();
   return mine.locks != 0;
