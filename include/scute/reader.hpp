@@ -135,7 +135,7 @@ class reader {
     }
     if (length > SCUTE_DIRECT_MAX || offset > SCUTE_DIRECT_MAX - length || outside(oid))
         [[unlikely]] {
-      return attend(map_, reads_, tx_, oid, offset, length);
+      return check_on_read(map_, reads_, tx_, oid, offset, length);
     }
     return reinterpret_cast<const std::byte*>(base_ + oid) + offset;
   }
@@ -197,7 +197,7 @@ class reader {
   /// damaged pointer in the pool cannot make the program read outside it. Objects begin at
   /// multiples of 32, and none at 0. Other offsets, less 32 and rotated, are larger than any file,
   /// so no reference gets an address that its type cannot have. An object so close to the end of
-  /// the file that it could reach beyond is refused as well, and attend() examines it. The
+  /// the file that it could reach beyond is refused as well, and check_on_read() examines it. The
   /// instructions are few, and their operands stay in registers: while one search waits for memory
   /// the processor continues with the next. If the bound held by value refuses, the current bound
   /// decides. A transaction's bound changes while others hold copies of its reader, a pool's when
@@ -218,10 +218,10 @@ class reader {
   /// Handles an access that the inline test refused. Either it is wrong, or the transaction has
   /// changed objects, or the library checks every access to this pool, or the access is valid. The
   /// arguments are passed by value, so that the reader's own address does not escape.
-  [[gnu::noinline]] static const std::byte* attend(const detail::mapping* map,
-                                                   const scute_tx_reads* reads, scute_tx* tx,
-                                                   scute_oid oid, uint64_t offset,
-                                                   uint64_t length) {
+  [[gnu::noinline]] static const std::byte* check_on_read(const detail::mapping* map,
+                                                          const scute_tx_reads* reads, scute_tx* tx,
+                                                          scute_oid oid, uint64_t offset,
+                                                          uint64_t length) {
     if (length > map->limit || offset > map->limit - length || map->beyond(oid, offset + length)) {
       throw_oid(map);
     }
@@ -247,7 +247,7 @@ class reader {
 
   const std::byte* whole(scute_oid oid, uint64_t size) const {
     if (size > SCUTE_DIRECT_MAX || outside(oid)) [[unlikely]] {
-      return attend(map_, reads_, tx_, oid, 0, size);
+      return check_on_read(map_, reads_, tx_, oid, 0, size);
     }
     return reinterpret_cast<const std::byte*>(base_ + oid);
   }
