@@ -119,7 +119,7 @@ SCUTE_INTERPOSED(void*, dlopen, (const char* name, int how)) {
   try {
     const critical now;
     found = find_inline_flush(asked().allowed);
-    if (!found) plan_audits_anew();
+    if (!found) plan_audits_again();
   } catch (const std::exception&) {
   }
   errno = keep;

@@ -43,7 +43,7 @@ audit_plan plan_audit() {
   return plan;
 }
 
-void plan_audits_anew() {
+void plan_audits_again() {
   const audit_plan plan = plan_audit();
   for (guarded_file* f = guarded_file::first(); f != nullptr; f = f->next())
     if (f->is_open() && f->audit() != nullptr)

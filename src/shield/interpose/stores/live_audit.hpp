@@ -22,7 +22,7 @@ struct audit_plan {
 // In a critical section.
 audit_plan plan_audit();
 // More code was loaded: updates how open files' audits treat strays. In a critical section.
-void plan_audits_anew();
+void plan_audits_again();
 
 class live_audit final : public audit::store_audit {
  public:
