@@ -86,7 +86,7 @@ class hash_map {
     for (uint64_t bucket = 0; bucket < buckets_; ++bucket) {
       if (const ptr<page> first = directory_.get(r, bucket)) {
         iterator it(r, &directory_, buckets_, bucket, first, 0);
-        it.settle();
+        it.skip_to_entry();
         return it;
       }
     }

@@ -85,7 +85,7 @@ class hash_map_iterator {
 
   hash_map_iterator& operator++() {
     ++position_;
-    settle();
+    skip_to_entry();
     return *this;
   }
   hash_map_iterator operator++(int) {
@@ -119,7 +119,7 @@ class hash_map_iterator {
   }
 
   /// Moves on to the next entry if there is none at the position.
-  void settle() {
+  void skip_to_entry() {
     while (page_ && position_ >= reader_.get(page_).count()) {
       page_ = reader_.get(page_).next;
       position_ = 0;
