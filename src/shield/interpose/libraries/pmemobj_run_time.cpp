@@ -43,14 +43,14 @@ constexpr uint64_t logs_of_lane[] = {0, 256, 960}, next_log_at = 8, log_length_a
                    log_end_at = 40;
 constexpr unsigned chained_max = 64;
 
-struct extent {
+struct image_range {
   uintptr_t begin = 0, end = 0;
 };
 
 int note_library(dl_phdr_info* object, size_t, void* to) noexcept {
   const std::string_view path = object->dlpi_name == nullptr ? "" : object->dlpi_name;
   if (!name_of(path).starts_with("libpmemobj.so")) return 0;
-  auto& found = *static_cast<extent*>(to);
+  auto& found = *static_cast<image_range*>(to);
   found.begin = UINTPTR_MAX;
   for (int i = 0; i < object->dlpi_phnum; ++i) {
     const auto& part = object->dlpi_phdr[i];
@@ -64,7 +64,7 @@ int note_library(dl_phdr_info* object, size_t, void* to) noexcept {
 }  // namespace
 
 void pmemobj_run_time::find_library() noexcept {
-  extent library;
+  image_range library;
   ::dl_iterate_phdr(note_library, &library);
   library_begin_ = library.begin;
   library_end_ = library.end;
