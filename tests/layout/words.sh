@@ -3,11 +3,11 @@
 # Holds the names of the core to the glossary of docs/internals/architecture.md, and prints every
 # violation as "where: what":
 #   1. a word of tests/layout/words.txt is an entry of the glossary
-#   2. a type of the core's rooms, or a function that a header of theirs declares, has the word as a
+#   2. a type of src/ or include/, or a function that a header there declares, has the word as a
 #      part of its name only in the files that words.txt lists; each of these declares such a name.
 #      So a word gets no second meaning unnoticed
 #      A word with a minus before it is a former name, with the term that stands for it now: no such
-#      name has it as a part
+#      name has it as a part, except in the files that follow, which use it in its everyday meaning
 #   3. the rooms of the core declare nothing outside of namespace scute::core
 #   4. integer types have one spelling everywhere, the one that C has as well: uint64_t, size_t
 # Parts of a name are what underscores divide; "settled", "settles" and "settling" count as
@@ -32,29 +32,31 @@ violations=$temp/violations
 present=()
 for room in $rooms; do [ ! -d "src/$room" ] || present+=("src/$room"); done
 [ ${#present[@]} -gt 0 ] || { echo "no rooms in $root/src"; exit 1; }
-find "${present[@]}" -type f \( -name '*.hpp' -o -name '*.cpp' \) | sort >"$temp/files"
+roots=(src)
+[ ! -d include ] || roots+=(include)
+find "${roots[@]}" -type f \( -name '*.h' -o -name '*.hpp' -o -name '*.cpp' \) | sort >"$temp/files"
 [ -s "$temp/files" ] || { echo "no sources in $root/src"; exit 1; }
 
 # The declared names: "file name". A variable that is made with parentheses looks like a function,
 # so that guards of locks are left out by their types.
-while read -r file; do
-  sed -E 's|//.*||' "$file" | awk -v file="$file" -v header="$([[ $file == *.hpp ]] && echo 1 || echo 0)" '
-    {
-      line = $0
-      if (match(line, /(^|[ \t])(struct|class|enum class|enum) +(alignas\([0-9]+\) +)?[a-z_][a-z0-9_]*( final)? *(\{|:[^:])/)) {
-        name = substr(line, RSTART, RLENGTH)
-        sub(/( final)? *(\{|:.)$/, "", name)
-        sub(/.*[ \t]/, "", name)
-        print file, name
-      }
-      if (header == 1 && line !~ /lock_guard|unique_lock|scoped_lock|locked|return|[=<] *$/ &&
-          match(line, /^[ \t]*[a-z_][a-z0-9_:<>,&* \t]*[ \t&*]~?[a-z_][a-z0-9_]*\(/)) {
-        name = substr(line, RSTART, RLENGTH - 1)
-        sub(/.*[ \t&*~]/, "", name)
-        print file, name
-      }
-    }'
-done <"$temp/files" | sed 's|^src/||' | sort -u >"$temp/names"
+xargs -d '\n' awk '
+  {
+    line = $0
+    sub(/\/\/.*/, "", line)
+    sub(/^[ \t]*([A-Z_]+ |\[\[[^\]]*\]\] )+/, "", line)
+    if (match(line, /(^|[ \t])(struct|class|enum class|enum) +(alignas\([0-9]+\) +)?[a-z_][a-z0-9_]*( final)? *(\{|:[^:])/)) {
+      name = substr(line, RSTART, RLENGTH)
+      sub(/( final)? *(\{|:.)$/, "", name)
+      sub(/.*[ \t]/, "", name)
+      print FILENAME, name
+    }
+    if (FILENAME !~ /cpp$/ && line !~ /lock_guard|unique_lock|scoped_lock|locked|return|[=<] *$/ &&
+        match(line, /^[ \t]*[a-z_][a-z0-9_:<>,&* \t]*[ \t&*]~?[a-z_][a-z0-9_]*\(/)) {
+      name = substr(line, RSTART, RLENGTH - 1)
+      sub(/.*[ \t&*~]/, "", name)
+      print FILENAME, name
+    }
+  }' <"$temp/files" | sed 's|^src/||' | sort -u >"$temp/names"
 
 # 1 and 2.
 words=0
@@ -62,7 +64,7 @@ while read -r word files; do
   [[ -n $word && $word != \#* ]] || continue
   word=${word%:}
   former=
-  [[ $word != -* ]] || { former=$files files= word=${word#-}; }
+  [[ $word != -* ]] || { read -r former files <<<"$files"; word=${word#-}; }
   if [ -z "$former" ]; then
     words=$((words + 1))
     grep -Eq "^\| ([a-z -]+, )*$word(,| \|)" "$glossary" ||
@@ -82,14 +84,15 @@ while read -r word files; do
     grep -q "^$file " "$temp/uses" ||
       echo "$list: $file declares no name with \"$word\"" >>"$violations"
   done
-  if [ -n "$former" ]; then
-    sed "s|^\([^ ]*\) \(.*\)|src/\1: \"\2\" uses \"$word\", a former name: say $former|" "$temp/uses" >>"$violations"
-    continue
-  fi
   while read -r file name; do
-    [[ " $files " == *" $file "* ]] ||
-      echo "src/$file: \"$name\" uses \"$word\" in another meaning than the glossary's, or $list lacks the file" \
-        >>"$violations"
+    place=src/$file
+    [[ $file != include/* ]] || place=$file
+    [[ " $files " != *" $file "* ]] || continue
+    if [ -n "$former" ]; then
+      echo "$place: \"$name\" uses \"$word\", a former name: say $former"
+    else
+      echo "$place: \"$name\" uses \"$word\" in another meaning than the glossary's, or $list lacks the file"
+    fi >>"$violations"
   done <"$temp/uses"
 done <"$list"
 [ "$words" -gt 0 ] || echo "$list: no words" >>"$violations"

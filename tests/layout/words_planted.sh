@@ -22,7 +22,7 @@ EOF
     >tree/src/core/heap/heap.hpp
   printf 'namespace scute::testing {\nstruct claim {};\n}\n' >tree/src/testing/claim.hpp
   printf '| word | meaning |\n|---|---|\n| claim | a lock |\n| settle, settled | an end |\n' >tree/docs/internals/architecture.md
-  printf '# Words.\nclaim: core/pool/claims.hpp\nsettle:\n-grip: in_flight_write\n' >tree/tests/layout/words.txt
+  printf '# Words.\nclaim: core/pool/claims.hpp testing/claim.hpp\nsettle:\n-grip: in_flight_write\n' >tree/tests/layout/words.txt
 }
 
 run_check() { bash "$check" tree; }
@@ -42,6 +42,12 @@ echo 'enum class settling : int {' >>tree/src/core/heap/heap.cpp
 expect_violation "src/core/heap/heap.cpp: \"settling\" uses \"settle\" $another"
 echo 'struct grip_scope {' >>tree/src/core/heap/heap.hpp
 expect_violation 'src/core/heap/heap.hpp: "grip_scope" uses "grip", a former name: say in_flight_write'
+mkdir -p tree/include/scute && echo 'SCUTE_API int scute_grip(void);' >tree/include/scute/a.h
+expect_violation 'include/scute/a.h: "scute_grip" uses "grip", a former name: say in_flight_write'
+sed -i 's|^-grip.*|& testing/claim.hpp|' tree/tests/layout/words.txt
+expect_violation 'tests/layout/words.txt: testing/claim.hpp declares no name with "grip"'
+mkdir -p tree/src/testing && echo 'struct scene_claim {' >tree/src/testing/scene.hpp
+expect_violation "src/testing/scene.hpp: \"scene_claim\" uses \"claim\" $another"
 sed -i 's/class claims/class locks/' tree/src/core/pool/claims.hpp
 expect_violation 'tests/layout/words.txt: core/pool/claims.hpp declares no name with "claim"'
 sed -i '/claim/d' tree/docs/internals/architecture.md
