@@ -172,7 +172,7 @@ void foreign_subject::act_as(unsigned thread) noexcept {
 }
 
 void foreign_subject::drain() {
-  drain(pool_);
+  testing::drain(pool_);
 }
 
 void foreign_subject::write(std::initializer_list<letters> changes) {
