@@ -47,6 +47,8 @@ void require_there(int fd, const std::string& path) {
   if (st.st_nlink != 0) return;
   if (::stat(path.c_str(), &named) == 0 && named.st_dev == st.st_dev && named.st_ino == st.st_ino)
     return;  // a name in /proc
+  if (::stat(path.c_str(), &named) == 0)
+    throw failure(SCUTE_E_BUSY, path + " was replaced while it was opened; try again");
   throw failure(SCUTE_E_NOENT, path + " was removed while it was opened");
 }
 

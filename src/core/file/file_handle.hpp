@@ -55,6 +55,8 @@ class file_handle {
 
   // NUMBER-1: for one system call; -1 if the program has closed it.
   int fd() const noexcept { return fd_.get(); }
+  // The lock of the file, which a caller may keep for longer.
+  std::shared_ptr<kept_lock> kept() const noexcept { return lock_; }
   uint64_t size() const noexcept { return size_; }
   const std::string& path() const noexcept { return path_; }
   bool on_tmpfs() const;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "base/failure.hpp"
 #include "core/medium/mapped_medium.hpp"
@@ -31,11 +32,13 @@ medium::pool_uuid replaced_pool::uuid() const noexcept {
 std::optional<replaced_pool> check_overwrite(const std::string& path) {
   replaced_pool old;
   try {
-    auto m = medium::map_file(medium::file_handle::open(path, medium::access::write),
-                              SCUTE_MEDIUM_AUTO, medium::access::read);
+    auto file = medium::file_handle::open(path, medium::access::write);
+    old.lock = file.kept();
+    auto m = medium::map_file(std::move(file), SCUTE_MEDIUM_AUTO, medium::access::read);
     old.sb = pool::read_superblock(*m, path).newest;
   } catch (const failure& e) {
     if (e.code() == SCUTE_E_NOENT) return {};
+    if (e.code() == SCUTE_E_FORMAT) old.lock = {};
     if (e.code() == SCUTE_E_FORMAT && !unfinished(path))
       throw failure(SCUTE_E_EXISTS, path + " exists and is not a Scute pool, so it is left alone");
     // A pool that is damaged beyond opening may be replaced.

@@ -2,16 +2,20 @@
 // Checks what a new pool would overwrite.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 
+#include "base/locks/kept_lock.hpp"
 #include "core/layout/format.hpp"
 #include "core/medium/log_paths.hpp"
 
 namespace scute::core {
 
+// While this lives no process opens the pool: not until the new one has its name and its log.
 struct replaced_pool {
   std::optional<format::superblock> sb;  // none: it is damaged
+  std::shared_ptr<kept_lock> lock = {};  // null: the caller has the pool locked
 
   // Zeros if the uuid is unknown.
   medium::pool_uuid uuid() const noexcept;
