@@ -3,10 +3,9 @@
 // process (on a tmpfs a load from a hole too). So no store ever meets a hole:
 //
 // BLOCK-1 A creation gives blocks to superblocks, lanes, and the headers of all zones with their
-//    parity before its first store. If the file system has fewer bytes free than these take, it
-//    takes none. A chunk and its parity get their blocks before the step that
-//    puts it below its zone's high-water mark. Nothing else is stored to, and nothing beyond that
-//    mark is read through the mapping.
+//    parity before its first store, or none if the file system has fewer free. A chunk and its
+//    parity get theirs before the step that puts it below its zone's high-water mark. Nothing else
+//    is stored to, and nothing beyond that mark is read through the mapping.
 // BLOCK-2 A file can lose blocks while it is closed: a copy has holes where there were zeros, or a
 //    user punches one. An opening for writing restores the blocks of BLOCK-1 before its first
 //    store, and fails with SCUTE_E_NOSPC if it cannot. Bytes that recovery will store get their
