@@ -42,7 +42,8 @@ class failure : public std::runtime_error {
       const size_t end = at + path.size();
       // (A point in the name of another file, as that of its log, ends nothing.)
       const size_t last = why.compare(end, 1, ".") == 0 ? end + 1 : end;
-      const bool in_command = std::count(why.begin(), why.begin() + static_cast<long>(at), '`') % 2 != 0;
+      const bool in_command =
+          std::count(why.begin(), why.begin() + static_cast<long>(at), '`') % 2 != 0;
       const bool whole =
           !in_command && (at == 0 || why[at - 1] == ' ' || why[at - 1] == '(') &&
           (last == why.size() ||
