@@ -89,9 +89,10 @@ int report_usage(const CLI::App& app, const CLI::ParseError& error) {
   // In the order in which they were given; what() has them the other way round. The value of an
   // unknown option is taken for an argument, of which CLI11 complains first.
   const std::vector<std::string> extra = app.remaining(true);
-  const bool is_of_extra =
-      error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError) ||
-      std::ranges::any_of(extra, [](std::string_view x) { return x.size() > 1 && x[0] == '-'; });
+  const bool is_of_extra = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError) ||
+                           std::ranges::any_of(extra, [](std::string_view x) {
+                             return x.size() > 1 && x[0] == '-' && x != "--";
+                           });
   if (word.empty() && !extra.empty() && is_of_extra)
     why = fmt::format("not expected here: {}", fmt::join(extra, " "));
   print_error("{}: {}\nTry `{} --help`.\n", name, why, name);

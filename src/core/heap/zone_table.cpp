@@ -96,24 +96,17 @@ void zone_table::adopt(zone& z, uint64_t index, uint32_t i, const format::chunk_
     return failure(SCUTE_E_CORRUPT, "the header of chunk " + std::to_string(i) + " of zone " +
                                         std::to_string(index) + " is inconsistent");
   };
-  // The list of the log's segments may name chunks that objects have: one of the two is false
-  // (LIST-3). The log keeps them.
-  const auto require_not_lent = [&](uint32_t chunks) {
-    if (s_.overlaid.touches(offset_of(c), uint64_t{chunks} * g.chunk_size)) throw contradiction();
-  };
   switch (static_cast<chunk_kind>(h.kind)) {
     case chunk_kind::free: break;
     case chunk_kind::run:
       if (h.slot_size < 64 || h.slot_size % 32 != 0 || h.slot_size > g.chunk_size / 2 ||
           h.formatted > g.chunk_size / h.slot_size)
         throw contradiction();
-      require_not_lent(1);
       become_run(c, h.generation, h.slot_size, h.formatted);
       --z.available;
       break;
     case chunk_kind::span: {
       if (h.length == 0 || h.length > g.chunks - i) throw contradiction();
-      require_not_lent(h.length);
       c.length = h.length;
       c.slot_size = 0;
       c.kind = use::span;

@@ -55,8 +55,11 @@ log_in_file::log_in_file(pool::state& s, std::unique_ptr<medium::medium> file, c
       w_(*file_),
       head_(head),
       was_closed_(static_cast<head_state>(head.state) == head_state::closed) {
-  for (int copy = 0; copy < 2; ++copy) copies_[copy] = head_in(*file_, copy).value_or(head);
-  counts_ = copies_[0].number >= copies_[1].number ? 0 : 1;
+  const std::optional<log_head> first = head_in(*file_, 0), second = head_in(*file_, 1);
+  // A copy that cannot be read is written only after its page is renewed.
+  counts_ = first && (!second || first->number >= second->number) ? 0 : 1;
+  copies_[0] = first.value_or(head);
+  copies_[1] = second.value_or(head);
   head_.chunks = are == frames::void_ ? head.kept : static_cast<uint32_t>(whole_chunks());
 }
 
