@@ -35,8 +35,9 @@ struct thread_block {
   uint32_t for_supervisor;    // base/locks/supervisor_lock.hpp
   bool end_is_watched;        // at_end is called, and the block freed, when the thread ends
   void (*at_end)() noexcept;
-  const char* message;  // of the last error
-  char* message_room;   // from std::malloc(), or null
+  const void* store_call;  // the newest call on a store (c_api/pow/calls.hpp)
+  const char* message;     // of the last error
+  char* message_room;      // from std::malloc(), or null
 };
 
 inline thread_local constinit thread_block* this_thread_block

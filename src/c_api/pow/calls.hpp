@@ -27,6 +27,7 @@
 #include <cstdint>
 
 #include "base/locks/waiting.hpp"
+#include "base/process/thread_block.hpp"
 
 namespace scute::core::c_api {
 
@@ -39,11 +40,11 @@ class store_calls {
     // has_section(): whether this thread has a section of the store.
     template <typename Fn>
     call(store_calls& of, Fn&& has_section) noexcept
-        : of_(of), outer_(newest), is_open_(of.enter(has_section)) {
-      newest = this;
+        : of_(of), outer_(newest()), is_open_(of.enter(has_section)) {
+      own_thread_block().store_call = this;
     }
     ~call() {
-      newest = outer_;
+      own_thread_block().store_call = outer_;
       if (is_open_) of_.mine().fetch_sub(1, std::memory_order_release);
     }
     call(const call&) = delete;
@@ -55,8 +56,9 @@ class store_calls {
     store_calls& of_;
     const call* const outer_;
     const bool is_open_;
-    static inline thread_local constinit const call* newest
-        __attribute__((tls_model("initial-exec"))) = nullptr;
+    static const call* newest() noexcept {
+      return static_cast<const call*>(own_thread_block().store_call);
+    }
   };
 
   bool is_closed() const noexcept {
@@ -110,7 +112,7 @@ class store_calls {
     }
   }
   bool is_inside() const noexcept {
-    const call* c = call::newest;
+    const call* c = call::newest();
     while (c != nullptr && (&c->of_ != this || !c->is_open_)) c = c->outer_;
     return c != nullptr;
   }
