@@ -65,6 +65,7 @@ class pool_log_paths final : public log_paths {
     for (unsigned k = 1; k <= asides_max; ++k) {
       to = from + ".foreign" + (k == 1 ? "" : "." + std::to_string(k));
       if (rename_to_free(from, to)) return sync_folder();
+      if (errno == ENOENT) return;  // another process was faster
       if (errno != EEXIST) break;
     }
     throw failure(

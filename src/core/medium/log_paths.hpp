@@ -46,7 +46,8 @@ class log_paths {
   // PLACE-2. Throws SCUTE_E_EXISTS if a file has the name.
   virtual void give_name() = 0;
   // Gives the file an unused name: its own and ".foreign", or ".foreign.2" and so on. Throws
-  // SCUTE_E_EXISTS if a hundred of them are taken, or it cannot be renamed.
+  // SCUTE_E_EXISTS if a hundred of them are taken, or it cannot be renamed. Does nothing if no file
+  // has that name.
   virtual void set_aside(name n) = 0;
   // OURS-1. Returns false with errno if a file still has that name, or none had it (ENOENT).
   virtual bool remove(name n) noexcept = 0;

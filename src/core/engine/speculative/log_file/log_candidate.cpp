@@ -72,6 +72,10 @@ const char* nonsense(const pool::state& s, const log_head& h) noexcept {
   if (h.chunks == 0 || h.chunks > log_chunks_max || h.chunks % copies != 0 || h.kept == 0 ||
       h.kept % copies != 0 || h.kept > h.chunks)
     return "number of chunks";
+  segment_list plan;
+  plan.segment_size = h.segment_size;
+  plan.how = how;
+  if (h.kept < chunks_least(s.geo, plan)) return "too few chunks";
   if (h.number >= lsn_max) return "number of its head";
   return nullptr;
 }

@@ -40,6 +40,14 @@ std::string command_without(const pool::state& s) {
           command_without(s) + " (SCUTE_WITHOUT_LOG). Nothing was changed");
 }
 
+// The log that was just made is not there any more: another process makes a pool of the same name.
+[[noreturn]] void taken_away(const pool::state& s, const candidate& c) {
+  throw failure(SCUTE_E_BUSY, s.path +
+                                  ": another process makes a log here, and the one that was "
+                                  "just made " +
+                                  c.misfit + "; try again");
+}
+
 [[noreturn]] void no_place(const pool::state& s) {
   throw failure(SCUTE_E_UNSUPPORTED,
                 s.path + " keeps its log in a separate file, which this medium does not support");
@@ -72,8 +80,9 @@ void log_in_file::make(pool::state& s, uint64_t cap, uint64_t epoch) {
     const candidate there = look(s, log_paths::name::named, true);
     const bool may_go =
         (there.file == nullptr && !there.is_other) || there.is_replaced(s) || there.is_void(s);
-    // It may be the log of the pool that is replaced, whose uuid cannot be read any more.
-    const bool may_be_replaced = there.found && s.log_paths->replaced() == medium::pool_uuid{};
+    // Where a pool is replaced it may be that one's log, whose uuid cannot be read any more, or
+    // that of an earlier one: a process died before it removed that.
+    const bool may_be_replaced = there.found && s.log_paths->replaced();
     if (!may_go && !may_be_replaced && !there.is_of(s))
       throw failure(
           SCUTE_E_EXISTS,
@@ -226,14 +235,14 @@ std::unique_ptr<log_in_file> log_in_file::recreate(pool::state& s) {
   make_way(s, log_paths::name::named);
   s.log_paths->give_name();
   candidate c = look(s, log_paths::name::named, true);
-  if (!c.fits()) throw failure(SCUTE_E_IO, s.path + ": the log that was just made " + c.misfit);
+  if (!c.fits()) taken_away(s, c);
   return std::unique_ptr<log_in_file>(
       new log_in_file(s, std::move(c.file), *c.found, frames::void_));
 }
 
 std::unique_ptr<log_in_file> log_in_file::made(pool::state& s) {
   candidate c = look(s, log_paths::name::coming, true);
-  if (!c.fits()) throw failure(SCUTE_E_IO, s.path + ": the log that was just made " + c.misfit);
+  if (!c.fits()) taken_away(s, c);
   return std::unique_ptr<log_in_file>(
       new log_in_file(s, std::move(c.file), *c.found, frames::void_));
 }

@@ -91,6 +91,10 @@ size_t chunks_of_segments(const pool::geometry& g, const segment_list& plan, uin
   return (segments + per_chunk - 1) / per_chunk * plan.layout().copies();
 }
 
+size_t chunks_least(const pool::geometry& g, const segment_list& plan) {
+  return chunks_of_segments(g, plan, segments_least(g));
+}
+
 size_t chunks_max(const pool::state& s) noexcept {
   return chunks_listed(s.geo);
 }
@@ -196,6 +200,7 @@ std::optional<segment_list> read_list(const pool::state& s) {
   if (best->chunks.size() % copies != 0 || best->kept % copies != 0 ||
       best->kept > best->chunks.size())
     bad("number of chunks");
+  if (best->kept < chunks_least(s.geo, *best)) bad("too few chunks");
   std::vector<uint64_t> sorted = best->chunks;
   std::ranges::sort(sorted);
   if (std::ranges::adjacent_find(sorted) != sorted.end()) bad("a chunk is there twice");

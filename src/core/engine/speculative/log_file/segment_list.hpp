@@ -62,6 +62,8 @@ void require_room_for_log(const scute_options& o);
 void require_log_to_cap(const std::string& path, const pool::engine_facts& of, uint64_t cap);
 // Number of chunks that so many segments take, their copies included.
 size_t chunks_of_segments(const pool::geometry& g, const segment_list& plan, uint64_t segments);
+// The fewest chunks of such a log as it was made: fewer have no room for any transaction.
+size_t chunks_least(const pool::geometry& g, const segment_list& plan);
 // The most chunks that a list can name.
 size_t chunks_max(const pool::state& s) noexcept;
 
