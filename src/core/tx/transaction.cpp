@@ -333,6 +333,10 @@ void* transaction::in_place(uint64_t oid, uint64_t offset, uint64_t length) {
   micro_buffer& b = enter(oid);
   check_range(b.size, offset, length);
   if (length > in_place_max) throw failure(SCUTE_E_RANGE, "an in-place range has at most 1 GiB");
+  if (s_.overlaid.touches_lent(b.where.payload + offset, length))
+    throw failure(SCUTE_E_CORRUPT, s_.path +
+                                       ": an object lies in a chunk that belongs to a log; restore "
+                                       "the pool from a backup");
   const uint64_t end = offset + length;
   if (!b.opened().overlaps(offset, end)) narrow(b);
   if (b.fresh || b.open.overlaps(offset, end)) return add_range(oid, offset, length);

@@ -109,6 +109,15 @@ class overlays {
     return it != ranges_.end() && it->bytes == nullptr && it->lane == no_lane &&
            it->offset <= offset && offset + length <= it->offset + it->length;
   }
+  // Whether a part of it is lent to a log.
+  bool touches_lent(uint64_t offset, uint64_t length) const noexcept {
+    if (!may_be_lent(offset, length)) return false;
+    const locked turn(lock_);
+    for (auto it = first_in(offset, length); it != ranges_.end() && it->offset < offset + length;
+         ++it)
+      if (it->lane == no_lane) return true;
+    return false;
+  }
   // Whether another lane has a part of it open in place.
   bool open_elsewhere(uint64_t offset, uint64_t length, uint32_t lane) const noexcept {
     if (!may_be_open(offset, length)) return false;
