@@ -323,40 +323,6 @@ TEST_F(lifecycle, OverwriteReplacesPoolsOnly) {
   close();
 }
 
-// A program that opened it meanwhile would commit to a file without a name.
-TEST_F(lifecycle, NoProgramOpensWhatIsBeingReplaced) {
-  SCUTE_OKAY(create(path, options()));
-  struct attempts {
-    std::string path;
-    unsigned made = 0, busy = 0;
-  } tried{path};
-  scute_options o = options();
-  o.flags = SCUTE_OVERWRITE | SCUTE_PREALLOCATE;
-  o.progress_arg = &tried;
-  o.progress = [](void* arg, const char*, uint64_t, uint64_t) {
-    auto& all = *static_cast<attempts*>(arg);
-    for (const uint32_t how : {0u, uint32_t{SCUTE_READONLY}}) {
-      scute_options mine;
-      scute_options_init(&mine);
-      mine.flags = how;
-      scute_pool* other = nullptr;
-      ++all.made;
-      if (scute_open(all.path.c_str(), &mine, &other) == SCUTE_E_BUSY)
-        ++all.busy;
-      else
-        scute_close(other);
-    }
-  };
-  SCUTE_OKAY(create(path, o));
-  EXPECT_GT(tried.made, 0u);
-  EXPECT_EQ(tried.busy, tried.made);
-  std::filesystem::resize_file(path, 100000);
-  SCUTE_OKAY(create(path, o));
-  EXPECT_EQ(tried.busy, tried.made) << "also a damaged one";
-  SCUTE_OKAY(open(path));
-  EXPECT_EQ(dir.count(), 1u);
-}
-
 TEST_F(lifecycle, AFailedOverwriteKeepsTheOldPool) {
   SCUTE_OKAY(create(path, options()));
   const bytes before = read_file(path);

@@ -40,7 +40,7 @@ void reserve_huge(int fd, uint64_t offset, uint64_t n) noexcept {
   ::munmap(at, n);
 }
 
-// The process that had the file until now may have removed it.
+// The process that had the file until now may have removed or replaced it (FILE-7).
 void require_there(int fd, const std::string& path) {
   struct stat st{}, named{};
   if (::fstat(fd, &st) != 0) throw_errno("examine " + path, errno);

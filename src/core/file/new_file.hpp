@@ -20,6 +20,9 @@
 // FILE-6 A process that opens the file by its new name finds it locked. Some file systems in user
 //    space treat each name of a file as a file of its own, with its own locks. There a rename gives
 //    the name, and the file stays locked.
+// FILE-7 The caller of a replacement has the old file locked until the new one has its name, and
+//    what belongs to it. A process that had opened the old file before, and locks it after, finds
+//    that it has no name any more.
 //
 // About FILE-3: a file that cannot be locked is left alone. So is one that is not unfinished, such
 // as a user's copy of a pool. A creation that needs its name is refused.

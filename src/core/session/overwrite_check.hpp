@@ -12,7 +12,7 @@
 
 namespace scute::core {
 
-// While this lives no process opens the pool: not until the new one has its name and its log.
+// While this lives no process opens the pool (FILE-7).
 struct replaced_pool {
   std::optional<format::superblock> sb;  // none: it is damaged
   std::shared_ptr<kept_lock> lock = {};  // null: the caller has the pool locked
