@@ -40,11 +40,14 @@ class store_calls {
     // has_section(): whether this thread has a section of the store.
     template <typename Fn>
     call(store_calls& of, Fn&& has_section) noexcept
-        : of_(of), outer_(newest()), is_open_(of.enter(has_section)) {
-      own_thread_block().store_call = this;
+        : of_(of),
+          thread_(own_thread_block()),
+          outer_(static_cast<const call*>(thread_.store_call)),
+          is_open_(of.enter(has_section)) {
+      thread_.store_call = this;
     }
     ~call() {
-      own_thread_block().store_call = outer_;
+      thread_.store_call = outer_;
       if (is_open_) of_.mine().fetch_sub(1, std::memory_order_release);
     }
     call(const call&) = delete;
@@ -54,11 +57,9 @@ class store_calls {
    private:
     friend store_calls;
     store_calls& of_;
+    thread_block& thread_;
     const call* const outer_;
     const bool is_open_;
-    static const call* newest() noexcept {
-      return static_cast<const call*>(own_thread_block().store_call);
-    }
   };
 
   bool is_closed() const noexcept {
@@ -112,7 +113,7 @@ class store_calls {
     }
   }
   bool is_inside() const noexcept {
-    const call* c = call::newest();
+    const auto* c = static_cast<const call*>(own_thread_block().store_call);
     while (c != nullptr && (&c->of_ != this || !c->is_open_)) c = c->outer_;
     return c != nullptr;
   }
